@@ -46,7 +46,7 @@ EXAMPLES = (
     "exact.radius", "release.leaderboard", "exact.integer_noise",
     "aggregation.auto", "aggregation.borda_theorem", "aggregation.dynamic_program",
     "aggregation.kemeny_rule",
-    "aggregation.ldp_sorting", "aggregation.ldp_plan",
+    "aggregation.ldp_sorting",
     "aggregation.local_moves", "aggregation.weight_reports", "aggregation.query_budgets",
     "simulate.worlds.hard_rankings",
     "mallows.distribution", "mallows.sampling", "mallows.laplace", "mallows.kernel", "mallows.attack",

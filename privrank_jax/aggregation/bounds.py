@@ -91,7 +91,7 @@ from privrank_jax._validate import check_choice, check_level, check_nonnegative,
 from privrank_jax.aggregation import exponential, subset_designs
 from privrank_jax.aggregation.borda import dp_borda
 from privrank_jax.aggregation.dp_sorting import default_queries
-from privrank_jax.aggregation.ldp_plan import local_plan
+from privrank_jax.aggregation.ldp_sorting import local_plan
 from privrank_jax.aggregation.local_borda import ldp_borda, ldp_borda_privunit, score_radius
 from privrank_jax.aggregation.noise_totals import absolute_sum, footrule_ranges, gamma_quantile
 from privrank_jax.aggregation.noisy_weights import noise_all

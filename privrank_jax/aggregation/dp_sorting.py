@@ -14,31 +14,25 @@ mechanism of sensitivity √q/n at σ (as in Dong, Roth and Su 2022, Corollary 3
 read off the transcript; the fallback (:func:`~privrank_jax.aggregation.noise_all` at ε₂, no δ) reads w again, so basic
 composition adds ε₂. Sorting the transcript, Borda and local search are post-processing. ∎
 
-A sort that stays within q spends only ε₁, but whether it does depends on the answers, so the guarantee is the sum.
 Where q reaches m(m-1)/2, all pairs, the budget can't be exceeded: then there is no fallback and ε₁ = ε.
 
 **When to use it.** The mean absolute value of its noise on an answer, q/(n ε₁), is below that of
 :func:`~privrank_jax.aggregation.noise_all` on a weight, (m(m-1)/2 + 1)/(2nε) with K-norm noise, only for m >= 125 at
-the even split (59 at 0.9), and it uses only about 2 m ln m of the pairs, where a solver of noised weights averages over
-all of them. Measured on Mallows data (dispersion 0.9, n = 500, ε = 2, 100 runs, m = 10 to 200), noise on all pairs is
-the better choice at all these m, and private Borda (:func:`~privrank_jax.aggregation.dp_borda`) the best throughout: at
-m = 50 its Kemeny score is 0.3 % of all pairs above the best known, that of noise on all pairs 7 %, that of KwikSort 16
-to 20 %. Where q at the even split lies between m(m-1)/4 and m(m-1)/2 (21 <= m <= 51 by default),
-``max_queries=m(m-1)/2`` has the smaller noise and needs no fallback.
+the even split (59 at 0.9), and it uses only about 2 m ln m of the pairs. Measured on Mallows data (dispersion 0.9, n =
+500, ε = 2, m = 10 to 200) noise on all pairs is better at all these m, and private Borda best
+(:func:`~privrank_jax.aggregation.dp_borda`). Where q at the even split lies between m(m-1)/4 and m(m-1)/2 (21 <= m <=
+51 by default), ``max_queries=m(m-1)/2`` has the smaller noise and needs no fallback.
 
 **Exactly.** Twice the number of users who rank i before j is an integer, which one user changes by at most 2. Each
-answer is such an integer with integer Laplace noise that is ε₁/q-DP, that quotient rounded down; so the transcript
-composes like noise on q numbers that change by 2. Or it has rounded Gaussian noise, whose σ is that of a sensitivity of
-2√q at (ε₁, δ). ε₁ + ε₂ ≤ ε, the sum taken exactly. Pivots come from the operating system's entropy.
+answer is such an integer with integer Laplace noise that is ε₁/q-DP, that quotient rounded down, or with rounded
+Gaussian noise, whose σ is that of a sensitivity of 2√q at (ε₁, δ). ε₁ + ε₂ ≤ ε, the sum taken exactly. Pivots come from
+the operating system's entropy.
 
 **Without a fallback** (:func:`hay_kwiksort`). Hay, Elagina and Miklau (2017) spend all of ε on at most q comparisons
 and, when a sort would need more, publish what is sorted so far with the rest in random order, which does not read the
-data: the proof above without ε₂. The variant follows its description in Alabi et al. (2022), section 1; the paper
-itself was not available. The budget and the order of work are ours: q defaults to ⌈m log₂ m⌉ (a little above the mean
-number of comparisons), segments are sorted side by side, and a round that would exceed q is not started, so every open
-segment keeps its place and is shuffled inside.
-
-Which comparison is asked depends on earlier answers, so the mechanisms are pairs of functions.
+data: the proof above without ε₂. The variant follows its description in Alabi et al. (2022), section 1. The budget and
+the order of work are ours: q defaults to ⌈m log₂ m⌉, a little above the mean number of comparisons; a round that would
+exceed q is not started, so every open segment keeps its place and is shuffled inside.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 5, Corollaries 6 and 7, Algorithm 1, with the scale
 corrected (as printed: :mod:`privrank_jax.aggregation.published`).
@@ -49,13 +43,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, DTypeLike, Float, Int, PyTree
+from jaxtyping import Array, Bool, Int, PyTree
 
 from privrank_jax._quickly import quickly
 from privrank_jax._types import Count, Flags, Key, Mask, Numbers, PairMatrix, Ranks, Scalar
@@ -66,7 +61,7 @@ from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budgets import check_max_queries, check_split, query_budget
-from privrank_jax.aggregation.sorting import Round, partition_sort, replace_where
+from privrank_jax.aggregation.sorting import Round, Sorted, partition_sort, replace_where
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users, whole_counts
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts
@@ -77,16 +72,15 @@ from privrank_jax.privacy.noise import gaussian, laplace
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import order_to_ranks
 
-CHANGE = 2
-"""What one user changes of twice a count."""
+CHANGE = 2  # of twice a count by one user
 
 
 class SortPlan(NamedTuple):
-    """What a private sort may spend, and on what; a pytree, so that several sorts are one program.
+    """What a private sort may spend, and on what; several, stacked, are one program.
 
     Attributes:
         scale: of the noise on an answer.
-        is_gaussian: whether the noise is Gaussian, may be traced; Laplace noise otherwise.
+        is_gaussian: whether the noise is Gaussian, not Laplace.
         budget: q, the most queries that are answered.
         of_fallback: ε of the ranking that replaces a sort of more queries; 0 if none does.
     """
@@ -98,15 +92,7 @@ class SortPlan(NamedTuple):
 
 
 def facts_of(weights: PairWeights, by: str) -> tuple[PairMatrix, Facts]:
-    """Shares of users, and what is public of them.
-
-    Args:
-        weights: of the users.
-        by: name of the mechanism.
-
-    Raises:
-        TypeError, ValueError: as :func:`~privrank_jax.aggregation.weights.shares_of_users`.
-    """
+    """Shares of users, checked for the mechanism of this name, and what is public of them."""
     matrix, users, mask = shares_of_users(weights, by)
     return matrix, Facts(matrix.shape[0], users, mask)
 
@@ -127,7 +113,7 @@ def _release(
     attained = exact_promise(of_rankings(privacy, "dp_kwiksort", noise))
     counts, items = whole_counts(weights), weights.num_items
     check_split(split)
-    budgets, pairs = _budgets(items, max_queries)
+    budgets, pairs = _budgets(items, max_queries, query_budget)
     budget, of_queries, of_fallback = int(budgets[-1]), attained.epsilon, 0.0
     if budget < pairs[-1]:
         of_queries = float(split * attained.epsilon)
@@ -150,7 +136,7 @@ def _release(
 def _sorted_exactly(
     weights: PairWeights, counts: np.ndarray, asked: Privacy, noise: str, budget: int
 ) -> tuple[list[list[int]], SortDiagnostics, float | None]:
-    """Segments, sorted as far as the budget goes, what is said of that, and ρ of the answers."""
+    """Segments, sorted as far as the budget goes, what is said of them, and ρ of the answers."""
     from privrank_jax.exact.integer_noise import concentrated, integer_noise, largest_below
     from privrank_jax.exact.sorting import partitioned
 
@@ -177,11 +163,10 @@ def _ranks(segments: list[list[int]]) -> np.ndarray:
     return value
 
 
-def _scale(privacy: Privacy, facts: Facts, **settings: Any) -> Any:
-    return kwiksort_plan(privacy, facts, **settings)[0].scale
-
-
-@mechanism(release=_release, scale=_scale)
+@mechanism(
+    release=_release,
+    scale=lambda privacy, facts, **settings: kwiksort_plan(privacy, facts, **settings)[0].scale,
+)
 def dp_kwiksort(
     key: Key,
     weights: PairWeights,
@@ -194,29 +179,23 @@ def dp_kwiksort(
     """A private consensus ranking from at most q noisy comparisons.
 
     **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and whatever
-    these cover, the fallback included. Theorem, proof and advice on when to use it are at the head of this module:
-    ``help(sys.modules[dp_kwiksort.__module__])``.
+    these cover, the fallback included; proof and advice at the head of :mod:`privrank_jax.aggregation.dp_sorting`.
 
     Args:
         key: PRNG key.
-        weights: of n users; an item goes before its pivot where w_item,pivot plus noise exceeds 1/2. Masked items get
-            the last ranks, in index order.
-        privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
-        noise: of the answers: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0, all of it spent on the
-            queries. The fallback has K-norm noise.
-        max_queries: q >= 1, an int; None for :func:`~privrank_jax.aggregation.query_budget`. A q above the
-            number of pairs is reduced to it.
-        split: share of ε for the queries, in (0, 1), may be traced; not used where no fallback is needed.
+        weights: of n users; masked items get the last ranks, in index order.
+        privacy: what is promised; ε and δ may be traced, ε = ∞ adds no noise.
+        noise: of the answers, ``"laplace"`` or ``"gaussian"`` (needs δ > 0); the fallback has K-norm noise.
+        max_queries: q >= 1, at most all pairs; None for :func:`~privrank_jax.aggregation.query_budget`.
+        split: share of ε for the queries, in (0, 1), may be traced; all of it where no fallback is needed.
 
     Returns:
         ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.diagnostics.SortDiagnostics`, ``exceeded`` where the ranking is the
-        fallback's.
+        :class:`~privrank_jax.aggregation.diagnostics.SortDiagnostics`, ``exceeded`` where the fallback ranks.
 
     Raises:
         TypeError: a plain matrix in place of weights.
-        ValueError: a promise that this can't keep, Gaussian noise without δ, q or split out of range, weights that
-            don't fit.
+        ValueError: a promise that this can't keep, q or split out of range, weights that don't fit.
 
     >>> weights = PairWeights(jnp.array([[0.0, 0.9, 0.8], [0.1, 0.0, 0.7], [0.2, 0.3, 0.0]]), 10_000)
     >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
@@ -239,38 +218,27 @@ def kwiksort_plan(
     max_queries: int | None = None,
     split: Scalar = 0.5,
 ) -> tuple[SortPlan, bool]:
-    """Noise, budget and ε of the fallback of :func:`dp_kwiksort`, which describes arguments and errors.
-
-    Args:
-        privacy: what is promised.
-        facts: numbers of items and of users, and a mask.
-        noise, max_queries, split: as there.
-
-    Returns:
-        The plan, and whether its budget can be exceeded, so that there is a fallback.
-    """
+    """Noise, budget and ε of the fallback of :func:`dp_kwiksort`, and whether that budget can be exceeded."""
     attained = of_rankings(privacy, "dp_kwiksort", noise)
     check_split(split)
-    budgets, pairs = _budgets(facts.num_items, max_queries)
-    may_exceed = bool(
-        np.any(budgets < pairs) if facts.mask is not None else budgets[-1] < pairs[-1]
-    )
-    budget, every = (_of_real(facts, table) for table in (budgets, pairs))
-    exceeding = may_exceed and budget < every
-    share = (
-        jnp.where(exceeding, split, 1.0) if is_traced(exceeding) else split if exceeding else 1.0
-    )
-    asked = dataclasses.replace(attained, epsilon=share * attained.epsilon)
-    scale = _scale_of_answers(noise, asked, facts, budget)
+    budgets, pairs = _budgets(facts.num_items, max_queries, query_budget)
+    short = budgets < pairs
+    may_exceed = bool(short[-1] if facts.mask is None else short.any())
+    share = split if may_exceed else 1.0
+    if facts.mask is not None and may_exceed:
+        share = jnp.where(_of_real(facts, short), split, 1.0)
+    asked, budget = share * attained.epsilon, _of_real(facts, budgets)
+    scale = _scale(noise, dataclasses.replace(attained, epsilon=asked), facts, budget)
     return SortPlan(scale, noise == "gaussian", budget, (1 - split) * attained.epsilon), may_exceed
 
 
-def _budgets(num_items: int, max_queries: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _budgets(
+    num_items: int, max_queries: int | None, usual: Callable[[int], int]
+) -> tuple[np.ndarray, np.ndarray]:
     """q and all pairs, for up to so many items."""
-    sizes = np.arange(num_items + 1)
-    pairs = sizes * (sizes - 1) // 2
+    pairs = np.arange(num_items + 1) * np.arange(-1, num_items) // 2
     if max_queries is None:
-        return query_budget(sizes), pairs
+        return np.minimum(pairs, [usual(size) for size in range(num_items + 1)]), pairs
     check_max_queries(max_queries)
     return np.minimum(pairs, max_queries), pairs
 
@@ -282,7 +250,7 @@ def _of_real(facts: Facts, table: np.ndarray) -> Any:
     return jnp.asarray(table)[jnp.sum(facts.mask)]
 
 
-def _scale_of_answers(noise: str, asked: Privacy, facts: Facts, budget: Count) -> Any:
+def _scale(noise: str, asked: Privacy, facts: Facts, budget: Count) -> Any:
     most = (jnp if is_traced(budget) else np).maximum(budget, 1)
     return additive_scale(noise, asked, most / facts.num_users, most**0.5 / facts.num_users)
 
@@ -308,11 +276,7 @@ def _release_shuffled(
     scale=lambda privacy, facts, **settings: hay_plan(privacy, facts, **settings).scale,
 )
 def hay_kwiksort(
-    key: Key,
-    weights: PairWeights,
-    privacy: Privacy,
-    *,
-    max_queries: int | None = None,
+    key: Key, weights: PairWeights, privacy: Privacy, *, max_queries: int | None = None
 ) -> Estimate:
     """A private ranking from at most q noisy comparisons; items left unsorted come in random order.
 
@@ -322,8 +286,8 @@ def hay_kwiksort(
     Args:
         key: PRNG key.
         weights: of n users; masked items get the last ranks, in index order.
-        privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ adds no noise.
-        max_queries: q >= 1, an int, at most all pairs; None for ⌈m log₂ m⌉, m the real items.
+        privacy: what is promised; ε may be traced, ε = ∞ adds no noise.
+        max_queries: q >= 1, at most all pairs; None for ⌈m log₂ m⌉, m the real items.
 
     Returns:
         ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``:
@@ -347,19 +311,16 @@ def hay_kwiksort(
 
 
 def hay_plan(privacy: Privacy, facts: Facts, *, max_queries: int | None = None) -> SortPlan:
-    """Noise and budget of :func:`hay_kwiksort`, which describes arguments and errors; facts as of a KwikSort."""
+    """Noise and budget of :func:`hay_kwiksort`, which describes arguments and errors."""
     attained = of_rankings(privacy, "hay_kwiksort")
-    budgets, pairs = _budgets(facts.num_items, max_queries)
-    if max_queries is None:
-        asked = [default_queries(max(size, 1)) for size in range(facts.num_items + 1)]
-        budgets = np.minimum(asked, pairs)
+    budgets, _ = _budgets(facts.num_items, max_queries, default_queries)
     budget = _of_real(facts, np.maximum(budgets, 1))
-    return SortPlan(_scale_of_answers("laplace", attained, facts, budget), False, budget, 0.0)
+    return SortPlan(_scale("laplace", attained, facts, budget), False, budget, 0.0)
 
 
 def default_queries(num_items: int) -> int:
     """⌈m log₂ m⌉, at least 1."""
-    return max(1, math.ceil(num_items * math.log2(num_items)))
+    return max(1, math.ceil(num_items * math.log2(max(num_items, 1))))
 
 
 # --- the sort --------------------------------------------------------------------------------------
@@ -376,121 +337,64 @@ def sorted_by(
     shuffled: bool = False,
     fallback_noise: str = "k-norm",
 ) -> Estimate:
-    """Sort by a plan.
-
-    Args:
-        key: PRNG key.
-        w: shares of users.
-        facts: of them.
-        plan: noise and budget.
-        guarantee: of that plan.
-        may_exceed: whether a ranking of noised weights takes the place of a sort that exceeds its budget.
-        shuffled: as of :func:`noisy_sort`.
-        fallback_noise: of those weights.
-
-    Returns:
-        As of :func:`dp_kwiksort`.
-    """
+    """Sort by a plan; where it may exceed its budget, a ranking of weights with this noise may take its place."""
     ranks, queries, exceeded = _sorted_by(
-        key, w, facts.num_users, plan.scale, plan.of_fallback, plan.budget, facts.mask,
-        is_gaussian=bool(plan.is_gaussian), may_exceed=may_exceed, shuffled=shuffled, fallback_noise=fallback_noise,
+        key, w, facts.num_users, plan, facts.mask, is_gaussian=bool(plan.is_gaussian),
+        fallback_noise=fallback_noise if may_exceed else None, shuffled=shuffled,
     )  # fmt: skip
     told = SortDiagnostics(queries, exceeded, plan.scale, plan.budget)
     return Estimate(ranks, guarantee, told)
 
 
-@functools.partial(
-    jax.jit, static_argnames=("is_gaussian", "may_exceed", "shuffled", "fallback_noise")
-)
+@functools.partial(jax.jit, static_argnames=("is_gaussian", "fallback_noise", "shuffled"))
 def _sorted_by(
-    key: Key, w: PairMatrix, num_users: Count, scale: Numbers, of_fallback: Scalar, budget: Count,
-    mask: Mask | None, *, is_gaussian: bool, may_exceed: bool, shuffled: bool, fallback_noise: str,
+    key: Key, w: PairMatrix, num_users: Count, plan: SortPlan, mask: Mask | None, *,
+    is_gaussian: bool, fallback_noise: str | None, shuffled: bool,
 ) -> tuple[Ranks, Int[Array, ""], Bool[Array, ""]]:  # fmt: skip
     """Ranks, queries answered, whether the budget was exceeded."""
-    plan = SortPlan(scale, is_gaussian, budget, of_fallback)
-    found = noisy_sort(key, w, plan, mask, shuffled=shuffled)
-    ranks = found.ranks
-    if may_exceed:
-        keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
-        users, share = jnp.asarray(num_users, w.dtype), jnp.asarray(of_fallback, w.dtype)
+    found = noisy_sort(key, w, plan._replace(is_gaussian=is_gaussian), mask, shuffled=shuffled)
+    if fallback_noise is None:
+        return found.ranks, found.queries, found.stopped
+    keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
+    users, share = jnp.asarray(num_users, w.dtype), jnp.asarray(plan.of_fallback, w.dtype)
 
-        def rank_all(key: Key, w: Array, users: Array, share: Array, keep: Array) -> Ranks:
-            rest = Privacy(share, unit="user", adjacency="replace")
-            return noise_all_ranks(key, PairWeights(w, users, keep), rest, noise=fallback_noise)
+    def rank_all(key: Key, w: Array, users: Array, share: Array, keep: Array) -> Ranks:
+        rest = Privacy(share, unit="user", adjacency="replace")
+        return noise_all_ranks(key, PairWeights(w, users, keep), rest, noise=fallback_noise)
 
-        ranks = replace_where(
-            found.exceeded, ranks, rank_all, found.left_key, w, users, share, keep
-        )
-    return ranks, found.queries, found.exceeded
+    used = found.left_key, w, users, share, keep
+    ranks = replace_where(found.stopped, found.ranks, rank_all, *used)
+    return ranks, found.queries, found.stopped
 
 
 def noise_all_ranks(
     key: Key, weights: PairWeights, privacy: Privacy, *, noise: str = "k-norm"
 ) -> Ranks:
-    """The fallback: noised weights, ranked by local search from Borda.
-
-    Args:
-        key: PRNG key.
-        weights: of the users.
-        privacy: ε₂, unit user, adjacency replace.
-        noise: of the weights.
-    """
+    """The fallback: noised weights, ranked by local search from Borda."""
     noisy = noise_all(key, weights, privacy, noise=noise).value
     return local_search(noisy, mask=weights.mask)
 
 
-class NoisySort(NamedTuple):
-    """What a private sort has found.
-
-    Attributes:
-        ranks: ``(m,)`` int32; items that the budget left unsorted are side by side.
-        queries: queries answered.
-        exceeded: whether more queries were needed.
-        left_key: PRNG key that the sort has not used, unless it shuffled.
-    """
-
-    ranks: Ranks
-    queries: Int[Array, ""]
-    exceeded: Bool[Array, ""]
-    left_key: Key
-
-
 def noisy_sort(
     key: Key, w: PairMatrix, plan: SortPlan, mask: Mask | None, *, shuffled: bool
-) -> NoisySort:
-    """Sort items by noisy answers, within a budget of queries.
-
-    Args:
-        key: PRNG key.
-        w: ``(m, m)`` shares of users; an item goes before its pivot where w_item,pivot plus noise exceeds 1/2.
-        plan: scale of the noise and budget; may be traced.
-        mask: ``(m,)``, real items; None keeps all.
-        shuffled: put items that the budget leaves unsorted in random order, segment by segment.
-
-    Returns:
-        :class:`NoisySort`.
-    """
+) -> Sorted:
+    """Sort by noisy answers to at most ``plan.budget`` queries, and shuffle each segment that is left unsorted."""
     sort_key, left_key = jax.random.split(fused(key))
 
-    def answer(
-        key: Key, asking: Round, state: PyTree
-    ) -> tuple[Bool[Array, " items"], PyTree, Bool[Array, ""]]:
+    def answer(key: Key, asking: Round, state: PyTree) -> tuple[Mask, PyTree, Bool[Array, ""]]:
         weights = w[asking.items, asking.pivots]
-        noise = _noise(key, plan, weights.shape, w.dtype)
-        return weights + noise > 0.5, state, jnp.bool_(False)
+        return weights + _noise(key, plan, weights) > 0.5, state, jnp.bool_(False)
 
     sorting = partition_sort(sort_key, w.shape[0], answer, (), plan.budget, mask)
     order = sorting.order
     if shuffled:
         draw = jax.random.uniform(left_key, order.shape, jnp.float32)
         order = order[jnp.lexsort((draw, sorting.start))]
-    return NoisySort(order_to_ranks(order), sorting.queries, sorting.stopped, left_key)
+    return Sorted(order_to_ranks(order), sorting.queries, sorting.stopped, left_key)
 
 
-def _noise(
-    key: Key, plan: SortPlan, shape: tuple[int, ...], dtype: DTypeLike
-) -> Float[Array, "..."]:
+def _noise(key: Key, plan: SortPlan, like: Array) -> Array:
     if not is_traced(plan.is_gaussian):
-        return (gaussian if plan.is_gaussian else laplace)(key, shape, plan.scale, dtype)
-    drawn = (draw(key, shape, plan.scale, dtype) for draw in (gaussian, laplace))
+        return (gaussian if plan.is_gaussian else laplace)(key, like.shape, plan.scale, like.dtype)
+    drawn = (draw(key, like.shape, plan.scale, like.dtype) for draw in (gaussian, laplace))
     return jnp.where(plan.is_gaussian, *drawn)

@@ -12,7 +12,7 @@ import numpy as np
 
 from privrank_jax._types import Flags, Integers, Key, Scalar
 from privrank_jax.aggregation.dp_sorting import facts_of, kwiksort_plan, sorted_by
-from privrank_jax.aggregation.ldp_plan import LocalPlan, local_plan
+from privrank_jax.aggregation.ldp_sorting import LocalPlan, local_plan
 from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
@@ -97,7 +97,7 @@ def zero_one_response(words: Integers, lead: Integers, flip: Integers) -> Flags:
     """Whether r = 1 in Algorithm 2: the truth is w in {0, 1/2, 1}, r = 1 with probability (1 + w t)/2.
 
     w̃ = mean(r)/t is unbiased too, but its variance is up to 1/(t² g), four times as large as that of
-    :func:`~privrank_jax.aggregation.ldp_plan.respond`, whose arguments these are.
+    :func:`~privrank_jax.aggregation.ldp_sorting.respond`, whose arguments these are.
 
     Args:
         words, lead, flip: as there.

@@ -5,19 +5,17 @@ independent copies. Its generating function G_k(z) = E z^{T_k} hence obeys G_k =
 is evaluated on a circle of complex z and turned into probabilities by one FFT. A circle of radius e^θ > 1 gives the law
 tilted toward its upper tail, which preserves the relative accuracy of small tail probabilities.
 
-**Answers that are not transitive** (noise makes cycles) change the law of T: a pivot's rank in its segment is then
-not uniform. Landau's theorem bounds its mean and moment generating function by those of a transitive order as far as
-g(i) = f(i) + f(k-1-i) is convex in i for the f at hand; single probabilities can lie above (checked over tournaments
-of up to 8 items: by at most 0.12, in the bulk). An excess costs accuracy only: no privacy guarantee depends on it."""
+**Answers that are not transitive** (noise makes cycles) change the law of T: single probabilities can lie above
+(checked over tournaments of up to 8 items: by at most 0.12, in the bulk). An excess costs accuracy only: no privacy
+guarantee depends on it.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import overload
 
 import numpy as np
-from jaxtyping import Integer
 
 from privrank_jax._arguments import is_whole
 from privrank_jax._types import Scalar
@@ -30,76 +28,45 @@ _USE_POINTS = 256
 _USE_RADIUS = 4.0
 
 
-@overload
-def query_budget(num_items: int) -> int: ...
-@overload
-def query_budget(num_items: Integer[np.ndarray, "..."]) -> Integer[np.ndarray, "..."]: ...
-def query_budget(
-    num_items: int | Integer[np.ndarray, "..."],
-) -> int | Integer[np.ndarray, "..."]:
+def query_budget(num_items: int) -> int:
     """Query budget q = min(m(m-1)/2, ⌈3.2 m ln m⌉) of a KwikSort of m items.
 
     Pr[more than q comparisons] is at most 0.01/m⁴ where m <= 300 (tested).
 
     Args:
-        num_items: m >= 0, an int or an array of them.
+        num_items: m >= 0.
 
     Returns:
-        q, an int, or an int array.
+        q.
 
     >>> query_budget(100), query_budget(10)
     (1474, 45)
     """
-    items = np.asarray(num_items)
-    formula = np.ceil(3.2 * items * np.log(np.maximum(items, 1)))
-    budget = np.minimum(items * (items - 1) // 2, formula.astype(int))
-    return int(budget) if items.ndim == 0 else budget
-
-
-def comparison_distribution(num_items: int) -> np.ndarray:
-    """Exact law of the comparisons that random quicksort makes on m items with transitive answers.
-
-    Args:
-        num_items: m from 0 to 500.
-
-    Returns:
-        Pr[T = x] for x = 0, 1, ..., float64. Probabilities below 1e-40 are 0.
-
-    Raises:
-        ValueError: m below 0 or above 500.
-
-    >>> comparison_distribution(3).tolist()
-    [0.0, 0.0, 0.3333333333333333, 0.6666666666666666]
-    """
-    return _distribution(_checked(num_items)).copy()
+    formula = math.ceil(3.2 * num_items * math.log(max(num_items, 1)))
+    return min(num_items * (num_items - 1) // 2, formula)
 
 
 def exceeding_probability(num_items: int, max_queries: int) -> float:
-    """Pr[T > q]: how often a sort of m items with transitive answers exceeds a budget of q queries.
+    """Pr[T > q]: how often a sort of m items, at most 500, with transitive answers exceeds a budget of q queries.
 
     >>> exceeding_probability(100, 1474) < 0.01 / 100**4
     True
     """
-    tail = _exceeding(_checked(num_items))
+    tail = _tail(comparison_distribution(num_items))
     return 1.0 if max_queries < 0 else float(tail[min(int(max_queries), len(tail) - 1)])
 
 
 def refusal_bound(num_items: int, max_uses: int, num_groups: int | None = None) -> float:
-    """Bound on the probability that some of g user groups is asked more than τ times in one sort.
+    """Bound on the probability that some of g user groups, by default m, is asked more than τ times in one sort.
 
-    Each query goes to a group that is drawn uniformly and independently, so one group's uses have the generating
-    function G_m(1 + (z - 1)/g) where answers are transitive and the same in all groups; the union bound adds the g
-    groups.
-
-    Args:
-        num_items: m from 1 to 1000.
-        max_uses: τ >= 0.
-        num_groups: g >= 1; None for m.
+    Each query goes to a group drawn uniformly and independently, so one group's uses have the generating function
+    G_m(1 + (z - 1)/g), for answers that are transitive and the same in all groups; the union bound adds the g groups.
 
     >>> 0.2 < refusal_bound(30, 12) * 10 < 0.5
     True
     """
-    tail, groups = _use_tail(num_items, num_groups or num_items), num_groups or num_items
+    groups = num_groups or num_items
+    tail = _use_tail(num_items, groups)
     return min(1.0, groups * float(tail[min(int(max_uses), len(tail) - 1)]))
 
 
@@ -119,15 +86,6 @@ def use_budget(num_items: int, num_groups: int | None = None) -> int:
     return int(np.argmax(within))
 
 
-def _checked(num_items: int) -> int:
-    if not 0 <= num_items <= MAX_ITEMS:
-        raise ValueError(
-            f"the exact law is for 0 to {MAX_ITEMS} items, got {num_items}: pass max_queries, or take "
-            "query_budget(m)."
-        )
-    return int(num_items)
-
-
 def check_max_queries(max_queries: object) -> None:
     """Raise ``ValueError`` unless ``max_queries`` is an int of at least 1."""
     if not is_whole(max_queries):
@@ -143,31 +101,22 @@ def check_split(split: Scalar) -> None:
 
 
 @functools.lru_cache(maxsize=16)
-def _exceeding(num_items: int) -> np.ndarray:
-    """Pr[T > x] for x = 0, 1, ...; the smallest terms are added first."""
-    law = _distribution(num_items)
-    return np.append(np.cumsum(law[::-1])[::-1][1:], 0.0)
-
-
-@functools.lru_cache(maxsize=16)
-def _distribution(num_items: int) -> np.ndarray:
+def comparison_distribution(num_items: int) -> np.ndarray:
+    """Pr[T = x] for x = 0, 1, ... and m from 0 to 500; probabilities below 1e-40 are 0."""
+    if not 0 <= num_items <= MAX_ITEMS:
+        raise ValueError(
+            f"the exact law is for 0 to {MAX_ITEMS} items, got {num_items}: pass max_queries, or take "
+            "query_budget(m)."
+        )
     pairs = num_items * (num_items - 1) // 2
     if num_items < 3:
         return np.eye(pairs + 1)[pairs]
     least = pairs + 1 if num_items <= 30 else 6 * num_items * math.log(num_items)
     points = 1 << math.ceil(math.log2(least))
-    plain = _from_circle(num_items, points, 0.0)
-    tilted = _from_circle(num_items, points, _TILT / num_items)
+    plain, tilted = (_from_circle(num_items, points, tilt) for tilt in (0.0, _TILT / num_items))
     upper = np.arange(points) > query_budget(num_items) * 0.75
     law = np.where(upper, tilted, plain)[: pairs + 1]
-    law = law if num_items > 30 else _on_grid(law, num_items)
     return np.where(law > 1e-40, law, 0.0)
-
-
-def _on_grid(law: np.ndarray, num_items: int) -> np.ndarray:
-    """Clear rounding errors by rounding probabilities to multiples of 1/m!, where those are coarser."""
-    grain = math.factorial(num_items)
-    return np.round(law * grain) / grain if grain < 2**40 else law
 
 
 def _from_circle(num_items: int, points: int, tilt: float) -> np.ndarray:
@@ -192,7 +141,11 @@ def _use_tail(num_items: int, num_groups: int) -> np.ndarray:
         shrink = radius ** -np.arange(_USE_POINTS)
         laws.append(np.fft.irfft(values, _USE_POINTS) * shrink)
         errors.append(values[0].real * shrink)
-    law = np.where(errors[1] < errors[0], laws[1], laws[0])
+    return _tail(np.where(errors[1] < errors[0], laws[1], laws[0]))
+
+
+def _tail(law: np.ndarray) -> np.ndarray:
+    """Probabilities of more than x = 0, 1, ...; the smallest terms are added first."""
     return np.append(np.cumsum(law[::-1])[::-1][1:], 0.0)
 
 

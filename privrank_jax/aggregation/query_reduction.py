@@ -1,21 +1,19 @@
 r"""Any algorithm that asks for weights, made private: the reductions of Theorems 5 and 11.
 
 An *algorithm* is a function of ``ask`` and m that returns the ranks of m items, and sees the votes through
-``ask(i, j)`` alone, an answer w̃_ij with w̃_ij + w̃_ji = 1. It may choose its queries by earlier answers, and its own
-randomness is its own. A pair that is asked again has the same answer, which costs nothing.
+``ask(i, j)`` alone, an answer w̃_ij with w̃_ij + w̃_ji = 1. It may choose its queries by earlier answers. A pair that is
+asked again has the same answer, which costs nothing. It must not raise errors that depend on answers, which would be
+published.
 
-**Theorem (central).** At most q answers with the noise of :func:`~privrank_jax.aggregation.dp_kwiksort`, and, where the
-algorithm would ask for more, its fallback in place of what it returns, are (ε₁ + ε₂)-DP, (ε₁ + ε₂, δ)-DP with Gaussian
-noise: unit user, adjacency ``replace``. The proof there is about the transcript and does not look at who asks.
-
-**Theorem (local).** Answers by groups of users, of whom each answers at most τ queries, and the fallback of
-:func:`~privrank_jax.aggregation.ldp_kwiksort`, are (τ ε₀ + ε₂)-local DP, by the proof at the head of its module.
+**Theorem.** At most q answers with the noise of :func:`~privrank_jax.aggregation.dp_kwiksort`, and, where the algorithm
+would ask for more, its fallback in place of what it returns, are (ε₁ + ε₂)-DP, (ε₁ + ε₂, δ)-DP with Gaussian noise:
+unit user, adjacency ``replace``. Answers by groups of users, each of at most τ queries, and the fallback of
+:func:`~privrank_jax.aggregation.ldp_kwiksort`, are (τ ε₀ + ε₂)-local DP. The proofs there do not look at who asks.
 
 **Error.** If the algorithm has ratio α on every w̃ and asks for more than q pairs with probability at most ζ/m⁴, its
 private version has E K ≤ (α + ζ) OPT + O(m² e + 1/(εn)), e the mean absolute error of an answer (Theorem 5; the local
-one without the last term, Theorem 11). The sorts are this with KwikSort as the algorithm: ratio 5, O(m log m) queries.
-They ask side by side and are compiled; here Python asks one pair after another. An algorithm must not raise errors
-that depend on answers, which would be published.
+one without the last term, Theorem 11). The sorts, which are compiled, are this with KwikSort: ratio 5, O(m log m)
+queries.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorems 5 and 11, with the scale and the counter corrected.
 """
@@ -39,8 +37,12 @@ from privrank_jax.aggregation.dp_sorting import (
     kwiksort_plan,
     noise_all_ranks,
 )
-from privrank_jax.aggregation.ldp_plan import balanced_groups, local_plan, respond
-from privrank_jax.aggregation.ldp_sorting import check_rankings, ranks_of_reports
+from privrank_jax.aggregation.ldp_sorting import (
+    balanced_groups,
+    planned,
+    ranks_of_reports,
+    respond,
+)
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.estimate import Estimate
@@ -54,7 +56,7 @@ Ask = Callable[[int, int], float]
 Algorithm = Callable[[Ask, int], RanksLike]
 
 
-class _BudgetSpent(Exception):
+class _BudgetSpent(BaseException):
     """One query more than may be answered."""
 
 
@@ -68,26 +70,11 @@ def private_by_queries(
     noise: str = "laplace",
     split: Scalar = 0.5,
 ) -> Estimate:
-    """A private consensus by any algorithm that asks for weights (Theorem 5).
+    """A private consensus by any algorithm that asks for weights (Theorem 5); in Python, not for ``jit``.
 
-    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and whatever
-    these cover, the fallback included; see the head of this module. Simulated, in Python: not for ``jit``.
-
-    Args:
-        key: PRNG key of the noise.
-        weights: of n users, without masked items.
-        privacy: what is promised: unit user, adjacency replace.
-        algorithm: function of ``ask`` and m that returns ranks, 0 = best; ``ask(i, j)`` is w̃_ij in [0, 1].
-        max_queries: q >= 1 pairs that are answered; noise grows with it.
-        noise: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
-        split: share of ε for the queries, in (0, 1); all of it where q reaches m(m-1)/2.
-
-    Returns:
-        As :func:`~privrank_jax.aggregation.dp_kwiksort`: ranks, guarantee and
-        :class:`~privrank_jax.aggregation.diagnostics.SortDiagnostics`.
-
-    Raises:
-        ValueError: a promise that this can't keep, masked items, arguments out of range, a result that is no ranking.
+    ``algorithm``: a function of ``ask`` and m that returns ranks, 0 = best; ``ask(i, j)`` is w̃_ij in [0, 1]. At most
+    ``max_queries`` pairs are answered. Other arguments, results, guarantee and errors: as of
+    :func:`~privrank_jax.aggregation.dp_kwiksort`; masked items and a result that is no ranking are refused.
 
     >>> def by_wins(ask, items):  # asks for all pairs
     ...     wins = [sum(ask(i, j) for j in range(items) if j != i) for i in range(items)]
@@ -103,9 +90,7 @@ def private_by_queries(
     if is_traced(weights.matrix, attained.epsilon):
         raise TypeError("private_by_queries runs in Python: call it outside of jit.")
     w, facts = facts_of(weights, "private_by_queries")
-    plan, may_exceed = kwiksort_plan(
-        privacy, facts, noise=noise, max_queries=max_queries, split=split
-    )
+    plan, _ = kwiksort_plan(privacy, facts, noise=noise, max_queries=max_queries, split=split)
     noise_key, left_key = jax.random.split(key)
     noisy = np.asarray(noisy_answers(noise_key, jnp.asarray(w), plan))
 
@@ -115,17 +100,16 @@ def private_by_queries(
         return float(noisy[i, j])
 
     ranks, queries = _asked(algorithm, facts.num_items, answer)
+    exceeded = ranks is None
     if ranks is None:
-        assert may_exceed  # else all pairs are answered
         rest = Privacy(plan.of_fallback, unit="user", adjacency="replace")
         ranks = noise_all_ranks(left_key, weights, rest)
-    answered = min(queries, int(plan.budget))
-    told = SortDiagnostics(answered, queries > answered, plan.scale, plan.budget)
+    told = SortDiagnostics(queries - exceeded, exceeded, plan.scale, plan.budget)
     return Estimate(jnp.asarray(ranks, jnp.int32), Guarantee(privacy, attained), told)
 
 
 def noisy_answers(key: Key, w: PairMatrix, plan: SortPlan) -> Float[Array, "items items"]:
-    """Answers to all pairs i < j; at most ``plan.budget`` of them may be looked at."""
+    """Answers to all pairs, of which at most ``plan.budget`` may be looked at."""
     drawn = (gaussian if plan.is_gaussian else laplace)(key, w.shape, plan.scale, w.dtype)
     return jnp.clip(w + drawn, 0, 1)
 
@@ -142,29 +126,11 @@ def local_by_queries(
     split: Scalar = 0.5,
     missing: str = "last",
 ) -> Estimate:
-    """A consensus in the local model by any algorithm that asks for weights (Theorem 11).
+    """A consensus in the local model by any algorithm that asks for weights (Theorem 11); in Python, not for ``jit``.
 
-    **Guarantee.** ε-local DP, unit user, adjacency replace, and whatever these cover, the fallback included; see the
-    head of this module. Simulated, in Python: not for ``jit``.
-
-    Args:
-        key: PRNG key of groups and responses.
-        ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ones items that were not ranked.
-        privacy: what is promised: unit user, adjacency replace.
-        algorithm: as for :func:`private_by_queries`; answers are unbiased, and may lie outside of [0, 1].
-        max_queries: q >= 1, sets τ = ⌊2q/g⌋, or ⌈q/g⌉ in turn. The theorem wants 15 m log(m/ζ) or more of m groups
-            (10 is printed).
-        num_groups: g, groups of users; None for m.
-        in_turn: let groups answer in turn, see :mod:`~privrank_jax.aggregation.ldp_plan`.
-        split: share of ε for the queries, in (0, 1).
-        missing: ``"last"`` or ``"unknown"``.
-
-    Returns:
-        As :func:`~privrank_jax.aggregation.ldp_kwiksort`: ranks, guarantee and
-        :class:`~privrank_jax.aggregation.diagnostics.LocalSortDiagnostics`.
-
-    Raises:
-        ValueError: as for :func:`~privrank_jax.aggregation.ldp_kwiksort`; a result that is no ranking.
+    ``algorithm``: as for :func:`private_by_queries`; its answers are unbiased, and may lie outside of [0, 1]. The
+    theorem wants ``max_queries`` of 15 m log(m/ζ) or more for m groups (10 is printed). Other arguments, results,
+    guarantee and errors: as of :func:`~privrank_jax.aggregation.ldp_kwiksort`.
 
     >>> def first_by_votes(ask, items):  # asks whether one item leads each of the others
     ...     wins = np.array([-0.5, *(ask(item, 0) - 1 for item in range(1, items))])
@@ -174,13 +140,10 @@ def local_by_queries(
     >>> local_by_queries(jax.random.key(0), ranks, privacy, first_by_votes, max_queries=2).value.tolist()
     [1, 0, 2]
     """
-    given = check_rankings(ranks, missing)
+    given, plan = planned(
+        ranks, privacy, missing, max_queries=max_queries, num_groups=num_groups, in_turn=in_turn, split=split
+    )  # fmt: skip
     users, items = given.shape
-    plan = local_plan(
-        items, privacy, max_queries=max_queries, num_groups=num_groups, in_turn=in_turn, split=split
-    )
-    if users < plan.num_groups:
-        raise ValueError(f"{plan.num_groups} groups need as many users, got {users}.")
     group_key, response_key, left_key = jax.random.split(key, 3)
     members = np.asarray(balanced_groups(jax.random.permutation(group_key, users), plan.num_groups))
     flip = flip_threshold(jnp.asarray(plan.epsilon_per_query))

@@ -14,7 +14,7 @@ import numpy as np
 
 from privrank_jax import aggregation
 from privrank_jax._workarounds.threefry import fused
-from privrank_jax.aggregation.ldp_plan import LocalPlan, local_plan, respond
+from privrank_jax.aggregation.ldp_sorting import LocalPlan, local_plan, respond
 from privrank_jax.aggregation.published import published_local_plan, zero_one_response
 from privrank_jax.aggregation.query_reduction import local_by_queries
 from privrank_jax.aggregation.subset_designs import designs

@@ -13,7 +13,7 @@ THREE = np.array([[0, 1, 2], [1, 0, 2], [2, 0, 1]])
 
 
 def plus_chance(epsilon, truth):
-    """P[r = 1] as :mod:`privrank_jax.aggregation.ldp_plan` states it."""
+    """P[r = 1] as :mod:`privrank_jax.aggregation.ldp_sorting` states it."""
     t = math.tanh(epsilon / 2)
     return (1 + t * truth) / 2
 

@@ -14,8 +14,7 @@ import pytest
 import scipy.stats
 
 from privrank_jax.aggregation import ldp_kwiksort, local_weights
-from privrank_jax.aggregation.ldp_plan import local_plan
-from privrank_jax.aggregation.ldp_sorting import local_sort
+from privrank_jax.aggregation.ldp_sorting import local_plan, local_sort
 from privrank_jax.aggregation.query_budgets import refusal_bound
 from tests.aggregation.ldp_laws import THREE, exact_law, law_in_turn
 from tests.promises import user
@@ -49,7 +48,7 @@ def test_groups_in_turn_are_asked_equally_often_and_drawn_ones_are_not(key):
         run = jax.jit(
             jax.vmap(
                 lambda k: (
-                    local_sort(k, ranks, 5.0, uses, num_groups=groups, in_turn=in_turn).refused
+                    local_sort(k, ranks, 5.0, uses, num_groups=groups, in_turn=in_turn).stopped
                 )
             )
         )
@@ -132,7 +131,7 @@ def test_one_item_is_ranked(key):
         ({"num_groups": 0}, "num_groups must be a whole number"),
         ({"num_groups": 2.5}, "num_groups must be a whole number"),
         ({"num_groups": 4}, "groups need as many users"),
-        ({"ranks": THREE[:2]}, "m groups of users"),
+        ({"ranks": THREE[:2]}, "groups need as many users"),
         ({"ranks": THREE + 0.5}, "ranks must be integers"),
     ],
 )

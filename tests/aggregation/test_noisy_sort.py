@@ -42,7 +42,7 @@ def test_stacked_plans_find_what_each_function_finds_with_its_key(key):
     )
     for number, function in enumerate(alone):
         expected = jax.jit(jax.vmap(function))(keys)
-        same = np.asarray(together.exceeded[:, number])
+        same = np.asarray(together.stopped[:, number])
         np.testing.assert_array_equal(same, expected.diagnostics.exceeded)
         np.testing.assert_array_equal(together.queries[:, number], expected.diagnostics.queries)
         # A KwikSort that exceeds its budget goes on with its fallback.

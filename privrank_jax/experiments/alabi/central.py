@@ -15,13 +15,13 @@ from jaxtyping import Array
 from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax.aggregation.dp_sorting import (
-    NoisySort,
     SortPlan,
     facts_of,
     hay_plan,
     kwiksort_plan,
     noisy_sort,
 )
+from privrank_jax.aggregation.sorting import Sorted
 from privrank_jax.experiments.alabi import common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, Answer, Method, Methods, Search
@@ -146,7 +146,7 @@ def sorts(names: Sequence[str], delta: float) -> Callable[[Key, World, Array], l
         plans = [made[name]() for name in names]
         plan = jax.tree.map(lambda *x: jnp.stack([jnp.asarray(one) for one in x]), *plans)
 
-        def sort(key: Key, plan: SortPlan) -> NoisySort:
+        def sort(key: Key, plan: SortPlan) -> Sorted:
             return noisy_sort(key, jnp.asarray(weights.matrix), plan, world.mask, shuffled=True)
 
         found = jax.vmap(sort)(keys, plan)
@@ -159,7 +159,7 @@ def sorts(names: Sequence[str], delta: float) -> Callable[[Key, World, Array], l
 
         count = len(names) - (HAY in names)  # the others come first
         instead = jax.vmap(fallback)(found.left_key[:count], plan.of_fallback[:count])
-        kept = ~found.exceeded[:count]
+        kept = ~found.stopped[:count]
         ready = -found.ranks[:count].astype(instead.start.dtype)
         start = jnp.where(kept[:, None], ready, instead.start)
         searches = Search(jnp.where(kept[:, None, None], 0, instead.weights), start)

@@ -17,8 +17,7 @@ from privrank_jax._types import Count, Key, Mask
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation import PairWeights, local_weights
 from privrank_jax.aggregation.counting import gaps_last
-from privrank_jax.aggregation.ldp_plan import local_plan
-from privrank_jax.aggregation.ldp_sorting import local_sort
+from privrank_jax.aggregation.ldp_sorting import local_plan, local_sort
 from privrank_jax.aggregation.weight_reports import weights_of_mean
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import Answer, Method, Search
@@ -148,12 +147,12 @@ def weights_and_sort() -> Callable[[Key, World, Array], list[Answer]]:
         passes = (
             jnp.stack([fused(keys[0]), found.left_key]),
             jnp.stack([epsilon, jnp.asarray(plan.fallback_epsilon, epsilon.dtype)]),
-            jnp.stack([jnp.int32(users), jnp.where(found.refused, users, 0)]),
+            jnp.stack([jnp.int32(users), jnp.where(found.stopped, users, 0)]),
         )
         searches = jax.lax.map(of_pass, passes)
         every, fallback = (jax.tree.map(operator.itemgetter(n), searches) for n in (0, 1))
         ready = -found.ranks.astype(fallback.start.dtype)
-        start = jnp.where(found.refused, fallback.start, ready)
-        return [every, Search(jnp.where(found.refused, fallback.weights, 0), start)]
+        start = jnp.where(found.stopped, fallback.start, ready)
+        return [every, Search(jnp.where(found.stopped, fallback.weights, 0), start)]
 
     return method
