@@ -27,7 +27,7 @@ CHECKED = "tests.runtime_types.checked"
 EXAMPLES = (
     "comparisons", "links", "metrics", "rankings",
     "privacy.privacy", "privacy.local", "privacy.noise", "privacy.geometry", "privacy.noise_law",
-    "privacy.zcdp", "privacy.guarantee",
+    "privacy.loss_distribution", "privacy.guarantee",
     "pairwise.maximum_likelihood", "pairwise.debiased_fit", "pairwise.uncertainty",
     "pairwise.perturbed_fit", "pairwise.noisy_totals", "pairwise.continual", "privacy.prefix_sums",
     "pairwise.theory", "pairwise.transitivity", "pairwise.choices", "pairwise.choice_noise",

@@ -8,15 +8,14 @@ budget, and whether there is a next release, may not. Budgets chosen along the w
 the plain sum (Σε_i, Σδ_i) is proven here (Dwork and Roth 2014, Theorem 3.16; Rogers, Roth, Ullman and Vadhan 2016). At
 the δ Σδ_i :func:`compose` gives that sum, and it needs no library; the budget ledger enforces it.
 
-**Neighbors.** The bounds hold for the neighboring relation for which the releases are private; what dominates a release
-is said in :mod:`~privrank_jax.privacy.loss_distribution`. For a Gaussian mechanism it is N(0, σ²) against N(Δ, σ²), a
-shift by Δ, the ℓ₂ sensitivity under that same relation: for replacement, the change when one unit is replaced.
-(dp-accounting's own ``REPLACE_ONE`` is not used: it takes the sensitivity to adding one unit and shifts by twice that.)
+**Neighbors.** The bounds hold for the neighboring relation for which the releases are private. For a Gaussian mechanism
+Δ is the ℓ₂ sensitivity under that same relation: for replacement, the change when one unit is replaced.
+(dp-accounting's ``REPLACE_ONE`` shifts by twice the sensitivity to adding one unit, and is not used.)
 
 **Mixed releases.** Promises for different neighbors are composed only for neighbors that all of them cover, by the rule
-of the ledger (:meth:`Privacy.covers`). As in the ledger, central and local releases may be mixed. Releases of one unit
-and adjacency compose without a further argument: what any of them takes as public is public in the result, and all of
-them must agree on what a user is.
+of the ledger (:meth:`Privacy.covers`). Central and local releases may be mixed. Releases of one unit and adjacency
+compose without a further argument: what any of them takes as public is public in the result, and all of them must agree
+on what a user is.
 """
 
 from __future__ import annotations
@@ -32,18 +31,10 @@ from privrank_jax._validate import check_choice, check_delta, check_positive
 from privrank_jax.privacy.gaussian import rounded_up
 from privrank_jax.privacy.guarantee import TRUSTS, Guarantee
 from privrank_jax.privacy.host import HostNumber, host_number
-from privrank_jax.privacy.loss_distribution import (
-    Budget,
-    delta_at,
-    epsilon_at,
-    unbounded,
-)
+from privrank_jax.privacy.loss_distribution import Budget, delta_at, epsilon_at, unbounded
 from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy
 
 _NUMERICS = ("exact", "idealized", "simulation", "unknown")  # the last of several counts
-_AHEAD = (
-    ", by privacy loss distributions: their number and budgets must have been fixed ahead of time"
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +43,7 @@ class GaussianRelease:
 
     Attributes:
         scale: σ >= 0; 0 means no privacy.
-        sensitivity: Δ₂ > 0, the largest ℓ₂ change of the vector between neighbors, for the adjacency in question.
+        sensitivity: Δ₂ > 0, the largest ℓ₂ change of the vector between neighbors.
 
     Raises:
         ValueError: arguments out of range.
@@ -80,13 +71,12 @@ class GaussianRelease:
 class LaplaceRelease:
     """Numbers plus independent Laplace noise, P(x) ∝ e^{-\\|x\\|/scale}, on integers or real numbers.
 
-    It composes to less than its pure ε does where neighbors change several numbers, by the theorem at the head of
-    :mod:`~privrank_jax.privacy.loss_distribution`. For real numbers take as unit a small part of their change.
+    It composes to less than its pure ε does where neighbors change several numbers
+    (:mod:`~privrank_jax.privacy.loss_distribution`). For real numbers take as unit a small part of their change.
 
     Attributes:
         scale: >= 0; 0 means no privacy.
-        changes: whole numbers c >= 1, such that for each k the k largest changes of numbers between neighbors add up
-            to at most the k largest c: (2L, 2L) if L matches, of 2 points each, may end differently.
+        changes: whole numbers c >= 1; the k largest changes between neighbors add up to at most the k largest c.
 
     Raises:
         ValueError: arguments out of range.
@@ -127,24 +117,20 @@ def compose(
 ) -> Guarantee:
     """Compose releases whose budgets are fixed ahead of time: ε at ``delta``, or δ at ``epsilon``.
 
-    The theorem heads this module; it does not hold for budgets chosen adaptively. The result is an upper bound. For
-    pairs of ε and δ it is optimal (up to 1e-12 in δ) if their ε are multiples of a common step, and within 1 % of
-    optimal otherwise. With δ near 1e-12, more than 2^18 releases, 2^12 different ε or an ε beyond 500, it is the bound
-    of zCDP or of the plain sum, which may be 10 % too large or more.
+    The theorem heads this module; it does not hold for budgets chosen adaptively. The result is an upper bound, for
+    pairs of ε and δ within 1 % of optimal. With δ near 1e-12, more than 2^18 releases, 2^12 different ε or an ε beyond
+    500, it is the bound of zCDP or of the plain sum, which may be 10 % too large or more.
 
     Args:
-        releases: guarantees, promises, (ε, δ) pairs with ε, δ >= 0, :class:`GaussianRelease` and
-            :class:`LaplaceRelease` objects. Of a guarantee its ``changes`` and ``rho`` count.
+        releases: guarantees, whose ``changes`` and ``rho`` count, promises, (ε, δ) pairs and those two.
         delta: δ in [0, 1), at which to give ε.
         epsilon: ε >= 0, at which to give δ. Give either ``delta`` or ``epsilon``.
-        neighbors: the neighbors that the result is for (the ε and δ of a promise given here are ignored); needed unless
-            all releases are guarantees or promises of one unit and adjacency. A guarantee counts at the smallest of its
-            own ε and those in ``also`` that cover these neighbors.
+        neighbors: that the result is for; needed unless all releases are guarantees or promises of one kind. A
+            guarantee counts at the smallest of its own ε and those in ``also`` that cover these neighbors.
         trust: the trust model of releases that are not guarantees.
 
     Returns:
-        The guarantee of all releases together; its note states the plain sum. Its trust model is that of the release
-        that needs most trust, and its numerics are the weakest among them. ε = ∞ if one of the releases has no privacy.
+        The guarantee of all releases together, at the weakest trust model and numerics; its note states the plain sum.
 
     Raises:
         ImportError: without dp-accounting.
@@ -184,13 +170,10 @@ def compose(
 
 def _stated(about: Guarantee, budgets: Sequence[Budget], epsilon: float, delta: float) -> Guarantee:
     """The guarantee of all releases, with these ε and δ."""
-    note = _AHEAD
+    note = ", by privacy loss distributions: their number and budgets must have been fixed ahead of time"
     if not any(one.shift for one in budgets) and not unbounded(budgets):
-        plain = (
-            float(sum(one.epsilon for one in budgets)),
-            float(sum(one.delta for one in budgets)),
-        )
-        note += ". The plain sum: epsilon {:.6g}, delta {:.6g}, ".format(*plain)
+        total = float(sum(one.epsilon for one in budgets)), float(sum(one.delta for one in budgets))
+        note += ". The plain sum: epsilon {:.6g}, delta {:.6g}, ".format(*total)
         note += "holds for budgets chosen along the way too"
     together = Privacy.proven(**{**vars(about.promise), "epsilon": epsilon, "delta": delta})
     note = f"{len(budgets)} releases together{note}." if len(budgets) > 1 else ""
@@ -296,10 +279,7 @@ def _pair(release: object, number: int) -> tuple[Fraction | float, Fraction | fl
             f"release {number} must be a Guarantee, a Privacy, an (epsilon, delta) pair, a LaplaceRelease or a "
             f"GaussianRelease, got {release!r}."
         ) from None
-    pair = (
-        host_number(f"epsilon of release {number}", epsilon),
-        host_number(f"delta of release {number}", delta),
-    )
-    if pair[1] >= 1:
+    exact = host_number(f"delta of release {number}", delta)
+    if exact >= 1:
         raise ValueError(f"delta of release {number} must be below 1, got {delta!r}.")
-    return pair
+    return host_number(f"epsilon of release {number}", epsilon), exact

@@ -67,8 +67,7 @@ class Law:
 
     Attributes:
         covariance: ``(k, k)``.
-        excess: largest excess kurtosis of a number or of a difference of two, ``()``: 0 if they were normal, 3 if they
-            had Laplace noise.
+        excess: largest excess kurtosis of a number or of a difference of two, ``()``.
     """
 
     covariance: Float[Array | np.ndarray, "*batch numbers numbers"]
@@ -81,9 +80,7 @@ Shape: TypeAlias = Independent | Cube | Zonotope | Law
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Noise:
-    """The noise of one release; public.
-
-    Its law is that of a body on the host: a traced body can be drawn from, and no more.
+    """The noise of one release; public. From a traced body one can draw, and no more.
 
     Attributes:
         kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
@@ -105,7 +102,7 @@ class Noise:
         return cls(kind, scale, Independent((count,), last))
 
     def draw(self, key: Key, dtype: DTypeLike) -> Float[Array, "..."]:
-        """The noise, of the shape of the body; K-norm noise has density ∝ e^{-‖z‖/scale}, ‖·‖ the norm of the body.
+        """The noise, of the shape of the body.
 
         >>> Noise("k-norm", 0.0, Zonotope.of_all_pairs(3), kept=2).draw(jax.random.key(0), float).tolist()
         [0.0, 0.0]
@@ -113,21 +110,14 @@ class Noise:
         body = self.body
         if isinstance(body, Independent):
             drawn = draw(key, self.kind, body.shape, self.scale, dtype)
-            if not body.last:
-                return drawn
-            first, last = drawn[: -len(body.last)], drawn[-len(body.last) :]
-            return jnp.concatenate([first, last / np.asarray(body.last, dtype)])
+            return drawn / body.weights.astype(dtype) if body.last else drawn
         assert not isinstance(body, Law)
         return k_norm(key, body, self.scale, dtype)[: self.kept]
 
     @property
     @of_each_problem
     def known(self) -> Noise:
-        """The same with its law in place of a body of K-norm noise, so that it may be traced.
-
-        Raises:
-            ValueError: a traced body.
-        """
+        """The same with its law in place of a body of K-norm noise, so that it may be traced."""
         if isinstance(self.body, Independent | Law):
             return self
         covariance = self._unit_covariance.astype(default_float())
@@ -138,12 +128,9 @@ class Noise:
     @of_each_problem
     def excess(self) -> Any:
         """The largest excess kurtosis of a number of K-norm noise, or of a difference of two."""
-        body = self.body
-        if isinstance(body, Law):
-            return body.excess
-        assert isinstance(body, Zonotope)
-        _check_known(body)
-        return max(noise_law.kurtosis(body, self.kept) - _NORMAL, 0.0)
+        if isinstance(self.body, Law):
+            return self.body.excess
+        return max(noise_law.kurtosis(self._zonotope, self.kept) - _NORMAL, 0.0)
 
     @property
     @of_each_problem
@@ -160,12 +147,12 @@ class Noise:
         return self.scale * math.sqrt(self._unit_variances.max())
 
     def variance_per_dimension(self) -> Any:
-        """Variance of the noise per dimension in which it lies, as default ridges need it.
-
-        >>> float(Noise("k-norm", 0.5, Zonotope.of_all_pairs(2)).variance_per_dimension())
-        1.0
-        """
-        return self._unit_per_dimension * (self.scale * self.scale)
+        """Variance of the noise per dimension in which it lies, as default ridges need it."""
+        if isinstance(self.body, Independent):
+            return _VARIANCES[self.kind] * (self.scale * self.scale)
+        body = self._zonotope
+        unit = float(noise_law.variances(body).sum() / noise_law.dimension_of(body))
+        return unit * (self.scale * self.scale)
 
     def covariance(
         self,
@@ -174,22 +161,15 @@ class Noise:
     ) -> Float[Array, "numbers numbers"]:
         """Covariance of the noise, or of its part in the range of a projection, ``(k, k)``.
 
-        Args:
-            project: a projection, which mixes only numbers of equal noise if the noise is independent; default all.
-            dtype: float; default that of the projection, or JAX's.
+        The projection mixes only numbers of equal noise if the noise is independent.
         """
         body = self.body
         if dtype is None:
             dtype = default_float() if project is None else project.dtype
         scale = jnp.asarray(self.scale, dtype)
         if isinstance(body, Independent):
-            each = jnp.asarray(self._unit_variances, dtype) if body.last else self._unit
-            return (
-                each
-                * scale
-                * scale
-                * (jnp.eye(*body.shape, dtype=dtype) if project is None else project)
-            )
+            each = jnp.asarray(self._unit_variances, dtype) * scale * scale
+            return each * (jnp.eye(*body.shape, dtype=dtype) if project is None else project)
         covariance = jnp.asarray(self._unit_covariance, dtype)
         if project is not None:
             covariance = product(product(project, covariance), project)
@@ -200,7 +180,7 @@ class Noise:
         if self.kind == "gaussian":
             return jnp.zeros_like(influence[:, 0])
         if isinstance(self.body, Independent):
-            return self._laplace_part(jnp.sum((influence / self._weights(influence)) ** 4, -1))
+            return self._laplace_part(jnp.sum(self._weighed(influence) ** 4, -1))
         return self._heavy_share(influence) * jnp.diagonal(self._in_errors(influence))
 
     def heavy_part_of_differences(
@@ -210,7 +190,7 @@ class Noise:
         if self.kind == "gaussian":
             return jnp.zeros((influence.shape[0],) * 2, influence.dtype)
         if isinstance(self.body, Independent):
-            return self._laplace_part(_fourth_moments(influence / self._weights(influence)))
+            return self._laplace_part(_fourth_moments(self._weighed(influence)))
         covariance = self._in_errors(influence)
         own = jnp.diagonal(covariance)
         apart = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
@@ -236,16 +216,18 @@ class Noise:
         return -self.scale * NormalDist().inv_cdf(beyond / 2)
 
     @property
-    def _unit(self) -> float:
-        """Variance of independent noise at scale 1."""
-        return _VARIANCES[self.kind]
+    def _zonotope(self) -> Zonotope:
+        """The body, which is known."""
+        assert isinstance(self.body, Zonotope)
+        _check_known(self.body)
+        return self.body
 
     @property
     def _unit_variances(self) -> np.ndarray:
         """Those at scale 1."""
         body = self.body
         if isinstance(body, Independent):
-            return self._unit / body.weights**2
+            return _VARIANCES[self.kind] / body.weights**2
         if isinstance(body, Cube | Zonotope):
             _check_known(body)
             return noise_law.variances(body)[: self.kept]
@@ -254,29 +236,18 @@ class Noise:
     @property
     def _unit_covariance(self) -> Any:
         """That of K-norm noise at scale 1."""
-        body = self.body
-        if isinstance(body, Law):
-            return body.covariance
-        assert isinstance(body, Zonotope)
-        _check_known(body)
-        return noise_law.covariance(body)[: self.kept, : self.kept]
+        if isinstance(self.body, Law):
+            return self.body.covariance
+        return noise_law.covariance(self._zonotope)[: self.kept, : self.kept]
 
-    @property
-    def _unit_per_dimension(self) -> float:
-        body = self.body
-        if isinstance(body, Independent):
-            return self._unit
-        assert isinstance(body, Zonotope)
-        _check_known(body)
-        return float(noise_law.variances(body).sum() / noise_law.dimension_of(body))
-
-    def _weights(self, influence: Array) -> Any:
+    def _weighed(self, influence: Array) -> Array:
+        """Errors by the noise of the first number."""
         assert isinstance(self.body, Independent)
-        return self.body.weights.astype(influence.dtype) if self.body.last else 1
+        return influence / self.body.weights.astype(influence.dtype)
 
     def _laplace_part(self, fourth: Array) -> Array:
         scale = jnp.asarray(self.scale, fourth.dtype)
-        return self._unit * scale * scale * jnp.sqrt(fourth)
+        return _VARIANCES[self.kind] * scale * scale * jnp.sqrt(fourth)
 
     def _heavy_share(self, influence: Array) -> Array:
         return jnp.sqrt(jnp.asarray(self.excess, influence.dtype) / 3)

@@ -26,7 +26,7 @@ _ABOVE = 1 + 2**-50  # more than a few roundings of a double
 
 
 def rounded_up(value: float) -> float:
-    """An upper bound of every number that a few roundings may have turned into ``value``; 0 and ∞ stay."""
+    """Above every number that a few roundings may have turned into ``value``; 0 and ∞ stay."""
     return value if value == 0 or math.isinf(value) else math.nextafter(value * _ABOVE, math.inf)
 
 
@@ -69,9 +69,6 @@ def gaussian_epsilon_at(shift: float, delta: Fraction) -> float:
 def gaussian_ratio_at(epsilon: Fraction, delta: Fraction) -> float:
     """Least σ/Δ₂ of a Gaussian mechanism that is (ε, δ)-DP, ε > 0 and 0 < δ < 1, rounded up.
 
-    Raises:
-        ValueError: ε and δ so small that no double is as large.
-
     >>> round(gaussian_ratio_at(Fraction(1), Fraction(1, 10**5)), 9)
     3.730631635
     """
@@ -88,17 +85,7 @@ def gaussian_ratio_at(epsilon: Fraction, delta: Fraction) -> float:
 
 @functools.lru_cache(maxsize=64)
 def gaussian_budget(epsilon: float, delta: float) -> Fraction:
-    """μ: Gaussian noise of standard deviation σ on a query of ℓ₂ sensitivity Δ is (ε, δ)-DP if Δ/σ ≤ μ.
-
-    Args:
-        epsilon: ε > 0, finite.
-        delta: δ in (0, 1).
-
-    Returns:
-        The largest μ, less at most 10^-11 of it.
-
-    Raises:
-        ValueError: an ε and a δ so extreme that no double holds the noise.
+    """The largest μ, less at most 10^-11 of it, for which Δ₂/σ <= μ is (ε, δ)-DP; 0 < ε < ∞, 0 < δ < 1.
 
     >>> mu = gaussian_budget(1.0, 1e-5)
     >>> one = Fraction(1), Fraction(1e-5)
@@ -109,11 +96,7 @@ def gaussian_budget(epsilon: float, delta: float) -> Fraction:
 
 
 def concentrated_budget(budget: Fraction) -> float:
-    """ρ = μ²/2 of Gaussian noise of standard deviation 1 at ℓ₂ sensitivity μ, never rounded down.
-
-    >>> concentrated_budget(Fraction(1, 2)) >= 1 / 8
-    True
-    """
+    """ρ = μ²/2 of Gaussian noise of standard deviation 1 at ℓ₂ sensitivity μ, never rounded down."""
     return math.nextafter(float(budget**2 / 2), math.inf)
 
 
@@ -122,8 +105,7 @@ def calibrate_gaussian(
 ) -> float:
     """σ of each of several Gaussian releases that are together (ε, δ)-DP, on the host, never rounded down.
 
-    k mechanisms with Δ₂/σ each are one with √k Δ₂/σ, so σ grows as √k, where it would grow as k by the plain sum.
-    For one release, :func:`~privrank_jax.privacy.gaussian_scale` computes the same inside ``jit`` and ``vmap``.
+    k mechanisms with Δ₂/σ each are one with √k Δ₂/σ. In ``jit``: :func:`~privrank_jax.privacy.gaussian_scale`.
 
     Args:
         epsilon: ε > 0 of all releases together; ∞ gives 0.

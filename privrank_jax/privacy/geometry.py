@@ -11,12 +11,11 @@ since the volume of rK grows as r^p. On a lattice this is the ripple mechanism (
 rank i before j, for every pair, when one ranking is replaced.
 
 **Zonotope** Z = Σ_{i<j} [-l_ij, l_ij](e_i - e_j), l_ij >= 0 the lengths: each pair moves at most l_ij points from one
-of its items to the other. Where users are asked each pair l_ij times and one of them changes all of their answers, the
-win totals change within it. With all lengths 1 (a *complete* zonotope), it holds the change of n times the Borda scores
-when one ranking is replaced, ties and gaps allowed. The graph of the pairs of positive length may have several
-components; entries sum to 0 over each, and p is the number of items less the number of components. By the max-flow
-min-cut theorem the norm of z is the maximum of z(S)/cut(S) over the sets S of items, cut(S) the sum of the lengths
-between S and the other items; for a complete zonotope that is max over k of (sum of the k largest entries)/(k(m - k)).
+of its items to the other. Win totals change within it where a user is asked each pair l_ij times and changes all
+answers; so do n times the Borda scores, with all lengths 1 (a *complete* zonotope), when one ranking is replaced.
+Entries sum to 0 over each component of the graph of pairs of positive length, and p is the number of items less that of
+components. By the max-flow min-cut theorem the norm of z is the maximum of z(S)/cut(S) over the sets S of items, cut(S)
+the sum of the lengths between S and the others: max over k of (sum of the k largest entries)/(k(m - k)) if complete.
 
 **A uniform point.** Lift e_i - e_j to (e_i - e_j, h_ij) with generic heights: the lower faces of the lifted zonotope
 project onto tiles that cover Z, one for each spanning forest S (Shephard 1974). Its volume is ∝ ∏_S l_ij, since the
@@ -25,10 +24,9 @@ e_i - e_j of a forest are a basis of the same lattice. So draw a forest with the
 uniform in [-l_ij, l_ij] on S, l_ij where y_i - y_j > h_ij and -l_ij elsewhere.
 
 **Heights** are fixed and have two parts of 30 - log₂ m random bits, the second of which decides where sums of the first
-agree. A pair outside of S closes one cycle with it, and its side is arbitrary if both sums over that cycle are 0. Given
-the other heights of the cycle, at most one value of a height makes a sum 0, so the chance of this over the choice of
-heights is at most (m/2^30)² for each pair: below 10^-9 for a draw at m = 200. The exact twin,
-:mod:`privrank_jax.exact.k_norm`, has no such ties.
+agree. A pair outside of S has an arbitrary side if both sums over the cycle that it closes are 0. Over the choice of
+heights this has a chance of at most (m/2^30)² for each pair, as at most one value of a height makes a sum 0. The exact
+twin, :mod:`privrank_jax.exact.k_norm`, has no such ties.
 """
 
 from __future__ import annotations
@@ -66,14 +64,7 @@ class Cube:
 
     @classmethod
     def of_pairs(cls, num_items: int, mask: MaskLike | None = None) -> Cube:
-        """One coordinate for each pair i < j of real items, in an ``(m, m)`` matrix.
-
-        Args:
-            num_items: m >= 1.
-            mask: ``(m,)`` bool, True for real items.
-
-        Raises:
-            ValueError: m < 1, a mask of another shape.
+        """One coordinate for each pair i < j of items that are real by the mask, ``(m,)``, in an ``(m, m)`` matrix.
 
         >>> int(Cube.of_pairs(4).dimension)
         6
@@ -84,14 +75,7 @@ class Cube:
 
     @classmethod
     def of_numbers(cls, dimension: int) -> Cube:
-        """[-1, 1]^d.
-
-        Args:
-            dimension: d >= 1.
-
-        >>> int(Cube.of_numbers(3).dimension)
-        3
-        """
+        """[-1, 1]^d."""
         return cls(_placed(np.ones(dimension, bool)))
 
     @property
@@ -115,14 +99,7 @@ class Zonotope:
 
     @classmethod
     def of_all_pairs(cls, num_items: int, mask: MaskLike | None = None) -> Zonotope:
-        """Each pair of real items once.
-
-        Args:
-            num_items: m >= 1.
-            mask: ``(m,)`` bool, True for real items.
-
-        Raises:
-            ValueError: m < 1, a mask of another shape.
+        """Each pair of items once that are real by the mask, ``(m,)``.
 
         >>> int(Zonotope.of_all_pairs(4).dimension)
         3
@@ -135,20 +112,11 @@ class Zonotope:
     def of_pairs(
         cls, pairs: Integer[ArrayLike, "pairs 2"] | Sequence[tuple[int, int]], num_items: int
     ) -> Zonotope:
-        """Each of these pairs, once for each time that it is listed.
-
-        Args:
-            pairs: ``(E, 2)`` items, different within a pair.
-            num_items: m >= 1.
-
-        Raises:
-            ValueError: m < 1; an item that is negative, m or above, or paired with itself.
+        """Each of these pairs of different items, once for each time that it is listed.
 
         >>> Zonotope.of_pairs([(0, 1), (1, 0), (1, 2)], 3).lengths.tolist()
         [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
         """
-        if num_items < 1:
-            raise ValueError(f"num_items must be at least 1, got {num_items}.")
         found = np.asarray(pairs, np.int64).reshape(-1, 2)
         if np.any((found < 0) | (found >= num_items)) or np.any(found[:, 0] == found[:, 1]):
             raise ValueError(f"pairs must hold two different items below {num_items}.")
@@ -174,19 +142,7 @@ Body: TypeAlias = Cube | Zonotope
 def k_norm(
     key: Key, body: Body, scale: Scalar, dtype: DTypeLike | None = None
 ) -> Float[Array, "..."]:
-    """Noise of density ∝ e^{-‖z‖/scale}, ‖·‖ the norm whose unit ball is the body.
-
-    Args:
-        key: PRNG key.
-        body: K.
-        scale: >= 0, may be traced: 1/ε where K holds what one unit changes; 0 gives zeros.
-        dtype: float; default JAX's.
-
-    Returns:
-        As ``uniform``.
-
-    Raises:
-        ValueError: a negative or infinite scale.
+    """Noise of density ∝ e^{-‖z‖/scale}, ‖·‖ the norm whose unit ball is the body; scale 0 gives zeros.
 
     >>> k_norm(jax.random.key(0), Zonotope.of_all_pairs(3), 0.0).tolist()
     [0.0, 0.0, 0.0]
@@ -196,15 +152,9 @@ def k_norm(
     return _k_norm(key, body, jnp.asarray(scale, dtype))
 
 
+@jax.jit
 def gauge(body: Body, point: NumbersLike) -> Float[Array, ""]:
-    """The least r such that r times the body holds the point: the norm whose unit ball it is.
-
-    Args:
-        body: K, a cube or a complete zonotope.
-        point: the shape that ``uniform`` returns; entries that aren't real are ignored.
-
-    Returns:
-        Scalar, dtype of ``point``, floating.
+    """The least r such that r times a cube or a complete zonotope holds the point; what isn't real is ignored.
 
     >>> float(gauge(Zonotope.of_all_pairs(3), jnp.array([2.0, 0.0, -2.0])))
     1.0
@@ -213,7 +163,13 @@ def gauge(body: Body, point: NumbersLike) -> Float[Array, ""]:
     if isinstance(body, Cube):
         return jnp.max(jnp.where(body.real, jnp.abs(point), 0), initial=0)
     assert body.complete
-    return _complete_gauge(point, jnp.any(body.lengths > 0, axis=1))
+    mask = jnp.any(body.lengths > 0, axis=1)
+    number = jnp.sum(mask)
+    ordered = -jnp.sort(jnp.where(mask, -point, jnp.inf))
+    size = jnp.arange(1, point.shape[0] + 1)
+    sums = jnp.cumsum(jnp.where(size <= number, ordered, 0))
+    cut = size * (number - size)
+    return jnp.max(jnp.where(cut > 0, sums / jnp.maximum(cut, 1), 0))
 
 
 def _placed(array: Mask | np.ndarray, dtype: DTypeLike = bool) -> Array:
@@ -257,16 +213,7 @@ def _k_norm(key: Key, body: Body, scale: Float[Array, ""]) -> Float[Array, "..."
 
 @functools.partial(jax.jit, static_argnames=("dtype",))
 def uniform(key: Key, body: Body, dtype: DTypeLike | None = None) -> Float[Array, "..."]:
-    """A uniform point of the body.
-
-    Args:
-        key: PRNG key.
-        body: K.
-        dtype: float; default JAX's.
-
-    Returns:
-        The shape of ``real`` for a cube; ``(m,)`` for a zonotope, summing to 0 over each component.
-    """
+    """A uniform point of the body, of the shape of ``real`` for a cube, ``(m,)`` for a zonotope."""
     key, dtype = fused(key), jnp.zeros(0, dtype).dtype
     if isinstance(body, Cube):
         drawn = jax.random.uniform(key, body.real.shape, dtype, -1, 1)
@@ -326,13 +273,3 @@ def _sum_to_root(
     for _ in range(rounds):
         step, parent = step + step[parent], parent[parent]
     return step
-
-
-@jax.jit
-def _complete_gauge(point: Scores, mask: Mask) -> Float[Array, ""]:
-    ordered = -jnp.sort(jnp.where(mask, -point, jnp.inf))
-    number = jnp.sum(mask)
-    size = jnp.arange(1, point.shape[0] + 1)
-    sums = jnp.cumsum(jnp.where(size <= number, ordered, 0))
-    cut = size * (number - size)
-    return jnp.max(jnp.where(cut > 0, sums / jnp.maximum(cut, 1), 0))

@@ -53,18 +53,16 @@ class Guarantee:
 
     Attributes:
         promise: what the function was asked to keep.
-        attained: what is proven of the result; the promise itself unless said otherwise. It may be stronger (no δ
-            where the noise is Laplace) or, for calibrations that are reproduced as published, weaker.
+        attained: what is proven of the result, if not the promise itself: stronger (Laplace noise has no δ) or, for
+            calibrations that are reproduced as published, weaker.
         trust: ``"central"``, ``"shuffled"`` or ``"local"``.
         numerics: ``"exact"``, ``"simulation"``, ``"idealized"``, or ``"unknown"`` for noise drawn elsewhere.
         note: anything else that the reader must know.
         also: what the same result attains for other units, such as a whole user beside one comparison.
-        changes: of Laplace noise on integers, where it is proven: whole numbers c such that, for neighbors in the
-            sense of ``attained`` and each k, the k largest changes of numbers add up to at most the k largest c; the
-            noise has the scale Σc/ε, or more. It composes to less than any ε-DP release does
-            (:mod:`~privrank_jax.privacy.loss_distribution`). () where no more than ε and δ is known.
-        rho: of Gaussian noise, where it is proven: the release is ρ-zCDP for neighbors in the sense of ``attained``
-            (:mod:`~privrank_jax.privacy.zcdp`), by which it composes to less than by its ε and δ. None if not known.
+        changes: of Laplace noise on integers, where it is proven: whole numbers c such that the k largest changes of
+            numbers add up to at most the k largest c, for neighbors in the sense of ``attained`` and each k; the
+            noise has the scale Σc/ε, or more (:mod:`~privrank_jax.privacy.loss_distribution`). () if not known.
+        rho: of Gaussian noise, where it is proven: the release is ρ-zCDP for neighbors in the sense of ``attained``.
 
     Facts in ``public``: ``"items"`` (the list of items, taken from the data), ``"participation"`` (which users gave an
     answer at all), ``"questionnaire"`` (which pairs each user was asked), ``"ranked-items"`` (which items each user
@@ -148,12 +146,8 @@ class Guarantee:
 
     def as_dict(self) -> dict[str, Any]:
         """The guarantee as plain Python values (for JSON); needs concrete ε and δ."""
-        values = self._of(self.attained)
-        if self.note:
-            values["note"] = self.note
-        if self.also:
-            values["also"] = [self._of(other) for other in self.also]
-        return values
+        values = self._of(self.attained) | ({"note": self.note} if self.note else {})
+        return values | ({"also": [self._of(other) for other in self.also]} if self.also else {})
 
     def _of(self, attained: Privacy) -> dict[str, Any]:
         values: dict[str, Any] = {}
@@ -186,13 +180,11 @@ class Guarantee:
         # δ is added once to the probability of a set of results; added to each single result it would promise less.
         approximate = any(float(one.delta) > 0 for one in (self.attained, *self.also))
         result = "set of published results" if approximate else "published result"
+        also = [f" As well, with {_level(other)}, it {_change(other)}." for other in self.also]
         return (
             f"Differentially private with {_level(self.attained)}: the probability of any {result} "
             f"{_change(self.attained)}. "
-            f"Trust: {_TRUST_WORDS[self.trust]}; {_NUMERICS_WORDS[self.numerics]}.{note}"
-            + "".join(
-                f" As well, with {_level(other)}, it {_change(other)}." for other in self.also
-            )
+            f"Trust: {_TRUST_WORDS[self.trust]}; {_NUMERICS_WORDS[self.numerics]}.{note}{''.join(also)}"
         )
 
 
@@ -201,36 +193,23 @@ def _level(attained: Privacy) -> str:
     return f"epsilon = {float(attained.epsilon):g}" + (f", delta = {delta:g}" if delta > 0 else "")
 
 
-def _difference(attained: Privacy) -> str:
+def _change(attained: Privacy) -> str:
+    """By how much a probability changes when what changes, and what neighbors share."""
+    epsilon, delta = float(attained.epsilon), float(attained.delta)
+    factor = f"{math.exp(epsilon):.3g}" if epsilon < 100 else f"e^{epsilon:g}"
     unit = _UNIT_WORDS[attained.unit]
     if attained.contributions is not None:
         unit = (
             f"one user (all that the user answered, at most {attained.contributions} comparisons)"
         )
-    return _ADJACENCY_WORDS[attained.adjacency].format(unit=unit)
-
-
-def _change(attained: Privacy) -> str:
-    epsilon, delta = float(attained.epsilon), float(attained.delta)
-    factor = f"{math.exp(epsilon):.3g}" if epsilon < 100 else f"e^{epsilon:g}"
-    change = _difference(attained) + _known(attained)
+    change = _ADJACENCY_WORDS[attained.adjacency].format(unit=unit)
+    if attained.users not in ("", OWN) and attained.unit != "comparison":
+        named = "is one user" if attained.users.startswith("each") else "names the users"
+        change += f"; {attained.users} {named}"
+    shared = [_GRAPH] if attained.adjacency == "flip" else []
+    shared += [PUBLIC[fact] for fact in attained.public]
+    if shared:
+        change += f"; {listed(shared)} {'is' if len(shared) == 1 else 'are'} taken as public"
     if delta > 0:
         return f"is at most {factor} times what it was, plus {delta:g}, when {change}"
     return f"changes by a factor of at most {factor} when {change}"
-
-
-def _shared(attained: Privacy) -> list[str]:
-    """What neighbors share, in words."""
-    graph = [_GRAPH] if attained.adjacency == "flip" else []
-    return graph + [PUBLIC[fact] for fact in attained.public]
-
-
-def _known(attained: Privacy) -> str:
-    """Words for what a user is and for what neighbors share."""
-    words = ""
-    if attained.users not in ("", OWN) and attained.unit != "comparison":
-        named = "is one user" if attained.users.startswith("each") else "names the users"
-        words = f"; {attained.users} {named}"
-    if shared := _shared(attained):
-        words += f"; {listed(shared)} {'is' if len(shared) == 1 else 'are'} taken as public"
-    return words

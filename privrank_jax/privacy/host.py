@@ -1,4 +1,4 @@
-"""Shared parts of accounting: exact numbers on the host, and the accounting library."""
+"""Exact numbers on the host, for accounting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 import math
 from decimal import Decimal
 from fractions import Fraction
-from types import ModuleType
 from typing import Any, TypeAlias
 
 import jax
@@ -18,29 +17,11 @@ HostNumber: TypeAlias = float | int | Decimal | Fraction | np.number | np.ndarra
 """One concrete number; an array has shape ()."""
 
 
-def load_dp_accounting() -> ModuleType:
-    """dp-accounting; raises ImportError, naming the extra, without it."""
-    try:
-        import dp_accounting  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise ImportError(
-            'accounting needs dp-accounting: pip install "privrank-jax[accounting]"'
-        ) from error
-    return dp_accounting
-
-
 def host_number(name: str, value: HostNumber) -> Fraction | float:
     """A number >= 0 as an exact fraction, or infinity as a float; a float means the shortest decimal of its type.
 
-    Args:
-        name: of the argument, for the message.
-        value: int, float, Decimal, Fraction, or an array of shape ().
-
-    Raises:
-        ValueError: traced, not one number, negative, NaN.
-
-    >>> host_number("epsilon", 0.1), host_number("epsilon", np.float32(0.1)), host_number("epsilon", Decimal(2))
-    (Fraction(1, 10), Fraction(1, 10), Fraction(2, 1))
+    >>> host_number("epsilon", np.float32(0.1))
+    Fraction(1, 10)
     """
     number = math.nan
     written: Any = ""

@@ -48,20 +48,13 @@ def flip_probability(epsilon: NumbersLike) -> Float[Array, "..."]:
     >>> round(float(flip_probability(jnp.log(3.0))), 6)
     0.25
     """
-    epsilon = check_epsilon(epsilon)
-    return _flip_probability(_as_float(epsilon))
-
-
-@functools.partial(jax.jit, inline=True)
-def _flip_probability(epsilon: Array) -> Array:
-    return jax.nn.sigmoid(-epsilon)
+    return jax.nn.sigmoid(-_as_float(check_epsilon(epsilon)))
 
 
 def report_information(epsilon: NumbersLike) -> Float[Array, "..."]:
     """Information tanh²(ε/2) of a randomized report, in units of an answer that is not randomized.
 
-    This is the adaptive weight of a user before normalization; its sum over users measures the information of a data
-    set.
+    This is the adaptive weight of a user before normalization.
 
     Args:
         epsilon: ε > 0, any shape, may be traced; ∞ gives 1.
@@ -77,13 +70,7 @@ def report_information(epsilon: NumbersLike) -> Float[Array, "..."]:
     >>> round(float(report_information(2.0)), 3)
     0.58
     """
-    epsilon = check_epsilon(epsilon)
-    return _information(_as_float(epsilon))
-
-
-@functools.partial(jax.jit, inline=True)
-def _information(epsilon: Array) -> Array:
-    return jnp.square(jnp.tanh(0.5 * epsilon))
+    return jnp.square(jnp.tanh(0.5 * _as_float(check_epsilon(epsilon))))
 
 
 def randomized_response(
@@ -91,19 +78,14 @@ def randomized_response(
 ) -> Shaped[Array, "*shape"]:
     """Report each bit, or its opposite with probability 1/(e^ε + 1).
 
-    **Guarantee.** ε-local DP for each bit (adjacency ``flip``, unit one comparison); a user who gives S
-    reports at ε spends Sε as a user. Theorem at the head of this module; :func:`local_guarantee` states it
-    for a data set. One 32-bit word is drawn per report: the flip probability is a multiple of 2^-32,
-    rounded so that the loss of a report never exceeds ε; beyond ε = 22 bits are flipped more often than
-    asked for (once in 2^32), except at ε = ∞. For real answers:
-    :func:`privrank_jax.exact.randomized_response.flipped_bits`.
+    **Guarantee.** ε-local DP for each bit (adjacency ``flip``, unit one comparison), by the theorem that heads this
+    module; :func:`local_guarantee` states it for a data set. The flip probability is a multiple of 2^-32, rounded so
+    that the loss of a report never exceeds ε; beyond ε = 22 it is 2^-32, except at ε = ∞.
 
     Args:
         key: PRNG key.
-        bits: answers, bool or 0/1 of any shape; 1 at pair (i, j) says that i is preferred to j. Traced bits can't be
-            checked: anything other than 1 counts as 0, so that every input is protected.
-        epsilon: ε > 0, may be traced: one number, one per user (``(users,)`` for bits
-            ``(users, ...)``), or one per report.
+        bits: answers, bool or 0/1 of any shape; traced ones other than 1 count as 0.
+        epsilon: ε > 0, may be traced: one number, one per user (along the leading axis), or one per report.
 
     Returns:
         The reports, shape and dtype of ``bits``.
@@ -125,14 +107,13 @@ def randomized_response(
 def laplace_reports(key: Key, bits: ReportsLike, epsilon: NumbersLike) -> Float[Array, "*shape"]:
     """Report each bit plus Laplace noise of scale 1/ε: a baseline, unbiased without debiasing.
 
-    **Guarantee.** The Laplace mechanism on a number of sensitivity 1: ε-local DP for each bit, and Sε for
-    a user who gives S reports, as :func:`randomized_response`. Its noise of variance 2/ε² exceeds that of
-    a debiased randomized report, 1/(4 sinh²(ε/2)), at every ε.
+    **Guarantee.** The Laplace mechanism on a number of sensitivity 1: ε-local DP as :func:`randomized_response`. Its
+    variance 2/ε² exceeds that of a debiased randomized report, 1/(4 sinh²(ε/2)), at every ε.
 
     Args:
         key: PRNG key.
-        bits: answers, bool or 0/1 of any shape; traced bits are treated as in :func:`randomized_response`.
-        epsilon: ε > 0, may be traced, shaped as for :func:`randomized_response`; ∞ adds no noise.
+        bits: as for :func:`randomized_response`.
+        epsilon: likewise; ∞ adds no noise.
 
     Returns:
         Reports, shape of ``bits``, float (that of ``bits``, else of ``epsilon``).
@@ -154,12 +135,10 @@ def debias(reports: ReportsLike, epsilon: NumbersLike) -> Float[Array, "..."]:
 
     Args:
         reports: ỹ, bool, 0/1 or -1/+1 of any shape.
-        epsilon: the ε that the reports were drawn at, shaped as for :func:`randomized_response`, may be
-            traced.
+        epsilon: ε of the reports, as for :func:`randomized_response`.
 
     Returns:
-        z̃, shape of ``reports``, float: 1/(1 - e^-ε) for 1 and -1/(e^ε - 1) for 0 or -1, without cancellation
-        at any ε; NaN for what is not a report, where traced. Differentiable in ε.
+        z̃, shape of ``reports``, float: 1/(1 - e^-ε) for 1, -1/(e^ε - 1) for 0 or -1, NaN for what is no report.
 
     Raises:
         ValueError: as :func:`randomized_response`; reports of both codings at once.
@@ -190,8 +169,7 @@ def local_guarantee(epsilon: NumbersLike, reports_per_user: NumbersLike = 1) -> 
         reports_per_user: ``(users,)`` or one number, S_l >= 0 reports of each user; users who gave none are ignored.
 
     Returns:
-        :class:`~privrank_jax.privacy.Guarantee` with the largest ε_l (unit comparison); its ``also`` has
-        the largest S_l ε_l (unit user). Both with ``flip`` adjacency: who compared what is public.
+        That of the largest ε_l (unit comparison); ``also`` has the largest S_l ε_l (unit user). Adjacency ``flip``.
 
     Raises:
         ValueError: ε <= 0 or NaN, a negative number of reports.
@@ -229,8 +207,8 @@ def _randomize(key: Key, bits: Array, epsilon: Array) -> Array:
 def flip_threshold(epsilon: Array) -> Array:
     """k, uint32, such that a uniform 32-bit word is below k with probability k/2^32 ≥ 1/(e^ε+1).
 
-    k is rounded up, so the loss log((2^32-k)/k) is at most ε. For small ε it is computed from its distance to 1/2,
-    which determines the loss there. It is 0 only at ε = ∞. A report at ε = NaN is a random bit.
+    So the loss log((2^32-k)/k) is at most ε. For small ε, k is computed from its distance to 1/2, which determines the
+    loss there. It is 0 only at ε = ∞. A report at ε = NaN is a random bit.
     """
     margin = 4 * jnp.finfo(epsilon.dtype).eps
     near_half = jnp.floor(jnp.tanh(0.5 * jnp.minimum(epsilon, 1.0)) * (1 - margin) * 2.0**31)
@@ -278,20 +256,15 @@ def check_reports(
     coding: str | None = None,
 ) -> None:
     """Raise ``ValueError`` unless the reports (where ``where`` is True) are 0 and 1, or -1 and 1."""
+    wanted = "reports must be 0 or 1 (or bool), or all of them -1 or 1; mark missing ones as not observed."
+    codings = tuple(CODINGS.values())
     if coding is not None:
         check_choice("coding", coding, tuple(CODINGS))
-    if is_traced(reports, where):
+        codings = (CODINGS[coding],)
+        wanted = f"with coding={coding!r} reports must be {CODINGS[coding][0]} or 1; leave ties and missing ones out."
+    if is_traced(reports, where) or any(_all_among(reports, one, where) for one in codings):
         return
-    codings = CODINGS.values() if coding is None else (CODINGS[coding],)
-    if any(_all_among(reports, values, where) for values in codings):
-        return
-    if coding is not None:
-        raise ValueError(
-            f"with coding={coding!r} reports must be {CODINGS[coding][0]} or 1; leave ties and missing reports out."
-        )
-    raise ValueError(
-        "reports must be 0 or 1 (or bool), or all of them -1 or 1; mark missing ones as not observed."
-    )
+    raise ValueError(wanted)
 
 
 def _all_among(
@@ -307,10 +280,7 @@ def _all_among(
 def report_values(
     reports: ReportsLike, dtype: DTypeLike, coding: str | None = None
 ) -> Float[Array, "..."]:
-    """Reports as numbers: 1 for 1, 0 for 0 and -1, NaN for anything else, which only a traced array can hold.
-
-    With a coding, the value that it does not have is NaN too.
-    """
+    """Reports as numbers: 1 for 1, 0 for 0 and -1, NaN for anything else, or what the coding does not have."""
     return _report_values(jnp.asarray(reports), dtype, coding)
 
 

@@ -18,11 +18,8 @@ real numbers has φ = min(1, e^t, e^{(t-a)/2}), which is concave in e^t and pass
 dominated by that on integers.
 
 *Two numbers that change by a and b, a <= b.* φ(-t) = e^{-t} φ(t) for every such pair, so let t >= 0. A sum over the
-losses of the first number gives, at the knots t = a + b - 2j,
-
-    φ_ab(t) = q^j (1 + min(a, j) (1-q)/(1+q)).
-
-Pairs with the same a + b have the same knots, so the more evenly a sum is spread, the less is lost.
+losses of the first number gives φ_ab(t) = q^j (1 + min(a, j) (1-q)/(1+q)) at the knots t = a + b - 2j. Pairs with the
+same a + b have the same knots, so the more evenly a sum is spread, the less is lost.
 
 *Theorem.* Let c and d have whole entries, and for each k let the k largest \|d_i\| add up to at most the k largest c_i.
 Then the pair of a change by c dominates that of a change by d. *Proof.* Lower the smallest positive entry of c by 1
@@ -36,13 +33,23 @@ release is proven where its noise is, and its guarantee states it (``Guarantee.c
 
 **In the library**, each entry a is a discrete Laplace mechanism of sensitivity a (of one beyond 2^12 every k-th knot
 stays, and a grows to a multiple of k), and any other ε-DP release one of sensitivity 1. It puts losses on the multiples
-of a step by a dominating pair ("connect the dots", Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022); where the
-step divides all losses, it is the pair itself. It computes in float64, for which δ is lowered by 10^-12 plus 10^-15 per
-release, at least ten times the largest loss observed, so the result is an upper bound.
+of a step by a dominating pair ("connect the dots", Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). It computes
+in float64, for which δ is lowered by 10^-12 plus 10^-15 per release, at least ten times the largest loss observed.
 
 Two more bounds are computed, and the least of the three is returned: the sum Σε_i, with δ - Σδ_i left to the Gaussians,
-and zCDP. Of releases whose ρ is known beside ε and δ, such as exact ones with Gaussian noise, all count by ρ, or none,
-whichever is less; by ρ zCDP is all there is.
+and zCDP. Of releases whose ρ is known beside ε and δ, all count by ρ, or none, whichever is less.
+
+**zCDP.** A mechanism is ρ-zCDP if Rényi's divergence D_α(M(x) ‖ M(x')) ≤ ρα for every order α > 1 and all neighbors x,
+x' (Bun and Steinke 2016). Several are together Σρ_i-zCDP, even if each is chosen after seeing the earlier ones (their
+Lemma 2.3; the ρ_i are fixed ahead of time). By Kairouz, Oh and Viswanath (2015) the two output laws of an ε-DP
+mechanism are an image of those of randomized response, so its divergences are at most
+
+.. math:: D_α = \frac{1}{α-1}\log\frac{e^{αε} + e^{(1-α)ε}}{1 + e^ε}
+              = \frac{1}{α-1}\log\frac{\cosh((α-1/2)ε)}{\cosh(ε/2)},
+
+and with v = (α - 1/2)², g(v) = log cosh(ε√v), D_α/α = (g(v) - g(1/4))/(v - 1/4). g is concave, since its derivative
+ε tanh(ε√v)/(2√v) falls in v, so this slope is largest for α → 1, where it is g'(1/4) = ε tanh(ε/2). Hence ρ = ε
+tanh(ε/2), the least ρ that holds for every ε-DP mechanism, below ε²/2 (Bun and Steinke, Proposition 3.3).
 """
 
 from __future__ import annotations
@@ -52,36 +59,34 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from privrank_jax.privacy.gaussian import gaussian_delta_at, gaussian_epsilon_at, rounded_up
-from privrank_jax.privacy.host import load_dp_accounting
-from privrank_jax.privacy.zcdp import pure_zcdp, zcdp_delta, zcdp_epsilon
 
 _POINTS = (2**17, 2**20)  # steps in the sum of all ε, for few and for many releases
 _MOST, _MOST_KINDS = 2**18, 2**12  # releases, and different ε, on a grid
 _MOST_KNOTS = 2**12  # of one noisy number
 _LARGEST = 500  # ε of a release on a grid, so that e^ε is finite
 _ROUNDING = 1e-9  # relative allowance for what root finders return
+# A smaller ρ is taken for these, which keeps a bound: orders stay finite, and the library, where ε is almost 0 too,
+# takes no logarithm of 1 - e^-ρ = 0.
+_LEAST_RHO, _LEAST_BESIDE_NO_EPSILON = 1e-280, 1e-15
 
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """What is known of one release.
+    """What is known of one release."""
 
-    Attributes:
-        epsilon: ε, ∞ for no privacy; 0 for a Gaussian mechanism, which has none of its own.
-        delta: δ < 1.
-        changes: the c that dominate what neighbors change under its Laplace noise; (1,) for any ε-DP release.
-        rho: its ρ, beside ε and δ; None if not known.
-        shift: Δ/σ of a Gaussian mechanism, never rounded down, ∞ for no privacy; 0 for none.
-    """
-
-    epsilon: Fraction | float
+    epsilon: (
+        Fraction | float
+    )  # ∞ for no privacy; 0 for a Gaussian mechanism, which has none of its own
     delta: Fraction | float = Fraction(0)
-    changes: tuple[int, ...] = (1,)
-    rho: float | None = None
-    shift: float = 0.0
+    changes: tuple[int, ...] = (1,)  # the c of its Laplace noise; (1,) for any ε-DP release
+    rho: float | None = None  # beside ε and δ, if known
+    shift: float = 0.0  # Δ/σ of a Gaussian mechanism, never rounded down, ∞ for no privacy
 
 
 def unbounded(budgets: Sequence[Budget]) -> bool:
@@ -109,21 +114,12 @@ def _sums(budgets: Sequence[Budget]) -> list[_Sum]:
 
 
 class _Sum:
-    """Releases together, those with a ρ by it alone or by ε and δ.
-
-    Attributes:
-        numbers: how many noisy numbers have each ε > 0 and change a.
-        epsilon, delta: Σε_i and Σδ_i, exact.
-        failure: 1 - Π(1-δ_i), never rounded down.
-        shift: Δ/σ of the one mechanism that all Gaussian mechanisms amount to.
-        zcdp: Σρ of the releases that count by it.
-        rho: ρ of all together without their failures; never rounded down.
-    """
+    """Releases together, those with a ρ by it alone or by ε and δ."""
 
     def __init__(self, budgets: Sequence[Budget], by_rho: bool) -> None:
         counted = [one for one in budgets if not by_rho or one.rho is None]
         rhos = [one.rho for one in budgets if by_rho and one.rho is not None]
-        self.numbers: Counter[tuple[Fraction, int]] = Counter()
+        self.numbers: Counter[tuple[Fraction, int]] = Counter()  # by ε > 0 and change a
         for (epsilon, changes), releases in Counter(
             (b.epsilon, b.changes) for b in counted
         ).items():
@@ -133,12 +129,14 @@ class _Sum:
         self.epsilon = Fraction(sum(one.epsilon for one in counted))
         self.delta = Fraction(sum(one.delta for one in counted))
         kept = math.fsum(math.log1p(-float(one.delta)) for one in counted)
-        self.failure = min(-math.expm1(kept) * (1 + 2**-49), 1.0)
+        self.failure = min(-math.expm1(kept) * (1 + 2**-49), 1.0)  # 1 - Π(1-δ_i), rounded up
         self.shift = rounded_up(math.hypot(*(one.shift for one in counted)))
         self.zcdp = rounded_up(math.fsum(rhos))
         gaussian = max(self.shift**2 / 2, math.ulp(0.0)) if self.shift else 0.0
         pure = math.fsum(count * pure_zcdp(one) for (one, _), count in self.numbers.items())
-        self.rho = rounded_up(pure + gaussian + self.zcdp)
+        self.rho = rounded_up(
+            pure + gaussian + self.zcdp
+        )  # of all together, without their failures
         self.slack = 1e-12 + 1e-15 * self.numbers.total()
 
     def epsilon_at(self, delta: Fraction) -> float:
@@ -204,3 +202,57 @@ class _Sum:
 def _plus(exact: Fraction, more: float) -> float:
     """A decimal unchanged, or the sum of both, rounded up."""
     return rounded_up(float(exact) + more) if exact and more else float(exact) + more
+
+
+def load_dp_accounting() -> ModuleType:
+    """dp-accounting, or an error that names the extra."""
+    try:
+        import dp_accounting  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise ImportError(
+            'accounting needs dp-accounting: pip install "privrank-jax[accounting]"'
+        ) from error
+    return dp_accounting
+
+
+def pure_zcdp(epsilon: Fraction | float) -> float:
+    """ρ = ε tanh(ε/2) of an ε-DP mechanism.
+
+    >>> round(pure_zcdp(0.1), 7), round(pure_zcdp(10.0), 2)
+    (0.0049958, 10.0)
+    """
+    return float(epsilon) * math.tanh(float(epsilon) / 2)
+
+
+def zcdp_epsilon(rho: float, delta: float) -> float:
+    """Least ε for which the library proves a ρ-zCDP mechanism (ε, δ)-DP, over a grid of orders; ∞ at δ = 0 < ρ.
+
+    Source: Canonne, Kamath and Steinke (2020), Proposition 12, in dp-accounting's RDP accountant.
+
+    >>> zcdp_epsilon(0.05, 1e-6) < 0.05 + 2 * math.sqrt(0.05 * math.log(1e6))
+    True
+    """
+    if rho == 0:
+        return 0.0
+    if delta == 0 or math.isinf(rho):
+        return math.inf
+    rho = max(rho, _LEAST_RHO)
+    return float(_accountant(rho, math.sqrt(-math.log(delta) / rho)).get_epsilon(delta))
+
+
+def zcdp_delta(rho: float, epsilon: float) -> float:
+    """The inverse of :func:`zcdp_epsilon`; positive unless ρ = 0 or ε = ∞."""
+    if rho == 0 or math.isinf(epsilon):
+        return 0.0
+    if math.isinf(rho):
+        return 1.0
+    rho = max(rho, _LEAST_RHO if epsilon > 1e-13 else _LEAST_BESIDE_NO_EPSILON)
+    found = _accountant(rho, max(0.1, (epsilon - rho) / (2 * rho))).get_delta(epsilon)
+    return max(float(found), math.ulp(0.0))
+
+
+def _accountant(rho: float, excess: float) -> Any:
+    """The library's accountant of a ρ-zCDP release, with orders around 1 + ``excess``."""
+    library = load_dp_accounting()
+    orders = 1 + np.maximum(excess * np.geomspace(0.1, 10, 600), 0.0101)
+    return library.rdp.RdpAccountant(orders.tolist()).compose(library.ZCDpEvent(rho))

@@ -16,18 +16,7 @@ from privrank_jax._validate import check_choice, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.privacy import Kind, Privacy, kept
 
-__all__ = [
-    "NOISES",
-    "SHAPED_NOISES",
-    "NoiseDiagnostics",
-    "check_approximate",
-    "draw",
-    "gaussian",
-    "gumbel",
-    "kept_by_noise",
-    "laplace",
-    "norm_of",
-]
+__all__ = ["NOISES", "SHAPED_NOISES"]
 
 
 @jax.tree_util.register_dataclass
@@ -36,10 +25,8 @@ class NoiseDiagnostics:
     """The noise that a mechanism added; public.
 
     Attributes:
-        noise_scale: λ (Laplace), σ (Gaussian), or the scale of the noise that the function documents, in the units of
-            what it was added to.
-        center: what was subtracted from each user's numbers where the number of users is private, so that noise is
-            least.
+        noise_scale: λ (Laplace), σ (Gaussian) or what the function documents, in the units of what it was added to.
+        center: what was subtracted from each user's numbers where the number of users is private.
     """
 
     noise_scale: Numbers
@@ -49,19 +36,7 @@ class NoiseDiagnostics:
 def kept_by_noise(
     noise: str, privacy: Privacy, by: str, *kinds: Kind, noises: Sequence[str] = NOISES
 ) -> Privacy:
-    """Like :func:`~privrank_jax.privacy.privacy.kept` for a mechanism that adds this noise, which determines δ.
-
-    Args:
-        noise: ``"laplace"`` or ``"k-norm"``, which attain δ = 0 whatever δ the promise has, or ``"gaussian"``, which
-            needs δ > 0.
-        privacy: what is asked for.
-        by: name of the mechanism.
-        kinds: units and adjacencies that it can protect, the weakest first.
-        noises: the kinds of noise that it has: :data:`NOISES` or :data:`SHAPED_NOISES`.
-
-    Raises:
-        TypeError: ``privacy`` is not a :class:`Privacy`.
-        ValueError: a noise that is not one of ``noises``; Gaussian noise at a known δ = 0; no kind covers the promise.
+    """Like :func:`~privrank_jax.privacy.privacy.kept` for a mechanism with these noises: all but Gaussian attain δ = 0.
 
     >>> promise = Privacy(1.0, unit="user", adjacency="flip", delta=1e-6)
     >>> kept_by_noise("laplace", promise, "noisy_counts", ("user", "flip")).delta
@@ -77,13 +52,7 @@ def kept_by_noise(
 
 
 def check_approximate(privacy: Privacy, wanted: str, instead: str) -> None:
-    """Raise ``ValueError`` unless δ > 0 or traced.
-
-    Args:
-        privacy: what is asked for.
-        wanted: the argument that needs δ.
-        instead: the argument that needs no δ.
-    """
+    """Raise ``ValueError`` unless δ > 0 or traced; ``instead`` of what is ``wanted`` needs no δ."""
     if not is_traced(privacy.delta) and not np.all(np.asarray(privacy.delta) > 0):
         raise ValueError(
             f"{wanted} needs delta > 0, and this promise has delta = {privacy.delta}: give it one, such as "

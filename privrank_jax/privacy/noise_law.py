@@ -7,33 +7,29 @@ Z = r·U, r ~ Gamma(p + 1) and U uniform in the body K of dimension p, independe
 The maximum of |Z_i| is the norm of Z, and it has density ∝ r^{d-1} e^{-r}, that of Gamma(d).
 
 **Complete zonotope of m items**: Cov U is invariant under permutations of the items and U sums to 0, so it is
-v(I - J/m) with v = M_m/(m - 1), M_m = E‖U‖², found as follows. The facets of K lie over the sets of k items, 1 <= k <
-m; each is centered at the sum of the pairs that leave its set, whose squared length is h_k² = k(m - k)m, and is a
-product of complete zonotopes of k and of m - k items, orthogonal to its center. K is the union of the pyramids from 0
-over the facets, and E‖U‖² over such a pyramid is p/(p + 2)·(h_k² + M_k + M_{m-k}). A complete zonotope of k items has
-k^{k-2} tiles of volume 2^{k-1}√k, so the pyramids over sets of k items take shares ∝ C(m, k)·k^{k-1}·(m - k)^{m-k-1}.
+v(I - J/m) with v = M_m/(m - 1), M_m = E‖U‖². The facets of K lie over the sets of k items, 1 <= k < m. Each is centered
+at the sum of the pairs that leave its set, whose squared length is h_k² = k(m - k)m. It is a product of complete
+zonotopes of k and of m - k items, orthogonal to its center. K is the union of the pyramids from 0 over the facets, and
+E‖U‖² over such a pyramid is p/(p + 2)·(h_k² + M_k + M_{m-k}). A complete zonotope of k items has k^{k-2} tiles of
+volume 2^{k-1}√k, so the pyramids over sets of k items take shares ∝ C(m, k)·k^{k-1}·(m - k)^{m-k-1}.
 
-**Other quantities of zonotopes** are means over U, by simulation of U alone, since the law of r is known: E|Z_i| = (p +
-1)·E|U_i| and P(|Z_i| > t) = E Q(p + 1, t/|U_i|). From a fixed key, 1,024 to 16,384 points are drawn, the fewer the more
-items there are. Each figure is rounded to the safe side by :data:`SAFETY` standard errors of its mean, found from the
-same draws: variances, E|Z_i| and tails are stated too high, and so quantiles are. Items of a complete zonotope are
-exchangeable: their draws are pooled.
+**Other quantities of zonotopes** are means over simulated U, as E|Z_i| = (p + 1)·E|U_i| and P(|Z_i| > t) = E Q(p + 1,
+t/|U_i|). From a fixed key, 1,024 to 16,384 points are drawn, the fewer the more items there are. Each figure is raised
+by :data:`SAFETY` standard errors of its mean. Items of a complete zonotope are exchangeable: their draws are pooled.
 
 **Integers.** The exact twin (:mod:`privrank_jax.exact.k_norm`) draws points X of the lattice with P(x) ∝ e^{-ρM(x)},
-M(x) the least whole r with x in rK. *Cube*: M is max_i \|x_i\|, so P(M = r) ∝ e^{-ρr}((2r + 1)^d - (2r - 1)^d). That
-sum is taken as it stands, unless ρ is so small that it is long. For such ρ add to each x_i an independent number,
-uniform in [-1/2, 1/2]: this is a point Y with density ∝ e^{-ρM(x)} in the box about x, whose largest coordinate \|Y\|
-differs from M by at most 1/2. So compared with noise of density ∝ e^{-ρ\|y\|}, whose \|y\| has the law of Gamma(d)/ρ,
-that of Y is off by a factor of at most e^ρ after normalization: P(M > t + 1/2) ≤ P(\|Y\| > t) ≤ e^ρ·P(Gamma(d) > ρt).
+M(x) the least whole r with x in rK. *Cube*: M is max_i \|x_i\|, so P(M = r) ∝ e^{-ρr}((2r + 1)^d - (2r - 1)^d), a
+sum that is long for small ρ. For such ρ add to each x_i an independent number, uniform in [-1/2, 1/2]: this is a point
+Y whose largest coordinate \|Y\| differs from M by at most 1/2. Its density is that of noise ∝ e^{-ρ\|y\|}, whose norm
+has the law of Gamma(d)/ρ, up to a factor of e^ρ after normalization: P(M > t + 1/2) ≤ e^ρ·P(Gamma(d) > ρt).
 
 *Zonotope*: it proposes a radius r with odds w_r = e^{-ρr}(2r + 1)^p, a uniform spanning forest S and, on its pairs,
-whole c_e, uniform in {-r, ..., r}, and accepts at least T(2r)^p of the T(2r + 1)^p pairs (S, c) at radius r, T the
+whole c_e, uniform in {-r, ..., r}. It accepts at least T(2r)^p of the T(2r + 1)^p pairs (S, c) at radius r, T the
 number of forests, and at least one. So whatever holds of X is at most w/w' times as likely as it is for proposals, w' =
 Σ_r e^{-ρr} max((2r)^p, 1/T), w = Σ_r w_r. In a proposal, X_i is the sum of ±c_e over the pairs of S at i and of ±r over
 the others. Add to each c_e an independent number, uniform in [-1/2, 1/2], and take r + 1/2 for r: this is a point Y,
-uniform in (r + 1/2)K, since each tile of it has the volume (2r + 1)^p. It differs by 1/2 for each pair, \|X_i - Y_i\| ≤
-l_i/2, with l_i = Σ_j l_ij. Hence, with l the largest of the l_i, P(max_i \|X_i\| > t + l/2) ≤ Σ_r (w_r/w') P(max_i
-\|U_i\| > t/(r + 1/2)).
+uniform in (r + 1/2)K, since each tile of it has the volume (2r + 1)^p. With l the largest Σ_j l_ij, \|X_i - Y_i\| ≤
+l/2. Hence P(max_i \|X_i\| > t + l/2) ≤ Σ_r (w_r/w') P(max_i \|U_i\| > t/(r + 1/2)).
 
 For small ρ that sum is long. There let G(R) = R^p P(max_i \|U_i\| > t/R), which grows with R: so Σ_r e^{-ρr} G(r + 1/2)
 ≤ e^{3ρ/2} ∫ e^{-ρR} G(R) dR and Σ_r e^{-ρr} r^p ≥ e^{-ρ} ∫ e^{-ρR} R^p dR, and the bound is at most e^{5ρ/2} times the
@@ -61,17 +57,11 @@ from privrank_jax.privacy.geometry import Body, Cube, Zonotope, uniform
 SAFETY = 4.0
 """Standard errors: the chance that a mean lies beyond is about 3·10^-5."""
 _FAR, _LONG = 200, 2**20
+_FEW_ITEMS = 24  # more are drawn by a program that takes longer to compile and less to run
 
 
 def dimension_of(body: Body) -> int:
-    """The dimension of a body that is not traced.
-
-    Args:
-        body: K.
-
-    >>> dimension_of(Zonotope.of_all_pairs(4))
-    3
-    """
+    """The dimension of a body that is not traced; nor may those be of which the others ask."""
     if isinstance(body, Cube):
         return int(np.sum(np.asarray(body.real)))
     lengths = np.asarray(body.lengths)
@@ -79,10 +69,7 @@ def dimension_of(body: Body) -> int:
 
 
 def variances(body: Body) -> np.ndarray:
-    """Var Z_i at scale 1, of the shape of the noise; 0 where nothing is real. Exact but for incomplete zonotopes.
-
-    Args:
-        body: K; not traced.
+    """Var Z_i, of the shape of the noise; 0 where nothing is real. Exact but for incomplete zonotopes.
 
     >>> variances(Zonotope.of_all_pairs(2)).tolist()
     [2.0, 2.0]
@@ -94,10 +81,7 @@ def variances(body: Body) -> np.ndarray:
 
 
 def covariance(body: Zonotope) -> np.ndarray:
-    """Cov Z at scale 1, ``(m, m)``: exact for complete zonotopes, else by simulation, its diagonal on the safe side.
-
-    Args:
-        body: K; not traced. The coordinates of a cube are uncorrelated: ``variances`` says it all.
+    """Cov Z, ``(m, m)``: exact for complete zonotopes, else by simulation, its diagonal on the safe side.
 
     >>> covariance(Zonotope.of_all_pairs(2)).tolist()
     [[2.0, -2.0], [-2.0, 2.0]]
@@ -116,10 +100,7 @@ def covariance(body: Zonotope) -> np.ndarray:
 
 
 def mean_absolute(body: Body) -> np.ndarray:
-    """E|Z_i| at scale 1, of the shape of the noise; exact for cubes, else by simulation.
-
-    Args:
-        body: K; not traced.
+    """E|Z_i|, of the shape of the noise; exact for cubes, else by simulation.
 
     >>> mean_absolute(Cube.of_pairs(2)).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
@@ -134,15 +115,7 @@ def mean_absolute(body: Body) -> np.ndarray:
 
 
 def reach(body: Body, level: Number, first: int | None = None) -> float:
-    """The least t at scale 1 with P(max_i |Z_i| <= t) >= level; exact for cubes, else by simulation.
-
-    Args:
-        body: K; not traced.
-        level: in (0, 1).
-        first: of a zonotope: how many items count, from the first on, where the others are dropped; default all.
-
-    Raises:
-        ValueError: a level that isn't.
+    """The least t with P(max_i |Z_i| <= t) >= level, over the ``first`` items of a zonotope; exact for cubes alone.
 
     >>> round(reach(Cube.of_pairs(2), 1 - math.exp(-3)), 6)
     3.0
@@ -163,13 +136,7 @@ def reach(body: Body, level: Number, first: int | None = None) -> float:
 
 
 def kurtosis(body: Zonotope, first: int | None = None) -> float:
-    """The largest kurtosis of a coordinate Z_i that isn't 0, or of a difference of two; by simulation.
-
-    That of a normal variable is 3, that of a Laplace variable 6; a zonotope of one pair gives the latter.
-
-    Args:
-        body: K, of dimension 1 at least; not traced.
-        first: how many items count, from the first on; default all.
+    """The largest kurtosis of a Z_i that isn't 0, or of a difference of two; 3 if normal, 6 for Laplace noise.
 
     >>> round(kurtosis(Zonotope.of_all_pairs(2)), 1)
     6.0
@@ -180,23 +147,10 @@ def kurtosis(body: Zonotope, first: int | None = None) -> float:
 
 
 def lattice_reach(body: Body, level: Number, rate: Number, first: int | None = None) -> float:
-    """A whole t with P(max_i |X_i| <= t) >= level for the exact noise P(x) ∝ e^{-rate·M(x)} on integers.
+    """A whole t with P(max_i |X_i| <= t) >= level for exact noise P(x) ∝ e^{-rate·M(x)} on integers, lengths whole.
 
-    The least one for cubes, unless ρ is below 10^-3 or so; for zonotopes by simulation, a little more than
-    ``reach(body, level) / rate``. Proof at the head of this module.
+    The least one for cubes, unless ρ is below 10^-3 or so; for zonotopes little more up to ρ = 4.
 
-    Args:
-        body: K, of whole lengths; not traced.
-        level: in (0, 1).
-        rate: ρ > 0; of zonotopes at most about 4: for larger ones it is far from the least t.
-        first: how many items count, from the first on; default all.
-
-    Raises:
-        ValueError: a level or a rate that isn't.
-
-    >>> body = Zonotope.of_all_pairs(3)
-    >>> 0 < lattice_reach(body, 0.95, 0.1) - reach(body, 0.95) / 0.1 < 3
-    True
     >>> lattice_reach(Cube.of_numbers(45), 0.95, 1.0), lattice_reach(Cube.of_numbers(45), 0.95, 500.0)
     (56.0, 0.0)
     """
@@ -252,9 +206,6 @@ def _log_forests(body: Zonotope) -> float:
 def mean_square(num_items: int) -> float:
     """E‖U‖² of a uniform point of the complete zonotope of m items.
 
-    Args:
-        num_items: m >= 1.
-
     >>> round(mean_square(3), 12)
     3.333333333333
     """
@@ -271,9 +222,6 @@ def mean_square(num_items: int) -> float:
         square = k * (m - k) * m + inner[k] + inner[m - k]
         found.append((m - 1) / (m + 1) * float(share @ square / share.sum()))
     return found[num_items]
-
-
-# --- simulation
 
 
 def _real(body: Zonotope) -> np.ndarray:
@@ -303,11 +251,8 @@ def _uniform(body: Zonotope, number: int) -> Float[Array, "draws items"]:
     return jax.vmap(uniform, (0, None))(jax.random.split(fused(jax.random.key(0)), number), body)
 
 
-_FEW_ITEMS = 24  # more are drawn by a program that is compiled well: draws then take longer than its compiler
-
-
 class _Draws:
-    """Means over simulated points of a zonotope all of whose items are real."""
+    """Means over simulated points of a zonotope all of whose items are real; tails over the first of them."""
 
     def __init__(self, lengths: np.ndarray, complete: bool) -> None:
         given: Any = lengths
@@ -316,20 +261,28 @@ class _Draws:
         run = quickly if len(lengths) <= _FEW_ITEMS else concretely
         points = np.asarray(run(functools.partial(_uniform, number=number), body), float)
         self._shape = dimension_of(body) + 1  # of the law of the radius
-        self._exchangeable = complete
-        self._points, self._size = points, np.abs(points)
-        self._largest: dict[int, np.ndarray] = {}
+        self._exchangeable, self._points = complete, points
         both = self._shape * (self._shape + 1)
         self.covariance = both * (points.T @ points / number)
         np.fill_diagonal(self.covariance, both * self._mean(points**2))
-        self.mean_absolute = self._shape * self._mean(self._size)
+        self.mean_absolute = self._shape * self._mean(np.abs(points))
+        self._largest = functools.cache(lambda first: np.abs(points[:, :first]).max(axis=1))
 
     def tail_of_largest(self, threshold: float, first: int) -> float:
-        """P(max_i |Z_i| > threshold) over the first items."""
-        return float(_safe_mean(self._tails(self._largest_of(first), threshold)))
+        """P(max_i |Z_i| > threshold)."""
+        from scipy import special
+
+        with np.errstate(divide="ignore"):
+            tails = special.gammaincc(self._shape, threshold / self._largest(first))
+        return float(_safe_mean(tails))
+
+    def tail_on_lattice(self, threshold: float, beyond: np.ndarray, first: int) -> float:
+        """Mean over U of ``beyond[r]``, r the least radius with (r + 1/2)·max_i |U_i| > threshold."""
+        radius = np.floor(threshold / self._largest(first) + 0.5).clip(0, beyond.size - 1)
+        return float(_safe_mean(beyond[radius.astype(int)]))
 
     def kurtosis(self, first: int) -> float:
-        """The largest kurtosis of U_i and U_i - U_j over the first items."""
+        """The largest kurtosis of U_i and U_i - U_j."""
         points = self._points[:, :first]
         square = points**2
         fourth, second = square.T @ square, points.T @ points
@@ -340,23 +293,6 @@ class _Draws:
         np.fill_diagonal(four, own)
         np.fill_diagonal(two, spread)
         return float(np.max(four / two**2)) * len(points)
-
-    def tail_on_lattice(self, threshold: float, beyond: np.ndarray, first: int) -> float:
-        """Mean over U of ``beyond[r]``, r the least radius with (r + 1/2)·max_i |U_i| > threshold, over the first."""
-        radius = np.floor(threshold / self._largest_of(first) + 0.5).clip(0, beyond.size - 1)
-        return float(_safe_mean(beyond[radius.astype(int)]))
-
-    def _largest_of(self, first: int) -> np.ndarray:
-        """max_i |U_i| over the first items, found once: a search asks for dozens of tails."""
-        if first not in self._largest:
-            self._largest[first] = self._size[:, :first].max(axis=1)
-        return self._largest[first]
-
-    def _tails(self, size: np.ndarray, threshold: float) -> np.ndarray:
-        from scipy import special
-
-        with np.errstate(divide="ignore"):
-            return special.gammaincc(self._shape, threshold / size)
 
     def _mean(self, values: np.ndarray) -> np.ndarray:
         """One mean for each item."""

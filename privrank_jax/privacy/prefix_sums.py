@@ -6,16 +6,12 @@ publishes Y = CX + Z with independent noise Z, row by row as the steps end; BY =
 which the first t rows need the first t rows of Y only, and computing them is post-processing.
 
 **Sensitivity.** Let C >= 0, and let c_t be its column t. A unit adds up to k rows u_l, each of nonnegative numbers with
-sum at most 1, at steps t_l of its choice, several of which may be the same step.
-
-*Added or removed*: CX moves by P = Σ_l c_{t_l} u_lᵀ, and in any norm, here the ℓ₁ or the ℓ₂ norm over all its entries,
-‖P‖ <= Σ_l ‖c_{t_l}‖ ‖u_l‖ <= k max_t ‖c_t‖.
-*Replaced* (other rows, at other steps): CX moves by P - Q with both of this kind. In ℓ₁ this is at most 2k max_t
-‖c_t‖₁. In ℓ₂, ‖P - Q‖² = ‖P‖² + ‖Q‖² - 2⟨P, Q⟩, where no entry of P or Q is negative, hence ‖P - Q‖ <= √2 k max_t
-‖c_t‖₂. *Flipped*: a special case. All are attained, by k comparisons in the step of the longest column that one item
-loses and another one wins. So **the sensitivity of CX is that of the totals of one release times the length of the
-longest column of C**, whichever steps a user's comparisons fall into. For signed columns the argument is the same:
-entries of CᵀC are nonnegative, so the longest sum of k signed columns is k times the longest column.
+sum at most 1, at steps t_l of its choice. *Added or removed*: CX moves by P = Σ_l c_{t_l} u_lᵀ, and in ℓ₁ or ℓ₂ over
+all its entries ‖P‖ <= Σ_l ‖c_{t_l}‖ ‖u_l‖ <= k max_t ‖c_t‖. *Replaced* (other rows, at other steps): CX moves by P - Q
+with both of this kind. In ℓ₁ this is at most 2k max_t ‖c_t‖₁. In ℓ₂, ‖P - Q‖² = ‖P‖² + ‖Q‖² - 2⟨P, Q⟩, where no entry
+of P or Q is negative, hence ‖P - Q‖ <= √2 k max_t ‖c_t‖₂. *Flipped*: a special case. All are attained, by k comparisons
+in the step of the longest column that one item loses and another one wins. So **the sensitivity of CX is that of the
+totals of one release times the length of the longest column of C**, whichever steps a user's comparisons fall into.
 
 **Adaptive streams.** Comparisons may depend on what was published before: those who answer see the leaderboard. Let
 the rows of two neighboring streams, and so the change M of CX, be functions of what was published before, with ‖M‖ <= Δ
@@ -39,21 +35,13 @@ name             C, B                                                        lar
 ===============  ==========================================================  ==============================
 
 No strategy has one below ‖A‖_*/T = (1/T) Σ_j 1/(2 sin((2j-1)π/(4T+2))), about (ln T)/π + 0.7: with r the longest row of
-B and c the longest column of C, ‖A‖_* <= ‖B‖_F ‖C‖_F <= √T r √T c.
-
-*No Toeplitz C* has less than ``square-root``: let b and c be the first T coefficients of B and C, K(x) = Σ_{k<T} f_k
-x^k and F(x) = x^{T-1} K(1/x)/K(x), which is analytic with \|F\| = 1 on the circle, as the zeros of K lie outside (f_k
-falls). The coefficient T - 1 of F b c = F/(1-x) is that of F K², Σ_k f_k², and at most ‖b‖ ‖c‖. A C optimized by the
-fixed point of Denisov et al. with weights on the rows has a tenth less (2.05 at T = 52, 2.64 at T = 365).
-
-For Laplace noise, ``increments`` has √T, and ``tree``, with ⌊log₂ T⌋ + 1 times the scale of one release, less than
-(⌊log₂ T⌋ + 1)^{3/2}, which is smaller beyond a thousand steps.
+B and c the longest column of C, ‖A‖_* <= ‖B‖_F ‖C‖_F <= √T r √T c. For Laplace noise, ``increments`` has √T, and
+``tree``, with ⌊log₂ T⌋ + 1 times the scale of one release, less than (⌊log₂ T⌋ + 1)^{3/2}.
 
 **Without a last step** C is infinite, and its first t rows are used by step t. The proof asks of C only that it is
 lower triangular and nonnegative, and how long its longest column is: in every T steps that length is at most the one
 bounded here, so (ε, δ) holds for the first T steps for every T, and so for all of them. (An event of the infinite
-sequence is approached by events of the first T steps, in probability under both neighbors at once, and δ is the same
-for each T.)
+sequence is approached by events of the first T steps, in probability under both neighbors at once.)
 
 *Root* (``unbounded-root``), for Gaussian noise. C is Toeplitz with coefficients a_0, a_1, ..., integers in units of
 2^-b. Let S_k >= 0 be a nondecreasing sequence with S_0 = 0, and
@@ -64,10 +52,8 @@ for each T.)
 Σ_{k<n} a_k² <= Σ_{k<n} (W_k - W_{k+1}) = W_0 - W_n <= W_0 = 4^b for every n. Nothing is asked of S but that it does not
 decrease, so rounding in its computation costs no privacy. All of this is done in integers.
 
-S_k = Σ_{j<k} f_j², rounded down to multiples of 2^-64. Then a_k is about f_k times a factor that falls with log k, as
-in the logarithmic perturbations of Jacobsen and Fawaz, and B = A C⁻¹ has coefficients of about f_k over that factor:
-the variance grows with log⁵ t, that of the square root for a known T with log² T. The 5 and the 3 were chosen by their
-largest deviation (table); the coefficients of Jacobsen and Fawaz have 3.8, 5.3 and 7.1 up to 52, 365 and 3,650 steps.
+S_k = Σ_{j<k} f_j², rounded down to multiples of 2^-64. Then a_k is about f_k times a factor that falls with log k, and
+the variance grows with log⁵ t (a variant of Jacobsen and Fawaz 2025, arXiv 2506.15018).
 
 *Tree* (``unbounded-tree``), for Laplace noise. A step t that is divisible by 32^j and not by 32^{j+1} publishes the sum
 of the last 32^j steps, t among them, with 2^j times the noise; as a matrix, row t of C holds 2^-j in these places. B
@@ -77,22 +63,11 @@ adds up the intervals that make up (0, t].
 have length 32^j, so they don't overlap: a column has at most one entry 2^-j for each j, and Σ_j 2^-j = 2.
 
 There are at most 31 intervals of each j, so the variance at t is at most 31·4·Σ_j 4^j in units of that of one release,
-and the deviation grows with t^{1/5}. No Toeplitz C would do here: if its columns have a finite sum c, the coefficients
-of B tend to 1/c, and the deviation grows with √t.
-
-===========================================  ======  =======  =========  ==========
-largest deviation up to                      52      365      3,650      87,600
-===========================================  ======  =======  =========  ==========
-Gaussian noise: root, no last step           2.98    3.75     4.78       6.41
-square root for just so many steps           2.32    2.94     3.68       4.69
-Laplace noise: tree, no last step            11.1    16.9     27.4       53.5
-increments or binary tree for a known T      7.2     19.1     39.8       68.0
-===========================================  ======  =======  =========  ==========
+and the deviation grows with t^{1/5}.
 
 Dwork, Naor, Pitassi, Rothblum (2010); Chan, Shi, Song (2011): trees. Li, Miklau, Hay, McGregor, Rastogi (2015):
 strategies. Matousek, Nikolov, Talwar (2020): the bound. Denisov, McMahan, Rush, Smith, Thakurta (2022): adaptive
-streams. Fichtenberger, Henzinger, Upadhyay (2023): ``square-root``. Jacobsen and Fawaz (2025, arXiv 2506.15018):
-unbounded streams. The statement on users, the telescoping coefficients and the weights of the tree are ours.
+streams. Fichtenberger, Henzinger, Upadhyay (2023): ``square-root``.
 """
 
 from __future__ import annotations
@@ -143,7 +118,7 @@ class Strategy:
         return 1 << (self.digits or 0)
 
     def growth(self, step: int) -> int:
-        """How many times the scale of the other noise that of row ``step`` (from 0) is; C holds entries over it."""
+        """How many times the scale of other rows that of row ``step`` (from 0) is; C holds entries over it."""
         return 2 ** level_of(step + 1) if self.kind == "unbounded-tree" else 1
 
     def width(self, step: int) -> int:
@@ -181,13 +156,7 @@ class Strategy:
         return np.sqrt(squares[1:])
 
     def longest_column(self, noise: str) -> Any:
-        """What no column is longer than, in units: in ℓ₁ for Laplace noise, squared in ℓ₂ for Gaussian noise.
-
-        With an end it is the first column; without one the bound of the theorem.
-
-        Raises:
-            ValueError: Laplace noise for the unbounded root, whose columns are known to be short in ℓ₂ alone.
-        """
+        """What no column is longer than, in units: in ℓ₁ for Laplace noise, squared in ℓ₂ for Gaussian noise."""
         if self.kind == "unbounded-tree":
             return 2 if noise == "laplace" else Fraction(4, 3)  # Σ 2^-j, Σ 4^-j
         if self.kind == "unbounded-root":
@@ -204,11 +173,7 @@ class Strategy:
         return sum(one if noise == "laplace" else one * one for one in column)
 
     def length(self, noise: str) -> float:
-        """The same in ℓ₁ or ℓ₂, for C itself.
-
-        >>> simulated("unbounded-tree", 4).length("laplace")
-        2.0
-        """
+        """The same in ℓ₁ or ℓ₂, for C itself."""
         longest = float(self.longest_column(noise))
         return (longest if noise == "laplace" else math.sqrt(longest)) / self.unit
 
@@ -230,16 +195,10 @@ def _coefficients(kind: str, steps: int, digits: int | None) -> tuple[np.ndarray
 
 
 def usual_strategy(steps: int | None, noise: str) -> str:
-    """The strategy whose largest error over T steps is the least; the ``"square-root"`` for Gaussian noise.
-
-    Args:
-        steps: T; None without a last step, for which there is one strategy for each noise.
-        noise: ``"laplace"`` or ``"gaussian"``.
+    """The strategy whose largest error over T steps, or without a last step, is the least for this noise.
 
     >>> usual_strategy(365, "gaussian"), usual_strategy(365, "laplace"), usual_strategy(1000, "laplace")
     ('square-root', 'increments', 'tree')
-    >>> usual_strategy(None, "gaussian"), usual_strategy(None, "laplace")
-    ('unbounded-root', 'unbounded-tree')
     """
     if steps is None:
         return "unbounded-root" if noise == "gaussian" else "unbounded-tree"
@@ -252,20 +211,12 @@ def usual_strategy(steps: int | None, noise: str) -> str:
 
 
 def square_root_coefficients(steps: int) -> Float[np.ndarray, "steps"]:
-    """f_0, ..., f_{T-1} of 1/√(1 - x): f_0 = 1, f_k = f_{k-1} (1 - 1/(2k)), ``(T,)`` float64.
-
-    >>> square_root_coefficients(4).tolist()
-    [1.0, 0.5, 0.375, 0.3125]
-    """
+    """f_0, ..., f_{T-1} of 1/√(1 - x): f_0 = 1, f_k = f_{k-1} (1 - 1/(2k))."""
     return np.cumprod(np.append(1.0, 1 - 0.5 / np.arange(1, steps)))
 
 
 def root_integers(steps: int, digits: int) -> Int[np.ndarray, "steps"]:
-    """a_0, ..., a_{T-1} of the root without a last step, in units of 2^-b; those of fewer steps begin those of more.
-
-    Args:
-        steps: T, at least 1.
-        digits: b, at most 30.
+    """a_0, ..., a_{T-1} of the root without a last step, in units of 2^-b, b at most 30.
 
     >>> root_integers(4, 8).tolist()
     [166, 66, 46, 37]
@@ -281,11 +232,7 @@ def root_integers(steps: int, digits: int) -> Int[np.ndarray, "steps"]:
 
 
 def inverse_series(series: Float[np.ndarray, "steps"]) -> Float[np.ndarray, "steps"]:
-    """Coefficients of 1/f(x), those of f(x) given and f(0) above 0; those of fewer steps begin those of more.
-
-    >>> inverse_series(np.array([2.0, 1.0, 0.0])).tolist()
-    [0.5, -0.25, 0.125]
-    """
+    """Coefficients of 1/f(x), those of f(x) given and f(0) above 0."""
     found = np.zeros(series.size)
     found[0] = 1 / series[0]
     for place in range(1, series.size):
@@ -294,15 +241,7 @@ def inverse_series(series: Float[np.ndarray, "steps"]) -> Float[np.ndarray, "ste
 
 
 def level_of(step: int, radix: int = 32) -> int:
-    """The largest j for which radix^j divides t.
-
-    Args:
-        step: t, from 1.
-        radix: at least 2.
-
-    >>> [level_of(step) for step in (1, 31, 32, 64, 1024)]
-    [0, 0, 1, 1, 2]
-    """
+    """The largest j for which radix^j divides t >= 1."""
     level = 0
     while step % radix == 0:
         step, level = step // radix, level + 1
@@ -310,11 +249,7 @@ def level_of(step: int, radix: int = 32) -> int:
 
 
 def simulated(strategy: str, steps: int) -> Strategy:
-    """A strategy in floating point; arguments and errors as of :func:`strategy_matrices`.
-
-    >>> simulated("tree", 4).decoding(2).tolist()
-    [0.0, 1.0, 1.0]
-    """
+    """A strategy in floating point."""
     check_choice("strategy", strategy, (*STRATEGIES, *UNBOUNDED))
     check_steps(steps)
     return Strategy(strategy, steps, _DIGITS if strategy == "unbounded-root" else None)
@@ -324,7 +259,7 @@ def strategy_matrices(strategy: str, steps: int) -> tuple[Square, Square]:
     """B and C of a strategy.
 
     Args:
-        strategy: one of :data:`STRATEGIES`, or of :data:`UNBOUNDED`, of which these are the first T rows and columns.
+        strategy: one of :data:`STRATEGIES` or :data:`UNBOUNDED`; of the latter the first T rows and columns.
         steps: T >= 1.
 
     Returns:
@@ -334,8 +269,6 @@ def strategy_matrices(strategy: str, steps: int) -> tuple[Square, Square]:
         ValueError: an unknown strategy, T < 1.
 
     >>> decode, encode = strategy_matrices("tree", 4)
-    >>> encode.astype(int).tolist()
-    [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [1, 1, 1, 1]]
     >>> (decode @ encode).astype(int).tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
     """
@@ -362,8 +295,6 @@ def prefix_sum_errors(strategy: str, steps: int, noise: str) -> Float[np.ndarray
     Raises:
         ValueError: an unknown strategy, T < 1, Laplace noise for the ``"unbounded-root"``.
 
-    >>> prefix_sum_errors("independent", 4, "gaussian").tolist()
-    [2.0, 2.0, 2.0, 2.0]
     >>> prefix_sum_errors("square-root", 2, "gaussian").round(3).tolist()
     [1.118, 1.25]
     """

@@ -25,9 +25,8 @@ __all__ = [
 
 
 def _flatten(privacy: Privacy) -> tuple[tuple[object, ...], tuple[object, ...]]:
-    return tuple(getattr(privacy, name) for name in LEAVES), tuple(
-        getattr(privacy, name) for name in STATIC
-    )
+    leaves = tuple(getattr(privacy, name) for name in LEAVES)
+    return leaves, tuple(getattr(privacy, name) for name in STATIC)
 
 
 def _flatten_with_keys(privacy: Privacy) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -46,19 +45,9 @@ jax.tree_util.register_pytree_with_keys(Privacy, _flatten_with_keys, _unflatten,
 
 
 def kept(privacy: Privacy, by: str, *kinds: Kind) -> Privacy:
-    """The promise that a mechanism for these ``kinds`` attains when ``privacy`` is asked for.
+    """What a mechanism for these ``kinds``, the weakest first, attains when ``privacy`` is asked for.
 
-    Args:
-        privacy: what is asked for.
-        by: name of the mechanism.
-        kinds: units and adjacencies that it can protect, the weakest first.
-
-    Returns:
-        ``privacy`` itself if its kind is among ``kinds``, else the same ε and δ for the first kind that covers it.
-
-    Raises:
-        TypeError: ``privacy`` is not a :class:`Privacy`.
-        ValueError: none of ``kinds`` covers it; the message says which promises can be kept.
+    That is ``privacy`` itself if its kind is one of them, else the same ε and δ for the first kind that covers it.
 
     >>> kept(Privacy(1.0, unit="user", adjacency="flip"), "dp_borda", ("user", "replace")).adjacency
     'replace'

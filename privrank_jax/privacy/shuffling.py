@@ -21,12 +21,8 @@ All of this is what remains of the pair at d = 1 if each report is kept with pro
 
 with δ_c = H of Bin(c, 1/2) + Bernoulli(q) and Bin(c, 1/2) + Bernoulli(p); swapping A and B swaps the two. With a =
 q - e^ε p, b = e^ε q - p and f, T the probability and the upper tail of Bin(c, 1/2), the likelihood ratio of s is above
-e^ε iff f(s-1)/f(s) = s/(c-s+1) > b/a, that is c+1-s < (c+1) a/(a+b), and with s* the first such s, δ_c = a T(s*-1) - b
-T(s*). At d = 1 this is also the *blanket divergence* of Balle, Bell, Gascón and Nissim (2019): there user 1's report is
-at a uniform place among the C + 1, and Σ(f(s-1)q + f(s)p - ...)₊ is the same sum. So to compute that divergence by fast
-Fourier transforms (Takagi and Liew 2026) would give the same numbers. Whether the truth is less is open: by enumeration
-of all data of 2 or 3 questions and up to 5 users it is δ of one public question, below. A larger n and a smaller ε₀
-only decrease δ: reports of known data can be added, and bits flipped again.
+e^ε iff f(s-1)/f(s) = s/(c-s+1) > b/a, that is c+1-s < (c+1) a/(a+b). With s* the first such s, δ_c = a T(s*-1) - b
+T(s*). A larger n and a smaller ε₀ only decrease δ: reports of known data can be added, and bits flipped again.
 
 The questions must be drawn independently by the users and stay secret. If someone knows who was asked what, as in a
 questionnaire or a deal of pairs, then a report is only hidden among the answers to its own question:
@@ -41,10 +37,8 @@ bound above is used, which both hold.
 **Against the shuffler** only ε₀ holds, as against anyone who sees a report with its sender: n must count honest users
 alone, and a user who sends S reports is protected as a user only by the composition of S releases.
 
-Source: Feldman, McMillan and Talwar (2022, 2023) for clones; Balle, Bell, Gascón and Nissim (2019), *The privacy
-blanket of the shuffle model*; Takagi and Liew (2026), arXiv 2601.19154; the proof for secret questions and the exact
-value for a public one are ours. Numbers are rounded up by a relative 1e-9 of the largest terms, far more than the
-rounding errors of the tails.
+Source: Feldman, McMillan and Talwar (2022, 2023) for clones; the proof for secret questions and the exact value for a
+public one are ours. Numbers are rounded up by a relative 1e-9 of the largest terms, far above rounding errors.
 """
 
 from __future__ import annotations
@@ -60,10 +54,10 @@ from privrank_jax.privacy.host import HostNumber, host_number
 
 QUESTIONS = ("secret", "public")
 MOST_USERS = 10**9
-# Users of one question up to whom all numbers of ones are compared.
-_EXACT_USERS = 500
-# Numbers of clones that are looked at one by one; of more, blocks count as their smallest, which only adds to δ.
-_MOST_TERMS = 10_000
+_EXACT_USERS = 500  # of one question up to whom all numbers of ones are compared
+_MOST_TERMS = (
+    10_000  # numbers of clones; of more, blocks count as their smallest, which only adds to δ
+)
 _SAFETY = 1e-9
 _LARGEST_EPSILON = 600.0  # e^ε is finite
 _OUTSIDE = 1e-38  # more than the tails of a binomial law that are left out
@@ -84,8 +78,7 @@ def shuffled_delta(
         num_users: n >= 1, those who are honest; at most 10⁹.
         local_epsilon: ε₀ > 0 of each report; ∞ sends the answer itself.
         epsilon: ε >= 0.
-        question: ``"secret"``: each user draws one of the questions, and nobody else learns who drew which;
-            ``"public"``: all n users answer the same question (count those of one question).
+        question: ``"secret"``, each user draws one of several, or ``"public"``, all n users answer the same one.
 
     Returns:
         δ, a float in [0, 1]; 0 for ε >= ε₀.
@@ -109,21 +102,10 @@ def shuffled_epsilon(
     *,
     question: str = "secret",
 ) -> float:
-    """ε of the shuffled reports of n users, one bit each by randomized response at ε₀, at a given δ.
-
-    **Guarantee.** Unit user, adjacency replace, trust shuffled; theorems at the head of this module.
-
-    Args:
-        num_users, local_epsilon, question: as for :func:`shuffled_delta`.
-        delta: δ in [0, 1).
+    """ε of the shuffled reports at a given δ in [0, 1); other arguments and errors as of :func:`shuffled_delta`.
 
     Returns:
         The smallest ε in [0, ε₀], rounded up by less than 1e-9 of ε₀.
-
-    Raises:
-        ValueError: as :func:`shuffled_delta`, and if δ is out of range.
-
-    Source: as :func:`shuffled_delta`.
 
     >>> round(shuffled_epsilon(10_000, 4.0, 1e-6), 3)
     0.411
@@ -149,22 +131,10 @@ def shuffled_local_epsilon(
     *,
     question: str = "secret",
 ) -> float:
-    """The largest ε₀ of one bit per user whose shuffled reports are (ε, δ)-DP.
-
-    **Guarantee.** Unit user, adjacency replace, trust shuffled; theorems at the head of this module.
-
-    Args:
-        num_users, question: as for :func:`shuffled_delta`.
-        epsilon: ε > 0, finite.
-        delta: δ in [0, 1).
+    """The largest ε₀ whose shuffled reports are (ε, δ)-DP, 0 < ε < ∞; arguments and errors as of the other two.
 
     Returns:
         ε₀ >= ε, rounded down by less than 1e-4 of itself; at most 600, or ε.
-
-    Raises:
-        ValueError: as :func:`shuffled_delta`, ε <= 0 or infinite, δ out of range.
-
-    Source: as :func:`shuffled_delta`.
 
     >>> round(shuffled_local_epsilon(10_000, 1.0, 1e-6), 2)
     5.47
@@ -212,12 +182,10 @@ def _delta(users: int, local: float, epsilon: float, question: str) -> float:
     if epsilon >= local:
         return 0.0
     epsilon = min(epsilon, _LARGEST_EPSILON)  # δ only falls beyond
-    if question == "public":
-        exact = _of_one_question(min(users, _EXACT_USERS), local, epsilon)
-        if users <= _EXACT_USERS:
-            return exact
-        return min(exact, _of_clones(users, local, epsilon))
-    return _of_clones(users, local, epsilon)
+    if question == "secret":
+        return _of_clones(users, local, epsilon)
+    exact = _of_one_question(min(users, _EXACT_USERS), local, epsilon)
+    return exact if users <= _EXACT_USERS else min(exact, _of_clones(users, local, epsilon))
 
 
 def _flip(local: float) -> float:
@@ -233,7 +201,7 @@ def _lines(local: float, epsilon: float) -> tuple[float, float]:
 
 
 def _of_clones(users: int, local: float, epsilon: float) -> float:
-    """The bound of the head of this module for secret questions: clones by number, and what hides among so many."""
+    """The bound for secret questions."""
     chances, clones = _numbers_of_clones(users, local)
     return min(float(chances @ _among_clones(clones, local, epsilon)) + _OUTSIDE, 1.0)
 
@@ -272,9 +240,8 @@ def _of_one_question(users: int, local: float, epsilon: float) -> float:
     ones = _numbers_of_ones(users, local)
     gain = a * ones[:, :-1] - b * ones[:, 1:]  # the first and the last column are 0
     most = float(np.max(np.sum(np.maximum(gain, 0), axis=1)))
-    return min(
-        most + _SAFETY * a * float(np.max(np.sum(ones[:, :-1], axis=1, where=gain > 0))), 1.0
-    )
+    reached = float(np.max(np.sum(ones[:, :-1], axis=1, where=gain > 0)))
+    return min(most + _SAFETY * a * reached, 1.0)
 
 
 @functools.lru_cache(maxsize=4)

@@ -4,7 +4,7 @@ A forest has one tree for each component of the graph; its probability is ∝ th
 is returned as the parent of each item; the parent of a root, and of an item without pairs, is the item itself.
 
 *All pairs*: the i-th item of a random order is joined to item number min(U_i, i - 1), U_i uniform on all numbers
-(Aldous 1990, Algorithm 2). The order is shuffled by Durstenfeld's method, which takes less time here than sorting does.
+(Aldous 1990, Algorithm 2). The order is shuffled by Durstenfeld's method.
 
 *Other graphs* are taken apart item by item and put together again. Let v be an item with pairs of lengths c_x to
 others, D = Σ_x c_x > 0. Without v, and with another pair of length c_a c_b/D between any a and b, G turns into G'.
@@ -13,21 +13,18 @@ lengths. The new pairs join k + 1 parts, k >= 0, of the tree in which they lie. 
 each part: to an endpoint of a new pair in that part, or if k = 0 to an item drawn with odds ∝ c. Which endpoint is
 chosen may depend on which pairs of parts are joined and on the endpoints in other parts. The result is a forest of G
 with its probability. *Proof.* Given the old pairs F, whose parts A_i have C_i = Σ_{A_i} c_x, a way to join the parts by
-new pairs has weight D^{-k} ∏ c over all endpoints: their sum is w(F) D^{-k} ∏ C_i (ΣC_i)^{k-1} = w(F) ∏ C_i/D (Cayley),
-ΣC_i = D, and given which parts are joined, all endpoints are independent, with odds ∝ c in their part. So the chosen
-ones are independent too. In G, F with the pairs (v, x_i) has weight w(F) ∏ c_{x_i}: the sum over all x_i is w(F) ∏ C_i,
-and the x_i are independent with odds ∝ c.
+new pairs has weight D^{-k} ∏ c over all endpoints. Their sum is w(F) D^{-k} ∏ C_i (ΣC_i)^{k-1} = w(F) ∏ C_i/D (Cayley),
+ΣC_i = D. Given which parts are joined, all endpoints are independent, with odds ∝ c in their part, and so are the
+chosen ones. In G, F with the pairs (v, x_i) has weight w(F) ∏ c_{x_i}: the sum over all x_i is w(F) ∏ C_i, and the x_i
+are independent with odds ∝ c.
 
-Item m - 1 is taken out first and put back last; the lowest item of a component has D = 0 and becomes a root, so that
-parents are chosen by the lemma as follows. A part without the root has one new pair toward it; v becomes the parent
-of that pair's child. In the part with the root the endpoint is the parent's end of the new pair that is the last on
-the way from the lowest of these children to the root. A pair of length w_s in the graph of the items up to s and of
-length w_t <= w_s in that up to t > s is still an old one at t with probability w_t/w_s: one uniform number U for each
-pair, kept until U w_s >= w_t, decides it at all steps. All terms are sums and products of numbers >= 0, so the error of
-rounding is relative to each. The graphs are the same in all draws from the same lengths. About √m of them are kept, and
-those between two of these are found again when needed, 8m^2.5 bytes in all in single precision, 4.5 MB for 200
-items. A draw takes time ∝ m² whatever the graph; Wilson's arrows (1996), whose cycles are drawn again until there are
-none, took 5 to 160 times as long at m = 50.
+Item m - 1 is taken out first and put back last; the lowest item of a component has D = 0 and becomes a root. A part
+without the root has one new pair toward it, and v becomes the parent of that pair's child. In the part with the root
+the endpoint is the parent's end of the last new pair on the way from the lowest of these children to the root. A pair
+of length w_s in the graph of the items up to s and of length w_t <= w_s in that up to t > s is still an old one at t
+with probability w_t/w_s: one uniform number U for each pair, kept until U w_s >= w_t, decides it at all steps. All
+terms are sums and products of numbers >= 0, so the error of rounding is relative to each. About √m of the graphs are
+kept, and those between two of these are found again when needed: memory ∝ m^2.5, time ∝ m² for each draw.
 """
 
 from __future__ import annotations
@@ -44,15 +41,7 @@ from privrank_jax._workarounds.threefry import below
 
 
 def all_pairs_forest(key: Key, mask: Mask) -> Int[Array, "items"]:
-    """A uniform spanning tree of all pairs of real items.
-
-    Args:
-        key: PRNG key.
-        mask: ``(m,)``, True for real items.
-
-    Returns:
-        Parents.
-    """
+    """Parents in a uniform spanning tree of all pairs of real items, ``(m,)`` by the mask."""
     item = jnp.arange(mask.shape[0], dtype=jnp.int32)
     place = jnp.cumsum(mask, dtype=jnp.int32) - 1  # among real items
     swaps, others = jax.random.bits(key, (2, item.size), jnp.uint32)
@@ -69,15 +58,7 @@ def all_pairs_forest(key: Key, mask: Mask) -> Int[Array, "items"]:
 
 
 def weighted_forest(key: Key, lengths: PairMatrix) -> Int[Array, "items"]:
-    """A spanning forest, with probability ∝ the product of the lengths of its pairs.
-
-    Args:
-        key: PRNG key.
-        lengths: ``(m, m)``, symmetric, >= 0, with a zero diagonal.
-
-    Returns:
-        Parents.
-    """
+    """Parents in a spanning forest, with probability ∝ the product of the symmetric lengths of its pairs."""
     num_items, dtype = lengths.shape[0], lengths.dtype
     item = jnp.arange(num_items, dtype=jnp.int32)
 
@@ -103,21 +84,13 @@ def weighted_forest(key: Key, lengths: PairMatrix) -> Int[Array, "items"]:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class _Step:
-    """What a forest of the items below ``item`` needs to take it in.
-
-    Attributes:
-        key: PRNG key of the step.
-        item: v.
-        lengths: of the graph of the items up to v.
-        sums: cumulative c, the lengths between v and the items below it.
-        nearest: for each item, the next one down, or else up, with c > 0.
-    """
+    """What a forest of the items below ``item`` needs to take it in."""
 
     key: Key
-    item: Int[Array, ""]
-    lengths: PairMatrix
-    sums: Float[Array, "items"]
-    nearest: Int[Array, "items"]
+    item: Int[Array, ""]  # v
+    lengths: PairMatrix  # of the graph of the items up to v
+    sums: Float[Array, "items"]  # cumulative c, the lengths between v and the items below it
+    nearest: Int[Array, "items"]  # for each item, the next one down, or else up, with c > 0
 
     def draw(self, uniform: Float[Array, ""]) -> Int[Array, ""]:
         """An item with odds ∝ c, by binary search; never one with c = 0, whatever is rounded."""
@@ -134,17 +107,11 @@ class _Step:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class _Block:
-    """Successive steps, and the graph of the items up to the last of them.
-
-    Attributes:
-        keys: one PRNG key for each step.
-        items: of the steps; those that are no items of the graph change nothing.
-        top: lengths of the graph.
-    """
+    """Successive steps, and the graph of the items up to the last of them."""
 
     keys: Shaped[Array, "steps *key"]
-    items: Int[Array, "steps"]
-    top: PairMatrix
+    items: Int[Array, "steps"]  # those that are no items of the graph change nothing
+    top: PairMatrix  # lengths
 
     def steps(self) -> _Step:
         """The steps, stacked."""

@@ -14,9 +14,9 @@ import optax
 from privrank_jax import preferences, privacy
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy.caps import privunit_cap
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy.noise import NoiseDiagnostics
+from privrank_jax.privacy.vectors import privunit_cap
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.registry import Facts
 from privrank_jax.privacy_audit.rows import audited, gaussian, named, on, reported

@@ -142,8 +142,8 @@ MUTANTS = (
         ("parts.append(one.self_compose(count))", "parts.append(one)"),
     ),
     *mutants_of(
-        "privacy/zcdp.py",
-        "tests/privacy/test_zcdp.py",
+        "privacy/loss_distribution.py",
+        "tests/privacy/test_loss_distribution.py",
         ("math.tanh(float(epsilon) / 2)", "math.tanh(float(epsilon))"),
     ),
     *mutants_of(

@@ -22,7 +22,7 @@ from privrank_jax.privacy.gaussian import (
     keeps,
     rounded_up,
 )
-from privrank_jax.privacy.zcdp import zcdp_delta, zcdp_epsilon
+from privrank_jax.privacy.loss_distribution import zcdp_delta, zcdp_epsilon
 from tests.reference import accounting as naive
 
 USERS = {"neighbors": Neighbors("user", "replace")}

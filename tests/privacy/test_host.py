@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.privacy.host import host_number, load_dp_accounting
+from privrank_jax.privacy.host import host_number
+from privrank_jax.privacy.loss_distribution import load_dp_accounting
 
 
 @pytest.mark.parametrize(

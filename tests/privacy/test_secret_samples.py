@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.privacy import calibrate_gaussian
-from privrank_jax.privacy.host import load_dp_accounting
+from privrank_jax.privacy.loss_distribution import load_dp_accounting
 from tests.reference import accounting as naive
 
 DELTA = 1e-6
