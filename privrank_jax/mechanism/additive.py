@@ -46,16 +46,7 @@ class Noisy(Mechanism):
     noises: tuple[str, ...]
 
     def attained(self, privacy: Privacy, noise: str) -> Privacy:
-        """What is attained of a promise.
-
-        Args:
-            privacy: what is asked for.
-            noise: its kind.
-
-        Raises:
-            TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
-            ValueError: a promise that this can't keep, an unknown noise, Gaussian noise without δ.
-        """
+        """What is attained of a promise; raises for one that this can't keep, or noise that it does not have."""
         units = {unit for unit, _ in self.kinds}
         if "comparison" in units and getattr(privacy, "unit", None) == "rank":
             raise ValueError(
@@ -82,11 +73,9 @@ class Additive(Noisy):
         name, doc, data, kinds, noises: as of :class:`Noisy`.
         statistic: (numbers, facts) -> numbers: linear, whole if they are, the same code for NumPy and JAX.
         change: (attained promise, facts, noise) -> what one unit moves of it.
-        finish: (noisy numbers, facts) -> value. It is given neither data nor a private number of users, so it is
-            post-processing.
+        finish: (noisy numbers, facts) -> value: given neither data nor a private number of users, so post-processing.
         shape: facts -> shape of the statistic.
-        real: facts -> which of its numbers are released; default all. The others get noise in a simulation, and the
-            finish drops them.
+        real: facts -> which of its numbers are released, the finish drops the others; default all.
         default: (privacy, what else is public) -> the noise, where it is not always the first one.
     """
 
@@ -107,36 +96,19 @@ class Additive(Noisy):
         self.read_as(self.name, home, self.doc)
 
     def kind(self, noise: str | None, privacy: Privacy, told: Mapping[str, Any]) -> str:
-        """The noise that was asked for, else the default.
-
-        Args:
-            noise: its kind.
-            privacy: what is promised.
-            told: what else is public of the data.
-        """
+        """The noise that was asked for, else the default."""
         if noise is None and self.default is not None:
             check_privacy(privacy)
             return self.default(privacy, told)
         return noise or self.noises[0]
 
-    # --- what is public ----------------------------------------------------------------------------
-
     def noise(self, privacy: Privacy, facts: Facts, noise: str | None = None) -> Noise:
-        """The noise on the statistic, in published units; public.
-
-        Args:
-            privacy: what is promised.
-            facts: what is public of the data.
-            noise: its kind.
-
-        Raises:
-            TypeError, ValueError: as :meth:`attained`.
-        """
+        """The noise on the statistic, in published units; it depends on public facts alone."""
         kind, change, scale = self._calibrated(privacy, facts, noise)
         return change.noise(kind, scale, self.shape(facts))
 
     def scale(self, privacy: Privacy, facts: Facts, noise: str | None = None) -> Any:
-        """The scale of that noise; arguments as for :meth:`noise`."""
+        """The scale of that noise."""
         return self._calibrated(privacy, facts, noise)[-1]
 
     def _calibrated(
@@ -153,8 +125,6 @@ class Additive(Noisy):
             size = size / facts.num_users
         return additive_scale(noise, attained, size, size)
 
-    # --- simulation --------------------------------------------------------------------------------
-
     def __call__(
         self, key: Key, data: Any, privacy: Privacy, *, noise: str | None = None, **public: Any
     ) -> Estimate:
@@ -168,11 +138,10 @@ class Additive(Noisy):
             public: what else is public of the data, where the record takes it.
 
         Returns:
-            ``value``, as the record says. ``guarantee``. ``diagnostics``:
-            :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in published units.
+            ``value`` as the record says, ``guarantee``, and scale and center of the noise in published units.
 
         Raises:
-            TypeError, ValueError: as :meth:`attained`; data of another type, or that are wrong.
+            TypeError, ValueError: a promise or noise that this can't keep; data of another type, or that are wrong.
         """
         kind = self.kind(noise, privacy, public)
         attained = self.attained(privacy, kind)
@@ -187,31 +156,18 @@ class Additive(Noisy):
         told = NoiseDiagnostics(scale, _center(attained, change))
         return Estimate(value, Guarantee(privacy, attained), told)
 
-    # --- exact release -----------------------------------------------------------------------------
-
     def release(
         self, data: Any, privacy: Privacy, *, noise: str | None = None, **public: Any
     ) -> Estimate:
         """The same with exact noise on whole numbers, from the operating system's entropy.
 
-        Args:
-            data: as the record says, without padding.
-            privacy: what is promised, ε finite.
-            noise: one of ``noises``.
-            public: as of a simulation.
-
-        Returns:
-            As of a simulation, in NumPy and float64.
+        Arguments and results are as of a simulation, in NumPy and float64.
 
         Raises:
             TypeError, ValueError: as of a simulation; ε = ∞, several ε, or an ε and δ so extreme that no noise can be
                 drawn; padded items, which would be published; data that hold no exact counts.
         """
-        from privrank_jax.exact.integer_noise import (
-            concentrated,
-            exact_estimate,
-            exact_promise,
-        )
+        from privrank_jax.exact.integer_noise import concentrated, exact_estimate, exact_promise
 
         kind = self.kind(noise, privacy, public)
         attained = exact_promise(self.attained(privacy, kind))
@@ -231,17 +187,13 @@ class Additive(Noisy):
         noisy[real], scale = _with_exact_noise(kind, attained, change, values[real])
         divisor = int(facts.num_users) if self.data.mean and not hidden else 1
         value = self.finish(noisy / parts / divisor, _seen(attained, facts))
-        spread = (
-            np.sort(np.ravel(np.asarray(change.entries)))[::-1].tolist()
-            if kind == "laplace"
-            else []
-        )
+        changes = np.sort(np.ravel(change.entries if kind == "laplace" else []))[::-1].tolist()
         return exact_estimate(
             value,
             privacy,
             attained,
             NoiseDiagnostics(scale / _first(parts) / divisor, _center(attained, change)),
-            changes=tuple(math.ceil(c) for c in spread if c),
+            changes=tuple(math.ceil(c) for c in changes if c),
             rho=concentrated(kind, float(change.size(kind)), scale),
         )
 

@@ -35,8 +35,7 @@ class Change:
         largest: c, numbers >= 0 in any order and shape, one at least positive; may be traced. Or what computes them.
         body: computes what ``factor`` times holds the change; None if K-norm noise has no shape here.
         factor: whole.
-        parts: whole, one for all numbers or one for each: a finer grid, on which the center is whole, or the share of
-            each number in the noise.
+        parts: whole, one for all numbers or one for each: a finer grid, or the share of each number in the noise.
         center: what is subtracted from each user's numbers where the number of users is private, in published units.
         second: computes a bound on ‖d‖₂, if one below √Σ c² is known.
     """
@@ -54,23 +53,12 @@ class Change:
         return self.largest() if callable(self.largest) else self.largest
 
     def less(self, other: Change, noise: str) -> Change:
-        """That of the two at which the noise is less, this one if it is equal.
-
-        Args:
-            other: of the same numbers.
-            noise: its kind.
-        """
+        """That of two changes of the same numbers at which the noise is less, this one if it is equal."""
         smaller = self.size(noise) / self.parts <= other.size(noise) / other.parts
         return self if smaller else other
 
     def size(self, noise: str) -> Any:
-        """The change in the norm of the noise: Σ c, √Σ c², or the factor of the body.
-
-        Args:
-            noise: ``"laplace"``, ``"gaussian"`` or ``"k-norm"``.
-
-        Raises:
-            ValueError: K-norm noise without a body.
+        """The change in the norm of the noise: Σ c, √Σ c², or the factor of the body, which must exist.
 
         >>> Change([4, 2, 2]).size("laplace"), Change([2, 2, 2, 2]).size("gaussian")
         (8.0, 4.0)
@@ -90,13 +78,7 @@ class Change:
         return found if traced else float(found)
 
     def noise(self, kind: str, scale: Any, shape: tuple[int, ...]) -> Noise:
-        """Noise of this kind and scale on numbers that change so.
-
-        Args:
-            kind: as of :meth:`size`, with a body if it is K-norm noise.
-            scale: of the first number, in published units.
-            shape: of the numbers; a zonotope may have one more, which is dropped.
-        """
+        """Noise of this shape, the scale that of the first number; a zonotope may have one more, which is dropped."""
         if kind != "k-norm":
             last = () if np.ndim(self.parts) == 0 else (float(self.parts[-1] / self.parts[0]),)
             return Noise(kind, scale, Independent(shape, last))

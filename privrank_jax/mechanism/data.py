@@ -48,8 +48,7 @@ class Data:
     Attributes:
         kind: the type.
         remedy: how to get it, at the end of an error.
-        floats: data, and what else is public of them -> numbers in published units, and what is public; checked unless
-            traced.
+        floats: data, what else is public -> numbers in published units, what is public; checked unless traced.
         whole: likewise -> whole numbers on the host, ``times`` sums over users, and what is public.
         times: how many whole units a published unit of one user has: 2 where users may give halves.
         mean: whether floats are means over users, so that what is published is a mean where n is public.
@@ -63,12 +62,7 @@ class Data:
     mean: bool = False
 
     def check(self, data: object, by: str) -> None:
-        """Raise ``TypeError`` unless the data have this type.
-
-        Args:
-            data: what was given.
-            by: to whom.
-        """
+        """Raise ``TypeError`` unless the data have this type."""
         if not isinstance(data, self.kind):
             raise TypeError(
                 f"{by} takes {self.kind.__name__}, got {type(data).__name__}: {self.remedy}"

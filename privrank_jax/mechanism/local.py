@@ -22,9 +22,7 @@ from privrank_jax.mechanism.program import Mechanism
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
-_BLOCK = (
-    1 << 18
-)  # numbers in the messages under one key, which fit in cache; another number draws other messages
+_BLOCK = 1 << 18  # numbers in the messages under one key; another number draws other messages
 _BYTES = 40  # of the working set, for each of them
 
 
@@ -45,8 +43,8 @@ class Local(Mechanism):
         spread: (ε of a report, facts) -> what stands for the scale of the noise, as the theorem says.
         check: facts -> None; raises where these users are too few. One user may report all the same.
         tune: (ε of a report, facts) -> public numbers of the randomizer; default ε itself.
-        assign: (key, facts) -> what each user is asked for, which does not depend on data; contents are then pairs of
-            what a user holds and is asked for. None: all are asked for the same.
+        assign: (key, facts) -> what each user is asked for, whatever the data; contents are then pairs of what a user
+            holds and is asked for. None: all are asked for the same.
         tally: (messages, which users are real, tuned, facts) -> sums over users, so that blocks of users suffice.
         width: facts -> numbers in the message of one user.
         exact: (what users hold, attained, facts) -> tuned, messages or tally. None: no exact draw is known.
@@ -76,15 +74,7 @@ class Local(Mechanism):
         self.read_as(self.name, getattr(self.spread, "func", self.spread).__module__, self.doc)
 
     def scale(self, privacy: Privacy, facts: Facts) -> Any:
-        """What stands for the scale of the noise; public.
-
-        Args:
-            privacy: what is promised.
-            facts: what is public of the data: numbers of items and users, rules.
-
-        Raises:
-            TypeError, ValueError: a promise that this can't keep.
-        """
+        """What stands for the scale of the noise, from public facts: numbers of items and users, rules."""
         attained = self.attain(privacy, self.name)
         return self.spread(self.own(attained.epsilon, attained.delta, facts), facts)
 
@@ -110,24 +100,18 @@ class Local(Mechanism):
         promised = jnp.asarray(attained.epsilon, kind), jnp.asarray(attained.delta, kind)
         epsilon = self.own(*promised, facts)
         value, about = _simulated(self, key, given, epsilon, facts.rules)
-        return Estimate(
-            value, Guarantee(privacy, attained, trust=self.trust, note=self.note), about
-        )
+        guarantee = Guarantee(privacy, attained, trust=self.trust, note=self.note)
+        return Estimate(value, guarantee, about)
 
     def report(self, key: Key, data: Any, epsilon: Epsilon, *, asked: Any = 0, **rules: Any) -> Any:
-        """What one user sends, or several, each by herself; ε-local DP.
-
-        The simulated draws are not fit to protect real users.
+        """What one user sends, or several, each by herself; ε-local DP, simulated.
 
         Args:
             key: PRNG key.
-            data: what the user holds, without an axis of users, or with one.
+            data: what the user holds, without an axis of users, or with one, which the message then has too.
             epsilon: ε > 0 of the report, may be traced.
             asked: what the user is asked for, where that differs between users; public.
             rules: as of a simulation.
-
-        Returns:
-            The message, with an axis of users if the data have one.
 
         Raises:
             ValueError: ε <= 0 or NaN, data that are wrong.
@@ -143,13 +127,7 @@ class Local(Mechanism):
     def release(self, data: Any, privacy: Privacy, **rules: Any) -> Estimate:
         """The same with exact messages, from the operating system's entropy, for users who tell what is drawn here.
 
-        Args:
-            data: as of a simulation.
-            privacy: what is promised, ε finite.
-            rules: as of a simulation.
-
-        Returns:
-            As of a simulation, in NumPy and float64.
+        Arguments and results are as of a simulation, in NumPy and float64.
 
         Raises:
             TypeError, ValueError: as of a simulation; ε = ∞, several ε, or one so extreme that nothing can be drawn;

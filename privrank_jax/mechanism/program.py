@@ -17,13 +17,7 @@ class Mechanism:
     __name__: str
 
     def read_as(self, name: str, module: str, doc: str | None) -> None:
-        """Say what a function says of itself.
-
-        Args:
-            name: under which the module holds it.
-            module: its home.
-            doc: the theorem, and what is published.
-        """
+        """Say what a function says of itself: its name in its module, and the theorem."""
         for key, value in (("__name__", name), ("__module__", module), ("__doc__", doc)):
             object.__setattr__(self, key, value)
 
@@ -33,35 +27,22 @@ class Mechanism:
     def audit(self, epsilon: float | None = None, *, less: float = 0.0) -> dict[str, Any]:
         """The largest privacy losses over all neighbors of small data, exactly.
 
-        What judges a mechanism stands on a higher floor, which no mechanism imports: it is looked up by name.
-
         Args:
             epsilon: ε > 0, finite, in place of that of each row's promise.
             less: share of the noise that is left out, in [0, 1): a tight claim is broken by any.
 
         Returns:
-            :class:`~privrank_jax.privacy_audit.WorstCase` by the name of each row of the registry that is about this
-            mechanism.
+            :class:`~privrank_jax.privacy_audit.WorstCase` by the name of each row of the registry about this mechanism.
 
         Raises:
             ValueError: no row is, or an ε or a share out of range.
         """
+        # What judges a mechanism stands on a higher floor, which no mechanism imports: it is looked up by name.
         audits = importlib.import_module("privrank_jax.privacy_audit")
         return {row.name: audits.worst_case(row, epsilon, less=less) for row in audits.about(self)}
 
     def plan(self, items: int | None = None, **design: Any) -> Any:
-        """Users, ε or the error before there are data, by simulation of this mechanism; looked up as :meth:`audit`.
-
-        Args:
-            items: number of items.
-            design: as of :func:`privrank_jax.plan`.
-
-        Returns:
-            :class:`~privrank_jax.jobs.plan_design.Plan`.
-
-        Raises:
-            ValueError: plans don't simulate it; as of :func:`privrank_jax.plan`.
-        """
+        """Users, ε or the error before there are data, by simulation; arguments and results as of ``pr.plan``."""
         known = importlib.import_module("privrank_jax.jobs.methods").design_of(self)
         return importlib.import_module("privrank_jax.jobs.plan").plan(items, **known | design)
 
@@ -70,8 +51,7 @@ class Program(Mechanism, Generic[P, R]):
     """A mechanism whose steps depend on what it drew, or which is no sum of users' numbers: see :func:`mechanism`.
 
     Attributes:
-        release: ``(data, privacy, ...)``: the same, drawn exactly on the host; as all exact releases it raises
-            ``ValueError`` for ε = ∞, several ε and padded items.
+        release: ``(data, privacy, ...)``: the same, drawn exactly on the host; refuses ε = ∞, several ε, padded items.
         scale: ``(privacy, ...)``: the scale of its noise, or what else stands for it, from public facts.
     """
 
@@ -96,7 +76,7 @@ def mechanism(
     """Make a mechanism of a function that simulates, whose docstring is the theorem.
 
     Args:
-        release: takes the same arguments but the key; imports its exact sampler when called.
+        release: takes the same arguments but the key.
         scale: takes the promise and public facts.
 
     Returns:
