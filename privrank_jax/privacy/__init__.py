@@ -4,16 +4,8 @@ Accounting needs the extra ``release``; its library is loaded on first use.
 """
 
 from privrank_jax._neighbors import Neighbors
-from privrank_jax.privacy.accounting import (
-    GaussianRelease,
-    LaplaceRelease,
-    compose,
-)
-from privrank_jax.privacy.calibration import (
-    gaussian_delta,
-    gaussian_scale,
-    laplace_scale,
-)
+from privrank_jax.privacy.accounting import GaussianRelease, LaplaceRelease, compose
+from privrank_jax.privacy.calibration import gaussian_scale, laplace_scale
 from privrank_jax.privacy.gaussian import calibrate_gaussian
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import (
@@ -50,7 +42,6 @@ __all__ = [
     "debias",
     "duchi_vectors",
     "flip_probability",
-    "gaussian_delta",
     "gaussian_scale",
     "laplace_reports",
     "laplace_scale",

@@ -46,29 +46,8 @@ def additive_scale(noise: str, privacy: Privacy, first: Numbers, second: Numbers
     return gaussian_scale(second, privacy.epsilon, privacy.delta)
 
 
-def gaussian_delta(scale: Numbers, sensitivity: Numbers, epsilon: Numbers) -> Float[Array, "..."]:
-    """Exact δ at ε of the Gaussian mechanism, Φ(Δ₂/2σ - εσ/Δ₂) - e^ε Φ(-Δ₂/2σ - εσ/Δ₂).
-
-    Args:
-        scale: σ, the standard deviation.
-        sensitivity: Δ₂, the ℓ₂ sensitivity.
-        epsilon: ε >= 0.
-
-    Returns:
-        δ; the arguments broadcast. NaN where ε < 0.
-
-    Source: Balle and Wang (2018), Theorem 8.
-
-    >>> sigma = gaussian_scale(1.0, 1.0, 1e-5)
-    >>> round(float(gaussian_delta(sigma, 1.0, 1.0)) * 1e5, 2)
-    1.0
-    """
-    epsilon = jnp.where(jnp.asarray(epsilon) >= 0, epsilon, jnp.nan)
-    return _delta(jnp.asarray(sensitivity / scale), epsilon)[0]
-
-
 def _delta(ratio: Array, epsilon: Numbers) -> tuple[Array, Array, Array]:
-    """δ, log Φ(r/2 - ε/r) and log Φ(-r/2 - ε/r), r = Δ₂/σ."""
+    """δ = Φ(r/2 - ε/r) - e^ε Φ(-r/2 - ε/r) at r = Δ₂/σ (Balle and Wang 2018, Theorem 8), and logs of both Φ."""
     both = jnp.stack([ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio])
     upper, lower = normal.log_cdf(both)  # one copy of it in a program
     delta = jnp.exp(upper) * -jnp.expm1(jnp.minimum(epsilon + lower - upper, 0.0))

@@ -64,11 +64,7 @@ _OUTSIDE = 1e-38  # more than the tails of a binomial law that are left out
 
 
 def shuffled_delta(
-    num_users: int,
-    local_epsilon: HostNumber,
-    epsilon: HostNumber,
-    *,
-    question: str = "secret",
+    num_users: int, local_epsilon: HostNumber, epsilon: HostNumber, *, question: str = "secret"
 ) -> float:
     """δ at which the shuffled reports of n users, one bit each by randomized response at ε₀, are (ε, δ)-DP.
 
@@ -91,16 +87,13 @@ def shuffled_delta(
     >>> f"{shuffled_delta(400, 2.0, 0.5):.2g}", f"{shuffled_delta(400, 2.0, 0.5, question='public'):.2g}"
     ('4.8e-05', '6.2e-06')
     """
-    users, local = _checked(num_users, local_epsilon, question)
-    return _delta(users, local, float(host_number("epsilon", epsilon)), question)
+    _check(num_users, question)
+    local = _positive("local_epsilon", local_epsilon)
+    return _delta(int(num_users), local, float(host_number("epsilon", epsilon)), question)
 
 
 def shuffled_epsilon(
-    num_users: int,
-    local_epsilon: HostNumber,
-    delta: HostNumber,
-    *,
-    question: str = "secret",
+    num_users: int, local_epsilon: HostNumber, delta: HostNumber, *, question: str = "secret"
 ) -> float:
     """ε of the shuffled reports at a given δ in [0, 1); other arguments and errors as of :func:`shuffled_delta`.
 
@@ -110,26 +103,22 @@ def shuffled_epsilon(
     >>> round(shuffled_epsilon(10_000, 4.0, 1e-6), 3)
     0.411
     """
-    users, local = _checked(num_users, local_epsilon, question)
-    wanted = _checked_delta(delta)
-    if _delta(users, local, 0.0, question) <= wanted:
+    wanted = _check(num_users, question, delta)
+    local = _positive("local_epsilon", local_epsilon)
+
+    def enough(epsilon: float) -> bool:
+        return _delta(int(num_users), local, epsilon, question) <= wanted
+
+    if enough(0.0):
         return 0.0
-    low, high = 0.0, local
-    if math.isinf(high):
-        if _delta(users, local, _LARGEST_EPSILON, question) > wanted:
-            return math.inf
-        high = _LARGEST_EPSILON
-    return furthest(
-        lambda one: _delta(users, local, one, question) <= wanted, high, low, absolute=1e-9 * high
-    )
+    high = _LARGEST_EPSILON if math.isinf(local) else local
+    if math.isinf(local) and not enough(high):
+        return math.inf
+    return furthest(enough, high, 0.0, absolute=1e-9 * high)
 
 
 def shuffled_local_epsilon(
-    num_users: int,
-    epsilon: HostNumber,
-    delta: HostNumber,
-    *,
-    question: str = "secret",
+    num_users: int, epsilon: HostNumber, delta: HostNumber, *, question: str = "secret"
 ) -> float:
     """The largest ε₀ whose shuffled reports are (ε, δ)-DP, 0 < ε < ∞; arguments and errors as of the other two.
 
@@ -139,43 +128,39 @@ def shuffled_local_epsilon(
     >>> round(shuffled_local_epsilon(10_000, 1.0, 1e-6), 2)
     5.47
     """
-    users = _checked_users(num_users)
-    check_choice("question", question, QUESTIONS)
-    target = float(host_number("epsilon", epsilon))
-    check_positive("epsilon", target, infinite=False)
-    wanted = _checked_delta(delta)
+    wanted = _check(num_users, question, delta)
+    target = _positive("epsilon", epsilon, infinite=False)
+
+    def enough(local: float) -> bool:
+        return _delta(int(num_users), local, target, question) <= wanted
+
     if target >= _LARGEST_EPSILON:
         return target
     low, high = target, target + 1.0
-    if question == "public" and users > 1:  # the other kind needs a smaller one and takes less time
-        low = shuffled_local_epsilon(users, epsilon, delta)
+    if question == "public" and num_users > 1:  # the other kind needs less, and less time
+        low = shuffled_local_epsilon(num_users, epsilon, delta)
         high = low + 0.25
-    while _delta(users, high, target, question) <= wanted:
+    while enough(high):
         low, high = high, high + 2.0
         if high > _LARGEST_EPSILON:
             return low
-    return furthest(
-        lambda one: _delta(users, one, target, question) <= wanted, low, high, relative=1e-4
-    )
+    return furthest(enough, low, high, relative=1e-4)
 
 
-def _checked(num_users: int, local_epsilon: HostNumber, question: str) -> tuple[int, float]:
+def _check(num_users: int, question: str, delta: HostNumber = 0) -> float:
+    """δ as a float; raises for arguments out of range."""
     check_choice("question", question, QUESTIONS)
-    local = float(host_number("local_epsilon", local_epsilon))
-    check_positive("local_epsilon", local)
-    return _checked_users(num_users), local
-
-
-def _checked_users(num_users: int) -> int:
     if not 1 <= num_users <= MOST_USERS or num_users != int(num_users):  # NaN too
         raise ValueError(f"num_users must be an integer from 1 to {MOST_USERS:,}, got {num_users}.")
-    return int(num_users)
-
-
-def _checked_delta(delta: HostNumber) -> float:
     value = float(host_number("delta", delta))
     check_delta(value)
     return value
+
+
+def _positive(name: str, value: HostNumber, infinite: bool = True) -> float:
+    found = float(host_number(name, value))
+    check_positive(name, found, infinite=infinite)
+    return found
 
 
 def _delta(users: int, local: float, epsilon: float, question: str) -> float:
@@ -194,16 +179,18 @@ def _flip(local: float) -> float:
 
 def _lines(local: float, epsilon: float) -> tuple[float, float]:
     """a = q - e^ε p and b = e^ε q - p, without cancellation."""
-    whole = 1 + math.exp(-local)
-    return -math.expm1(epsilon - local) / whole, (
-        math.exp(epsilon) * -math.expm1(-epsilon - local) / whole
-    )
+    less, whole = -math.expm1(-epsilon - local), 1 + math.exp(-local)
+    return -math.expm1(epsilon - local) / whole, math.exp(epsilon) * less / whole
 
 
 def _of_clones(users: int, local: float, epsilon: float) -> float:
-    """The bound for secret questions."""
+    """The bound for secret questions: the mean over the number c of clones of δ_c."""
     chances, clones = _numbers_of_clones(users, local)
-    return min(float(chances @ _among_clones(clones, local, epsilon)) + _OUTSIDE, 1.0)
+    a, b = _lines(local, epsilon)
+    least = clones + 2 - np.ceil((clones + 1) * (a / (a + b)))
+    reached, beyond = _coin_tail(clones, least - 1), _coin_tail(clones, least)
+    each = np.maximum(a * reached - b * beyond, 0) + _SAFETY * a * reached
+    return min(float(chances @ each) + _OUTSIDE, 1.0)
 
 
 @functools.lru_cache(maxsize=4)
@@ -215,14 +202,6 @@ def _numbers_of_clones(users: int, local: float) -> tuple[np.ndarray, np.ndarray
         starts = np.arange(0, len(chances), -(-len(chances) // _MOST_TERMS))
         chances, clones = np.add.reduceat(chances, starts), clones[starts]
     return chances, clones
-
-
-def _among_clones(clones: np.ndarray, local: float, epsilon: float) -> np.ndarray:
-    """δ_c for numbers c of clones."""
-    a, b = _lines(local, epsilon)
-    least = clones + 2 - np.ceil((clones + 1) * (a / (a + b)))
-    reached, beyond = _coin_tail(clones, least - 1), _coin_tail(clones, least)
-    return np.maximum(a * reached - b * beyond, 0) + _SAFETY * a * reached
 
 
 def _coin_tail(coins: np.ndarray, least: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -47,6 +47,7 @@ from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.local import flip_threshold
 
 VECTOR_MECHANISMS = ("duchi", "privunit")
+Vectors: TypeAlias = Real[ArrayLike, "*users d"]
 _ROUNDINGS = (
     24  # of a logarithm of q, in units of the last place of its terms: ten times what was seen
 )
@@ -55,12 +56,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 def duchi_vectors(
-    key: Key,
-    vectors: Real[ArrayLike, "*users d"],
-    epsilon: Epsilon,
-    radius: Scalar = 1.0,
-    *,
-    zero_sum: bool = False,
+    key: Key, vectors: Vectors, epsilon: Epsilon, radius: Scalar = 1.0, *, zero_sum: bool = False
 ) -> Float[Array, "*users d"]:
     """Report vectors by the ℓ₂ mechanism of Duchi, Jordan and Wainwright, one report per user.
 
@@ -89,18 +85,11 @@ def duchi_vectors(
 
 
 def privunit_vectors(
-    key: Key,
-    vectors: Real[ArrayLike, "*users d"],
-    epsilon: Epsilon,
-    radius: Scalar = 1.0,
-    *,
-    zero_sum: bool = False,
+    key: Key, vectors: Vectors, epsilon: Epsilon, radius: Scalar = 1.0, *, zero_sum: bool = False
 ) -> Float[Array, "*users d"]:
     """Report vectors by PrivUnit with the cap of least error, one report per user.
 
-    In one dimension, where there is no cap, this is :func:`duchi_vectors`.
-
-    **Guarantee.** The same as that of :func:`duchi_vectors`, whose arguments, results and errors it has.
+    Guarantee, arguments, results and errors are those of :func:`duchi_vectors`, which this is in one dimension.
 
     Source: Bhowmick et al. (2018); Asi, Feldman and Talwar (2022).
 
@@ -115,7 +104,7 @@ def privunit_vectors(
 
 def report_vectors(
     key: Key,
-    vectors: Real[ArrayLike, "*users d"],
+    vectors: Vectors,
     epsilon: Epsilon,
     radius: Scalar = 1.0,
     *,
@@ -216,7 +205,7 @@ def _unit(vectors: Array) -> Array:
 
 
 def _checked(
-    vectors: Real[ArrayLike, "*users d"], epsilon: Epsilon, radius: Scalar, zero_sum: bool
+    vectors: Vectors, epsilon: Epsilon, radius: Scalar, zero_sum: bool
 ) -> tuple[Float[Array, "*users d"], Float[Array, ""], Float[Array, ""]]:
     epsilon = check_epsilon(epsilon)
     check_positive("radius", radius, infinite=False)

@@ -22,9 +22,9 @@ from privrank_jax.links import get_link
 from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.privacy import noise
-from privrank_jax.privacy.calibration import gaussian_delta
 from privrank_jax.privacy_audit import laws, worst_case
 from privrank_jax.privacy_audit.audited_gaussian import gap_distribution
+from tests import reference
 from tests.privacy_audit.losses import perturbed_mle_log_density, perturbed_mle_privacy_loss
 from tests.promises import promise
 
@@ -142,7 +142,9 @@ def test_flips_under_the_logistic_link_attain_delta(key):
     scale, _ = scale_of(
         "logistic", promise(EPSILON, adjacency="flip", delta=DELTA), noise="gaussian"
     )
-    assert float(gaussian_delta(scale, np.sqrt(2.0), EPSILON)) == pytest.approx(DELTA, rel=1e-9)
+    assert float(reference.gaussian_delta(scale, np.sqrt(2.0), EPSILON)) == pytest.approx(
+        DELTA, rel=1e-9
+    )
     losses = losses_of_draws(key, "logistic", "flip")
     mean, error = least_delta(losses)
     assert abs(mean - DELTA) <= 4.9 * error
@@ -206,7 +208,9 @@ def test_smallest_epsilon_between_two_normal_laws():
         )
         for delta in (1e-6, 0.01):
             exact = laws.gaussian_epsilon(np.array([2 * shift]), 2.0, delta)[0]
-            assert float(gaussian_delta(1 / shift, 1.0, exact)) == pytest.approx(delta, rel=1e-9)
+            assert float(reference.gaussian_delta(1 / shift, 1.0, exact)) == pytest.approx(
+                delta, rel=1e-9
+            )
             found = laws.least_epsilon(one[None], other[None], delta)[0]
             assert found == pytest.approx(exact, rel=1e-4)
     assert laws.least_epsilon(one[None], one[None], 0.01)[0] == 0.0
