@@ -101,7 +101,7 @@ def debiased_accuracy(
             raise ValueError(
                 f"{name} must be one number or have shape {difference.shape}, got {np.shape(given)}."
             )
-    sign = 2 * report_values(reports, difference.dtype, coding) - 1
+    sign = 2 * report_values(jnp.asarray(reports), difference.dtype, coding) - 1
     agreement = sign * jnp.sign(difference)
     kept = jnp.tanh(0.5 * jnp.asarray(epsilon).astype(agreement.dtype))
     kept = nan_unless_private(epsilon, kept)

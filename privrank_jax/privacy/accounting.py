@@ -54,9 +54,8 @@ class GaussianRelease:
 
     def __post_init__(self) -> None:
         host_number("scale", self.scale)
-        check_positive(
-            "sensitivity", float(host_number("sensitivity", self.sensitivity)), infinite=False
-        )
+        sensitivity = float(host_number("sensitivity", self.sensitivity))
+        check_positive("sensitivity", sensitivity, infinite=False)
 
     @property
     def shift(self) -> float:
@@ -71,8 +70,8 @@ class GaussianRelease:
 class LaplaceRelease:
     """Numbers plus independent Laplace noise, P(x) ∝ e^{-\\|x\\|/scale}, on integers or real numbers.
 
-    It composes to less than its pure ε does where neighbors change several numbers
-    (:mod:`~privrank_jax.privacy.loss_distribution`). For real numbers take as unit a small part of their change.
+    It composes to less than its pure ε does (:mod:`~privrank_jax.privacy.loss_distribution`). For real numbers take as
+    unit a small part of their change.
 
     Attributes:
         scale: >= 0; 0 means no privacy.
@@ -195,9 +194,8 @@ def _gathered(
     budgets = [_budget(one, promised, number) for number, one in enumerate(releases, 1)]
     trusts = {getattr(one, "trust", trust) for one in releases} or {"central"}
     numerics = {getattr(one, "numerics", "unknown") for one in releases}
-    weakest = (
-        max(numerics, key=_NUMERICS.index) if numerics and numerics <= {*_NUMERICS} else "unknown"
-    )
+    known = numerics and numerics <= {*_NUMERICS}
+    weakest = max(numerics, key=_NUMERICS.index) if known else "unknown"
     return budgets, Guarantee(promised, trust=min(trusts, key=TRUSTS.index), numerics=weakest)
 
 
@@ -209,20 +207,24 @@ def _budget(release: Release, promised: Privacy, number: int) -> Budget:
         return Budget(release.epsilon, changes=release.changes)
     if not isinstance(release, (Guarantee, Privacy)):
         return Budget(*_pair(release, number))
-    best = _best(release, promised, number)
+    whole = isinstance(release, Guarantee)
+    every = (release.attained, *release.also) if whole else (release,)
+    enough = [one for one in every if one.covers(promised)]
+    if not enough:
+        raise ValueError(
+            f"release {number} is not enough for {promised.neighbors.in_words()}: {every[0].lacks(promised)}."
+        )
+    best = min(enough, key=lambda one: _pair((one.epsilon, one.delta), number))
     pair = _pair((best.epsilon, best.delta), number)
-    if isinstance(release, Guarantee) and best is release.attained:
+    if whole and best is release.attained:
         return Budget(*pair, release.changes or (1,), release.rho)
     return Budget(*pair)
 
 
 def _common(releases: Sequence[Release]) -> Privacy:
     """The neighbors that guarantees of one unit and adjacency have in common."""
-    told = [
-        one.attained if isinstance(one, Guarantee) else one
-        for one in releases
-        if isinstance(one, (Guarantee, Privacy))
-    ]
+    told = [getattr(one, "attained", one) for one in releases]
+    told = [one for one in told if isinstance(one, Privacy)]
     kinds = {one.kind for one in told}
     if len(kinds) > 1:
         common = [kind for kind, stronger in COVERS.items() if kinds <= stronger]
@@ -257,18 +259,6 @@ def _common(releases: Sequence[Release]) -> Privacy:
 
 def _listed(kinds: Iterable[Kind]) -> str:
     return "; ".join(f"unit {unit}, adjacency {adjacency}" for unit, adjacency in sorted(kinds))
-
-
-def _best(release: Guarantee | Privacy, promised: Privacy, number: int) -> Privacy:
-    """The smallest budget among the promises of a release that cover what is promised."""
-    whole = isinstance(release, Guarantee)
-    every = (release.attained, *release.also) if whole else (release,)
-    enough = [one for one in every if one.covers(promised)]
-    if not enough:
-        raise ValueError(
-            f"release {number} is not enough for {promised.neighbors.in_words()}: {every[0].lacks(promised)}."
-        )
-    return min(enough, key=lambda one: _pair((one.epsilon, one.delta), number))
 
 
 def _pair(release: object, number: int) -> tuple[Fraction | float, Fraction | float]:

@@ -13,8 +13,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-import numpy as np
-
+from privrank_jax._arguments import is_whole
 from privrank_jax._balls import Ball, ball, precision, sharp, sign
 from privrank_jax._search import furthest
 from privrank_jax._validate import check_delta, check_epsilon, check_positive
@@ -31,11 +30,7 @@ def rounded_up(value: float) -> float:
 
 
 def gaussian_delta_at(shift: float, epsilon: Fraction) -> float:
-    """δ at ε >= 0 of a Gaussian mechanism with Δ₂/σ = ``shift`` <= ∞, rounded up.
-
-    >>> round(gaussian_delta_at(1.0, Fraction(1)), 15)
-    0.126936737506644
-    """
+    """δ at ε >= 0 of a Gaussian mechanism with Δ₂/σ = ``shift`` <= ∞, rounded up."""
     if shift == 0:
         return 0.0
     if math.isinf(shift):
@@ -45,11 +40,7 @@ def gaussian_delta_at(shift: float, epsilon: Fraction) -> float:
 
 
 def gaussian_epsilon_at(shift: float, delta: Fraction) -> float:
-    """Least ε at δ >= 0 of a Gaussian mechanism with Δ₂/σ = ``shift`` < ∞, rounded up; ∞ at δ = 0.
-
-    >>> round(gaussian_epsilon_at(1.0, Fraction(1, 8)), 12)
-    1.010718722737
-    """
+    """Least ε at δ >= 0 of a Gaussian mechanism with Δ₂/σ = ``shift`` < ∞, rounded up; ∞ at δ = 0."""
     if shift == 0:
         return 0.0
     if delta == 0:
@@ -67,11 +58,7 @@ def gaussian_epsilon_at(shift: float, delta: Fraction) -> float:
 
 
 def gaussian_ratio_at(epsilon: Fraction, delta: Fraction) -> float:
-    """Least σ/Δ₂ of a Gaussian mechanism that is (ε, δ)-DP, ε > 0 and 0 < δ < 1, rounded up.
-
-    >>> round(gaussian_ratio_at(Fraction(1), Fraction(1, 10**5)), 9)
-    3.730631635
-    """
+    """Least σ/Δ₂ of a Gaussian mechanism that is (ε, δ)-DP, ε > 0 and 0 < δ < 1, rounded up."""
     # c/s + 1/(2s²) <= ε for c = √(2 log 1/δ): an upper end that suffices.
     at, reach = float(epsilon), math.sqrt(-2 * math.log(delta))
     high = rounded_up((reach + math.sqrt(reach**2 + 2 * at)) / (2 * at)) if at else math.inf
@@ -124,15 +111,15 @@ def calibrate_gaussian(
     >>> round(calibrate_gaussian(1.0, 1e-5), 4), round(calibrate_gaussian(1.0, 1e-5, releases=100), 3)
     (3.7306, 37.306)
     """
-    total = host_number("epsilon", epsilon)
+    total, failure = host_number("epsilon", epsilon), host_number("delta", delta)
     check_epsilon(float(total))
-    check_delta(float(host_number("delta", delta)), positive=True)
+    check_delta(float(failure), positive=True)
     check_positive("sensitivity", float(host_number("sensitivity", sensitivity)), infinite=False)
-    if isinstance(releases, bool) or not isinstance(releases, (int, np.integer)) or releases < 1:
+    if not is_whole(releases) or releases < 1:
         raise ValueError(f"releases must be a whole number, at least 1, got {releases!r}.")
     if math.isinf(total):
         return 0.0
-    ratio = gaussian_ratio_at(Fraction(total), Fraction(host_number("delta", delta)))
+    ratio = gaussian_ratio_at(Fraction(total), Fraction(failure))
     return rounded_up(float(sensitivity) * math.sqrt(releases) * ratio)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -36,10 +36,8 @@ TRUSTS = tuple(_TRUST_WORDS)
 _NUMERICS_WORDS = {
     "exact": "the noise is drawn exactly, from a cryptographic source",
     "simulation": "the noise comes from fast floating-point generators, made for simulation",
-    "idealized": (
-        "the proof assumes real numbers, and an exact minimizer where something is minimized; the "
-        "floating-point computation only approximates them"
-    ),
+    "idealized": "the proof assumes real numbers, and an exact minimizer where something is minimized; the "
+    "floating-point computation only approximates them",
     "unknown": "how the noise was drawn is not known here",
 }
 
@@ -48,8 +46,6 @@ _NUMERICS_WORDS = {
 @dataclasses.dataclass(frozen=True)
 class Guarantee:
     """What holds for a private result: the promise that was asked for, and what was attained.
-
-    ``epsilon``, ``delta``, ``unit``, ``adjacency``, ``public``, ``users`` and ``neighbors`` are those attained.
 
     Attributes:
         promise: what the function was asked to keep.
@@ -128,21 +124,16 @@ class Guarantee:
     def given(self, *, public: Iterable[str] = (), users: str = "") -> Guarantee:
         """The guarantee, and those in ``also``, with these facts public as well and this meaning of a user."""
         public = tuple(public)
-        return dataclasses.replace(
-            self,
-            promise=self.promise.given(public=public, users=users),
-            attained=self.attained.given(public=public, users=users),
-            also=tuple(other.given(public=public, users=users) for other in self.also),
-        )
+        return self._each(lambda one: one.given(public=public, users=users))
 
     def for_any_user(self) -> Guarantee:
         """The guarantee for users with any number of comparisons, where the release itself keeps L of each."""
-        return dataclasses.replace(
-            self,
-            promise=self.promise.for_any_user(),
-            attained=self.attained.for_any_user(),
-            also=tuple(other.for_any_user() for other in self.also),
-        )
+        return self._each(Privacy.for_any_user)
+
+    def _each(self, change: Callable[[Privacy], Privacy]) -> Guarantee:
+        promise, attained = change(self.promise), change(self.attained)
+        also = tuple(change(other) for other in self.also)
+        return dataclasses.replace(self, promise=promise, attained=attained, also=also)
 
     def as_dict(self) -> dict[str, Any]:
         """The guarantee as plain Python values (for JSON); needs concrete ε and δ."""

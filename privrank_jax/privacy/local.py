@@ -52,9 +52,7 @@ def flip_probability(epsilon: NumbersLike) -> Float[Array, "..."]:
 
 
 def report_information(epsilon: NumbersLike) -> Float[Array, "..."]:
-    """Information tanh²(ε/2) of a randomized report, in units of an answer that is not randomized.
-
-    This is the adaptive weight of a user before normalization.
+    """Information tanh²(ε/2) of a randomized report, relative to a plain answer: a user's weight, not normalized.
 
     Args:
         epsilon: ε > 0, any shape, may be traced; ∞ gives 1.
@@ -78,9 +76,8 @@ def randomized_response(
 ) -> Shaped[Array, "*shape"]:
     """Report each bit, or its opposite with probability 1/(e^ε + 1).
 
-    **Guarantee.** ε-local DP for each bit (adjacency ``flip``, unit one comparison), by the theorem that heads this
-    module; :func:`local_guarantee` states it for a data set. The flip probability is a multiple of 2^-32, rounded so
-    that the loss of a report never exceeds ε; beyond ε = 22 it is 2^-32, except at ε = ∞.
+    **Guarantee.** ε-local DP for each bit (adjacency ``flip``, unit one comparison); :func:`local_guarantee` states it
+    for a data set. The flip probability is a multiple of 2^-32, rounded so that the loss never exceeds ε.
 
     Args:
         key: PRNG key.
@@ -98,10 +95,8 @@ def randomized_response(
     >>> randomized_response(jax.random.key(0), [True, False], jnp.inf).tolist()
     [True, False]
     """
-    epsilon = check_epsilon(epsilon)
     check_bits("bits", bits)
-    bits = jnp.asarray(bits)
-    return _randomize(key, bits, per_report(epsilon, bits.shape))
+    return _randomize(key, *_per_report(bits, epsilon))
 
 
 def laplace_reports(key: Key, bits: ReportsLike, epsilon: NumbersLike) -> Float[Array, "*shape"]:
@@ -124,10 +119,8 @@ def laplace_reports(key: Key, bits: ReportsLike, epsilon: NumbersLike) -> Float[
     >>> laplace_reports(jax.random.key(0), [1, 0, 1], jnp.inf).tolist()
     [1.0, 0.0, 1.0]
     """
-    epsilon = check_epsilon(epsilon)
     check_bits("bits", bits)
-    bits = jnp.asarray(bits)
-    return _add_laplace(key, bits, per_report(epsilon, bits.shape))
+    return _add_laplace(key, *_per_report(bits, epsilon))
 
 
 def debias(reports: ReportsLike, epsilon: NumbersLike) -> Float[Array, "..."]:
@@ -148,10 +141,8 @@ def debias(reports: ReportsLike, epsilon: NumbersLike) -> Float[Array, "..."]:
     >>> debias([1, 0], jnp.log(3.0)).round(6).tolist()
     [1.5, -0.5]
     """
-    epsilon = check_epsilon(epsilon)
     check_reports(reports)
-    reports = jnp.asarray(reports)
-    return _debiased(reports, per_report(epsilon, reports.shape))
+    return _debiased(*_per_report(reports, epsilon))
 
 
 @functools.partial(jax.jit, inline=True)
@@ -180,10 +171,8 @@ def local_guarantee(epsilon: NumbersLike, reports_per_user: NumbersLike = 1) -> 
     >>> float(guarantee.epsilon), float(guarantee.also[0].epsilon)
     (2.0, 10.0)
     """
-    epsilon = check_epsilon(epsilon)
     check_nonnegative("reports_per_user", reports_per_user)
-    epsilon, reports = _as_float(epsilon), jnp.asarray(reports_per_user)
-    return _guarantee(epsilon, reports)
+    return _guarantee(_as_float(check_epsilon(epsilon)), jnp.asarray(reports_per_user))
 
 
 @jax.jit
@@ -225,15 +214,15 @@ def _add_laplace(key: Key, bits: Array, epsilon: Array) -> Array:
     return (bits == 1).astype(dtype) + laplace(key, bits.shape, 1 / epsilon, dtype)
 
 
-def per_report(epsilon: NumbersLike, shape: tuple[int, ...]) -> Float[Array, "..."]:
-    """ε as floats of a shape that broadcasts to reports of ``shape``; a leading axis is the axis of users."""
-    epsilon = _as_float(epsilon)
+def _per_report(reports: ReportsLike, epsilon: NumbersLike) -> tuple[Array, Float[Array, "..."]]:
+    """Both as arrays, ε as floats of a shape that broadcasts; a leading axis is the axis of users."""
+    reports, epsilon = jnp.asarray(reports), _as_float(check_epsilon(epsilon))
+    shape = reports.shape
     if epsilon.ndim and epsilon.shape == shape[: epsilon.ndim]:
-        return epsilon.reshape(epsilon.shape + (1,) * (len(shape) - epsilon.ndim))
-    if epsilon.ndim in (0, len(shape)) and all(
-        given in (1, wanted) for given, wanted in zip(epsilon.shape, shape)
-    ):
-        return epsilon
+        return reports, epsilon.reshape(epsilon.shape + (1,) * (len(shape) - epsilon.ndim))
+    fits = all(given in (1, wanted) for given, wanted in zip(epsilon.shape, shape))
+    if epsilon.ndim in (0, len(shape)) and fits:
+        return reports, epsilon
     raise ValueError(
         f"epsilon has shape {epsilon.shape}, the reports have {shape}: give one number, one per user "
         "(the leading axis), or one per report."
@@ -250,10 +239,7 @@ CODINGS = {"0/1": (0, 1), "-1/1": (-1, 1)}
 
 
 def check_reports(
-    reports: ReportsLike,
-    where: MaskLike | ReportsLike | None = None,
-    *,
-    coding: str | None = None,
+    reports: ReportsLike, where: MaskLike | ReportsLike | None = None, *, coding: str | None = None
 ) -> None:
     """Raise ``ValueError`` unless the reports (where ``where`` is True) are 0 and 1, or -1 and 1."""
     wanted = "reports must be 0 or 1 (or bool), or all of them -1 or 1; mark missing ones as not observed."
@@ -271,21 +257,15 @@ def _all_among(
     values: ReportsLike, coding: tuple[int, int], where: ReportsLike | None = None
 ) -> bool:
     array = np.asarray(values)
-    if not is_real(array):
-        return False
-    good = np.isin(array, coding)
-    return bool(np.all(good if where is None else good | ~np.asarray(where, bool)))
-
-
-def report_values(
-    reports: ReportsLike, dtype: DTypeLike, coding: str | None = None
-) -> Float[Array, "..."]:
-    """Reports as numbers: 1 for 1, 0 for 0 and -1, NaN for anything else, or what the coding does not have."""
-    return _report_values(jnp.asarray(reports), dtype, coding)
+    left_out = False if where is None else ~np.asarray(where, bool)
+    return is_real(array) and bool(np.all(np.isin(array, coding) | left_out))
 
 
 @functools.partial(jax.jit, static_argnames=("dtype", "coding"), inline=True)
-def _report_values(reports: Array, dtype: DTypeLike, coding: str | None) -> Array:
+def report_values(
+    reports: Array, dtype: DTypeLike, coding: str | None = None
+) -> Float[Array, "..."]:
+    """Reports as numbers: 1 for 1, 0 for 0 and -1, NaN for anything else, or what the coding does not have."""
     values = reports.astype(dtype)
     lost = ((values == 0) & (coding != "-1/1")) | ((values == -1) & (coding != "0/1"))
     return jnp.where(values == 1, 1, jnp.where(lost, 0, jnp.nan)).astype(dtype)

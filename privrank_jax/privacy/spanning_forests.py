@@ -74,11 +74,11 @@ def weighted_forest(key: Key, lengths: PairMatrix) -> Int[Array, "items"]:
         own = jnp.where(inserted, step.lengths[step.item, joined], step.lengths[step.item])
         return (parent, jnp.where(new | inserted, drawn[:-1] * own, least)), None
 
-    def insert_block(state: tuple[Array, Array], block: _Block) -> tuple[tuple[Array, Array], None]:
-        return jax.lax.scan(insert, state, block.steps())
-
     start = item, jnp.zeros(num_items, dtype)
-    return jax.lax.scan(insert_block, start, _blocks(key, lengths))[0][0]
+    blocks = _blocks(key, lengths)
+    return jax.lax.scan(lambda at, block: jax.lax.scan(insert, at, block.steps()), start, blocks)[
+        0
+    ][0]
 
 
 @jax.tree_util.register_dataclass
