@@ -143,7 +143,7 @@ def test_compiled_and_batched_calls_answer_as_plain_ones_do(name):
 
 # A study folds its key, so that all of them may share random numbers; and JAX takes a loop over split keys under vmap
 # for a second use of them, here and in programs of its own.
-NOT_REPORTED = {"simulate.engine run", "privacy_audit.drawn_noise noise_draws"}
+NOT_REPORTED = {"simulate.engine run"}
 
 
 def keyed() -> list[Any]:

@@ -229,10 +229,11 @@ def _worst_case(found: AuditResult) -> list[tuple[str, str]]:
 def _draw_shape(request: Request, row: Audited) -> None:
     import jax
 
-    from privrank_jax import plotting, privacy_audit
+    from privrank_jax import plotting
+    from privrank_jax.privacy_audit.empirical import noise_draws
 
     assert request.shape is not None
-    noise = privacy_audit.noise_draws(jax.random.key(request.seed), row, request.epsilon)
+    noise = noise_draws(jax.random.key(request.seed), row, request.epsilon)
     assert row.changes is not None
     epsilon = row.promise.epsilon if request.epsilon is None else request.epsilon
     promise = f"ε = {epsilon:.3g}, {row.promise.unit}, adjacency {row.promise.adjacency}, {row.trust} model"

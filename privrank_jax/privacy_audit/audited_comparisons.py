@@ -18,7 +18,7 @@ from privrank_jax.pairwise.published import published_counts, published_mle
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, minimizers
 from privrank_jax.privacy_audit.contents import comparisons, protecting, win_matrix
-from privrank_jax.privacy_audit.registry import Audited, Facts, Release
+from privrank_jax.privacy_audit.registry import Audited, Release
 from privrank_jax.privacy_audit.rows import PUBLISHED, additive, audited, named, on
 
 Array = jax.Array
@@ -45,20 +45,13 @@ _GAPS = tuple(win_matrix(2, (1, 0, ahead)) for ahead in (0, 4, 60, 5000))
 # --- win totals ------------------------------------------------------------------------------------
 
 
-def _top_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    """Law of the item on top, after Laplace noise on two totals."""
-    gaps = data[:, 0, 1] - data[:, 1, 0]
-    scale = facts["noise_scale"]
-    return np.stack([laws.first_of_two(sign * gaps, scale) for sign in (1, -1)], axis=1)
-
-
 def gap(values: Array) -> Array:
     """The first number less the second."""
     return values[0] - values[1]
 
 
 _TOP: dict[str, Any] = {
-    "law": _top_law,
+    "law": lambda data, _, facts: laws.one_shot(data.sum(-1), facts["noise_scale"], 1),
     "sees": "the item on top",
     "outcomes": ("0", "1"),
     "finite": True,

@@ -24,7 +24,7 @@ from privrank_jax import aggregation
 from privrank_jax.aggregation.private_footrule import dp_footrule
 from privrank_jax.privacy import Privacy, noise_law
 from privrank_jax.privacy.geometry import Zonotope
-from privrank_jax.privacy_audit import contents, laws, shapes
+from privrank_jax.privacy_audit import contents, laws
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, USER, USERS
 from privrank_jax.privacy_audit.registry import Audited, Facts
 from privrank_jax.privacy_audit.rows import additive, audited, on
@@ -48,8 +48,8 @@ def _law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
     of_scores, of_pairs = scales(facts)
     outputs = np.unique(data, axis=0)
     moved = outputs[None] - data[:, None]
-    facets = shapes.zonotope_facets(1 - np.eye(NUM_ITEMS))
-    scores = shapes.body_norm(facets, moved.sum(-1)) / of_scores
+    facets = laws.zonotope_facets(1 - np.eye(NUM_ITEMS))
+    scores = laws.body_norm(facets, moved.sum(-1)) / of_scores
     return -scores - np.abs(moved[..., *_UPPER]).max(-1) / of_pairs
 
 

@@ -1,7 +1,7 @@
 """Naive twins of data: all that one unit can hold, what is released of it, and how contents become data.
 
 Nothing here comes from the mechanisms that are judged by it: contents are enumerated, numbers worked out item by item,
-bodies given by facets that are found by all cuts (:mod:`privrank_jax.privacy_audit.shapes`). A content is an array, and
+bodies given by facets that are found by all cuts (:mod:`privrank_jax.privacy_audit.laws`). A content is an array, and
 the data of several units are the sum of theirs, so that numbers, which are linear, follow for both. A content that
 counts users has a 1 for each of them.
 """
@@ -23,8 +23,8 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import shapes
-from privrank_jax.privacy_audit.neighbors import Instances, near, over_bases
+from privrank_jax.privacy_audit import laws
+from privrank_jax.privacy_audit.neighbors import Instances, near
 
 Numbers = Callable[[np.ndarray], np.ndarray]
 """Maps stacked data ``(D, ...)`` to numbers ``(D, d)``."""
@@ -83,7 +83,9 @@ class Units:
             bases: what the other units hold; none, if left out.
         """
         contents, pairs = self._of(adjacency)
-        return over_bases(contents, pairs, bases or (0 * contents[0],))
+        data = [base + contents for base in bases or (0,)]
+        shifts = np.arange(len(data)) * len(contents)
+        return Instances(np.concatenate(data), np.concatenate([pairs + one for one in shifts]))
 
     def protecting(self, promise: Privacy, *bases: np.ndarray) -> dict[str, Any]:
         """The promise, and the instances, as fields of a row.
@@ -117,7 +119,7 @@ class Units:
         """
         if noise == "k-norm":
             assert self.facets is not None
-            return shapes.body_norm(self.facets, moves)
+            return laws.body_norm(self.facets, moves)
         scaled = moves / self.scales(self.nominal, noise)
         return np.linalg.norm(scaled, 1 if noise == "laplace" else 2, axis=-1)
 
@@ -285,10 +287,10 @@ def questionnaire_facets(
     counts = win_matrix(num_items, *((i, j, 1) for i, j in asked))
     counts += counts.T
     if adjacency == "flip":
-        return shapes.zonotope_facets(counts)
+        return laws.zonotope_facets(counts)
     none = counts.sum(axis=1, keepdims=True)
     with_none = np.block([[counts, none], [none.T, np.zeros((1, 1))]])
-    return shapes.zonotope_facets(with_none / 2)[:, :-1]
+    return laws.zonotope_facets(with_none / 2)[:, :-1]
 
 
 # --- choices ---------------------------------------------------------------------------------------
@@ -435,7 +437,7 @@ def scores_of_rankings(num_items: int = 3) -> Units:
         contents=_of_rankings(pair_shares, num_items),
         made=pair_weights,
         numbers=lambda data: data.sum(-1) - data[:, :1, 0],
-        facets=shapes.zonotope_facets(1 - np.eye(num_items)),
+        facets=laws.zonotope_facets(1 - np.eye(num_items)),
         center=(num_items - 1) / 2,
         count=lambda data: data[:, 0, 0],
         mean=True,
@@ -449,7 +451,7 @@ def weights_of_rankings(num_items: int = 3) -> Units:
         scores_of_rankings(num_items),
         numbers=lambda data: data[:, *above],
         read=lambda value: value[..., *above],
-        facets=shapes.cube_facets(len(above[0])),
+        facets=np.eye(len(above[0])),
         center=0.5,
     )
 
@@ -470,7 +472,7 @@ def positions_of_rankings(num_items: int = 3) -> Units:
         made=made,
         numbers=lambda data: np.cumsum(data, axis=-1)[..., :-1].reshape(len(data), cuts) / 4,
         read=read,
-        facets=shapes.cube_facets(cuts),
+        facets=np.eye(cuts),
         count=lambda data: data[:, 0].sum(-1) / 4,
         mean=True,
     )
@@ -488,7 +490,7 @@ def ballots(most: int = 1, limit: int | None = None, num_items: int = 3) -> Unit
         contents=np.array([[*one, 1.0] for one in fit]),
         made=made,
         numbers=lambda data: data[:, :-1],
-        facets=shapes.cube_facets(num_items),
+        facets=np.eye(num_items),
         center=most / 2,
         count=lambda data: data[:, -1],
     )

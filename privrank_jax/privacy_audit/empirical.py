@@ -1,13 +1,11 @@
 r"""Empirical audits: a lower bound on the true ε of a mechanism, from draws on two neighbors.
 
 For every event E and either order of the neighbors, (ε, δ)-DP requires P(E) ≤ e^ε Q(E) + δ; so a lower confidence bound
-p of P(E) and an upper one q of Q(E) give ε ≥ log((p - δ)/q). Both are Clopper and Pearson's (1934), exact for any
-number of draws.
+p of P(E) and an upper one q of Q(E) give ε ≥ log((p - δ)/q). Both are Clopper and Pearson's (1934).
 
-**Choice of the event.** The best event is not known beforehand, and choosing it on the draws that test it would bias
-the bound. So the draws are split in halves. The first half selects among all candidates: for outcomes, each outcome and
-the unions of those with the largest log ratios; for a real statistic, both tails beyond its quantiles. The best
-candidate in each of the two directions is tested on the second half.
+**Choice of the event.** The first half of the draws selects among all candidates: for outcomes, each outcome and the
+unions of those with the largest log ratios; for a real statistic, both tails beyond its quantiles. The best candidate
+in each of the two directions is tested on the second half.
 
 **Error.** Two events are tested with two one-sided intervals each, at (1 - confidence)/4: with probability at least
 ``confidence`` over the draws all four hold together, and then the larger of the two bounds is at most the true ε. So a
@@ -35,7 +33,7 @@ from jaxtyping import Float
 from scipy import special
 
 from privrank_jax._arguments import is_whole
-from privrank_jax._types import Key, Numbers
+from privrank_jax._types import Key
 from privrank_jax._validate import check_level
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy import Privacy
@@ -45,7 +43,7 @@ from privrank_jax.privacy_audit.enumeration import (
     exact_loss,
     worst_case,
 )
-from privrank_jax.privacy_audit.registry import Audited, get
+from privrank_jax.privacy_audit.registry import Audited, get, names
 
 FEWEST_DRAWS = 1000
 _EVENTS_TESTED = 2  # one for each direction
@@ -62,13 +60,11 @@ class AuditResult:
         mechanism: the row of the registry.
         promise: what the mechanism was asked to keep and claims to keep.
         exact: the exact loss between these neighbors, None if no law is known.
-        worst: the largest exact loss over all neighbors of small instances, None if unknown; a row's own neighbors need
-            not be among them.
+        worst: the largest exact loss over all neighbors of small instances, None if unknown.
         lower: lower confidence bound of the true ε, at least 0.
-        estimate: log ratio of the relative frequencies of ``event`` on the second half; ∞ if one of them is 0.
+        estimate: log ratio of the relative frequencies of ``event``; ∞ if one of them is 0.
         event: the event that was tested, in words.
-        frequencies: relative frequencies of the event under the likelier neighbor and under the other one, on the
-            second half.
+        frequencies: of the event under the likelier neighbor and under the other one, on the second half.
         swapped: whether the likelier neighbor is the second one.
         draws: number of draws under each neighbor, both halves together.
         confidence: the confidence of ``lower``, which accounts for both directions and all intervals.
@@ -99,36 +95,26 @@ class AuditResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain Python values, for JSON; None means unknown or infinite."""
-        row = self.mechanism
+        row, worst = self.mechanism, self.worst
+        counted = ("data_sets", "pairs")
+        found = None if worst is None else {"epsilon": worst.loss} | _told(worst, *counted)
         return {
-            "name": row.name,
-            "title": row.title,
-            "function": row.function,
-            "unit": self.promise.unit,
-            "adjacency": self.promise.adjacency,
-            "trust": row.trust,
+            **_told(row, "name", "title", "function", "trust", "note"),
+            **_told(self.promise, "unit", "adjacency", "epsilon", "delta"),
+            **_told(self, "verdict", "event", "draws", "confidence"),
             "calibration": row.calibration or None,
-            "epsilon": self.promise.epsilon,
-            "delta": self.promise.delta,
+            "known_to_be_unsound": not row.sound,
             "exact_epsilon": self.exact,
-            "worst_case": None
-            if self.worst is None
-            else {
-                "epsilon": self.worst.loss,
-                "data_sets": self.worst.data_sets,
-                "pairs": self.worst.pairs,
-            },
+            "worst_case": found,
             "lower_bound": self.lower,
             "estimate": self.estimate if math.isfinite(self.estimate) else None,
-            "verdict": self.verdict,
-            "event": self.event,
             "frequencies": list(self.frequencies),
-            "draws": self.draws,
-            "confidence": self.confidence,
             "events_tested": _EVENTS_TESTED,
-            "known_to_be_unsound": not row.sound,
-            "note": row.note,
         }
+
+
+def _told(thing: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}
 
 
 def audit(
@@ -138,12 +124,8 @@ def audit(
     *,
     draws: int = 1_000_000,
     confidence: float = 0.999,
-    batch_size: int = 1 << 15,
 ) -> AuditResult:
-    """Draw from a mechanism on two neighbors and bound its true ε from below.
-
-    All draws run in one compiled program, in batches; another ε, another key or other neighbors of the same shapes need
-    no new compilation.
+    """Draw from a mechanism on two neighbors and bound its true ε from below, in one compiled program.
 
     Args:
         key: PRNG key.
@@ -151,13 +133,12 @@ def audit(
         epsilon: ε > 0, finite, replaces that of the row's promise.
         draws: number of draws under each neighbor, at least 1,000; half of them choose the event.
         confidence: of the bound, in (0, 1); the head of this module explains how errors add up.
-        batch_size: number of draws per batch.
 
     Returns:
         :class:`AuditResult`.
 
     Raises:
-        ValueError: an unknown name, ε not positive and finite, too few draws, a confidence out of range; a
+        ValueError: an unknown name, ε, draws or a confidence out of range; a release that is not one real number, a
             statistic that is NaN, or an outcome without a name.
 
     >>> found = audit(jax.random.key(0), "randomized-response", 1.0, draws=20_000)
@@ -165,34 +146,35 @@ def audit(
     ('consistent', True, 1.0, 1.0)
     """
     row = get(mechanism) if isinstance(mechanism, str) else mechanism
-    epsilon = checked_epsilon(row, epsilon)
-    delta = float(row.promise.delta)
-    _check(draws, confidence, batch_size)
-    drawn = draw(key, row, epsilon, draws=draws, batch_size=batch_size)
-    half = draws // 2
+    epsilon, delta = checked_epsilon(row, epsilon), float(row.promise.delta)
+    check_level(confidence)
+    if not is_whole(draws) or draws < FEWEST_DRAWS:
+        raise ValueError(f"draws must be an integer of at least {FEWEST_DRAWS:,}, got {draws!r}.")
+    drawn, half = draw(key, row, epsilon, draws=draws), draws // 2
     thresholds = None if row.outcomes else _thresholds(drawn[:, :half])
     chosen_on, tested_on = (
         _counts(part, row, thresholds) for part in (drawn[:, :half], drawn[:, half:])
     )
-    members = _real_events(len(thresholds)) if thresholds is not None else _unions(chosen_on)
+    members = _tails(len(thresholds)) if thresholds is not None else _unions(chosen_on)
     error = (1 - confidence) / (2 * _EVENTS_TESTED)
-    best = None
+    tested = []
     for swapped in (False, True):
         number = int(np.argmax(_bounds(chosen_on, members, delta, error, swapped)))
-        lower = float(_bounds(tested_on, members[[number]], delta, error, swapped)[0])
-        if best is None or lower > best[0]:
-            best = lower, number, swapped
-    lower, number, swapped = best  # type: ignore[misc]
+        bound = _bounds(tested_on, members[[number]], delta, error, swapped)
+        tested.append((float(bound[0]), number, swapped))
+    lower, number, swapped = max(tested, key=lambda one: one[0])
     candidates = members @ tested_on.T / (draws - half)
-    known = row.law or row.loss
-    first, second = (float(x) for x in candidates[number][:: -1 if swapped else 1])
+    first, second = candidates[number][:: -1 if swapped else 1].tolist()
+    ahead, known = first - delta, row.law or row.loss
     return AuditResult(
         mechanism=row,
         promise=row.at(epsilon),
         exact=exact_loss(row, epsilon) if known else None,
         worst=worst_case(row, epsilon) if known and row.instances else None,
         lower=max(lower, 0.0),
-        estimate=_log_ratio(first - delta, second),
+        estimate=math.log(ahead / second)
+        if min(ahead, second) > 0
+        else math.copysign(math.inf, ahead),
         event=_event_words(row, members[number], thresholds),
         frequencies=(first, second),
         swapped=swapped,
@@ -203,50 +185,55 @@ def audit(
 
 
 def draw(
-    key: Key,
-    mechanism: Audited,
-    epsilon: float,
-    *,
-    draws: int,
-    batch_size: int = 1 << 15,
+    key: Key, mechanism: Audited, epsilon: float, *, draws: int, batch_size: int = 1 << 15
 ) -> np.ndarray:
-    """Outcomes or statistics of independent releases, ``(2, draws)``, one row per neighbor."""
+    """Outcomes or statistics of independent releases, ``(2, draws)``, one row per neighbor, in batches of draws."""
     batches = -(-draws // min(batch_size, draws))
     size = -(-draws // batches)
-    first, second = mechanism.neighbors
-    pair = jax.tree.map(lambda one, other: jnp.stack([one, other]), first, second)
     at = jnp.asarray(epsilon, jnp.result_type(float))
-    drawn = _draw(key, pair, at, mechanism=mechanism, batches=batches, size=size)
+    drawn = _draw(key, jnp.stack(mechanism.neighbors), at, mechanism, batches, size)
     return np.asarray(drawn)[:, :draws]
 
 
 @functools.partial(jax.jit, static_argnames=("mechanism", "batches", "size"))
 def _draw(
-    key: Key, pair: Any, epsilon: jax.Array, *, mechanism: Audited, batches: int, size: int
+    key: Key, pair: jax.Array, epsilon: jax.Array, mechanism: Audited, batches: int, size: int
 ) -> jax.Array:
     key = fused(key)
 
     def batch(number: jax.Array) -> jax.Array:
-        data = jax.tree.map(lambda both: both[number % 2], pair)
         keys = jax.random.split(jax.random.fold_in(key, number), size)
-        return jax.vmap(lambda one: mechanism.run(one, data, mechanism.at(epsilon)))(keys)
+        run = functools.partial(mechanism.run, data=pair[number % 2], privacy=mechanism.at(epsilon))
+        return jax.vmap(run)(keys)
 
     drawn = jax.lax.map(batch, jnp.arange(2 * batches))
     return drawn.reshape(batches, 2, size).swapaxes(0, 1).reshape(2, batches * size)
 
 
-def clopper_pearson(
-    successes: Numbers, trials: int, error: float
-) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
+def noise_draws(
+    key: Key, mechanism: Audited | str, epsilon: float | None = None, *, draws: int = 4000
+) -> Float[np.ndarray, "draws 3"]:
+    """Draw what a row with ``changes`` adds to the numbers of three items, in their units, for pictures.
+
+    It is a release less that at ε = ∞, which has no noise whatever the key, on the first of the row's neighbors.
+    """
+    row = get(mechanism) if isinstance(mechanism, str) else mechanism
+    if row.changes is None:
+        drawn = ", ".join(name for name in names() if get(name).changes is not None)
+        raise ValueError(
+            f"{row.name} adds no noise to the numbers of three items; these do: {drawn}."
+        )
+    data, promise = row.neighbors[0], row.at(checked_epsilon(row, epsilon))
+    release = jax.jit(jax.vmap(lambda key: row.value(key, data, promise)))
+    exact = np.asarray(row.value(jax.random.clone(key), data, row.at(math.inf)), float)
+    return np.asarray(release(jax.random.split(key, draws)), float) - exact
+
+
+# --- events ----------------------------------------------------------------------------------------
+
+
+def clopper_pearson(successes: Any, trials: int, error: float) -> tuple[np.ndarray, np.ndarray]:
     """One-sided lower and upper confidence bounds of probabilities, each wrong with probability at most ``error``.
-
-    Args:
-        successes: any shape, integers from 0 to ``trials``.
-        trials: number of independent trials.
-        error: error probability of each of the two bounds, in (0, 1).
-
-    Returns:
-        Lower and upper bounds, shape of ``successes``, float64.
 
     >>> low, high = clopper_pearson(0, 100, 0.05)
     >>> float(low), round(float(high), 5), round(1 - 0.05 ** (1 / 100), 5)
@@ -281,8 +268,8 @@ def _thresholds(drawn: np.ndarray) -> np.ndarray:
     return np.unique(np.quantile(drawn, levels, method="inverted_cdf"))
 
 
-def _real_events(thresholds: int) -> np.ndarray:
-    """Tails above each threshold, then those below it, as sets of the intervals between them: ``(2 T, T + 1)``."""
+def _tails(thresholds: int) -> np.ndarray:
+    """Above each threshold, then below it, as sets of the intervals between them: ``(2 T, T + 1)``."""
     above = np.arange(thresholds + 1)[None, :] > np.arange(thresholds)[:, None]
     return np.concatenate([above, ~above])
 
@@ -307,12 +294,6 @@ def _bounds(
         return np.log(np.maximum(low - delta, 0.0)) - np.log(high)
 
 
-def _log_ratio(numerator: float, denominator: float) -> float:
-    if numerator <= 0:
-        return -math.inf
-    return math.log(numerator / denominator) if denominator > 0 else math.inf
-
-
 def _event_words(row: Audited, member: np.ndarray, thresholds: np.ndarray | None) -> str:
     if thresholds is not None:
         above = bool(member[-1])
@@ -322,10 +303,3 @@ def _event_words(row: Audited, member: np.ndarray, thresholds: np.ndarray | None
     rest = len(found) - _NAMED
     words = " or ".join(found[:_NAMED]) + (f" or one of {rest} others" if rest > 0 else "")
     return f"{row.sees} is {words}"
-
-
-def _check(draws: object, confidence: object, batch_size: object) -> None:
-    check_level(confidence)
-    for name, value, least in (("draws", draws, FEWEST_DRAWS), ("batch_size", batch_size, 1)):
-        if not is_whole(value) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least:,}, got {value!r}.")

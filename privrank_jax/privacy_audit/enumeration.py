@@ -1,17 +1,11 @@
 """Exact losses by enumeration over all relevant outputs and all neighbors of small instances.
 
-Nothing is drawn. The law of each mechanism is computed in float64 (:mod:`privrank_jax.privacy_audit.laws`) with the
-noise scale that the mechanism reports, if it reports one, so that a wrong scale in the code shows up here too. At δ = 0
-the loss between two data sets is the largest absolute log ratio; at δ > 0 the smallest ε with P(E) ≤ e^ε Q(E) + δ for
-all events E and either order.
+Nothing is drawn. The law of each mechanism (:mod:`privrank_jax.privacy_audit.laws`) is computed with the noise scale
+that the mechanism reports, so that a wrong scale in the code shows up here too. Where none is reported, it is that of
+the functions that the mechanism calls, or of the theorem, and draws check that the mechanism has that law.
 
-Reports of single users and synthetic rankings do not report their noise. Their laws take its scale, or its odds, from
-the functions that the mechanism calls, or from the theorem. Draws then check that the mechanism has that law: a test of
-all outcomes for finite rows, the audit for the others.
-
-The enumeration is not complete for two kinds of rows. The scores of a perturbed likelihood are searched at a thousand
-outputs, far and near, and reports of vectors use a list of vectors instead of all: there the loss is exact, but may not
-be the largest.
+The scores of a perturbed likelihood are searched at a thousand outputs, and reports of vectors use a list of vectors:
+there the loss is exact, but may not be the largest.
 """
 
 from __future__ import annotations
@@ -30,10 +24,15 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy_audit.neighbors import Instances
 from privrank_jax.privacy_audit.registry import Audited, get
 
-_FACTS = (
-    *("noise_scale", "gamma", "rate", "max_queries"),
-    *("gradient_scale", "cycle_scale", "pair_scale"),
-)
+_FACTS = [
+    "noise_scale",
+    "gamma",
+    "rate",
+    "max_queries",
+    "gradient_scale",
+    "cycle_scale",
+    "pair_scale",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +65,10 @@ def worst_case(
         less: share of the noise that is left out, in [0, 1): it is drawn as for ε/(1 - less).
 
     Returns:
-        :class:`WorstCase`. It is at most the claim for a private mechanism, up to rounding of about 1e-12, and above it
-        with ``less`` noise where the calibration is tight.
+        :class:`WorstCase`; a private mechanism loses at most its claim, up to rounding of about 1e-12.
 
     Raises:
-        ValueError: an unknown name, ε not positive and finite, a share out of range, a row without instances or
-            without a law.
+        ValueError: an unknown name, an ε or a share out of range, a row without instances or without a law.
 
     >>> worst = worst_case("randomized-response", 1.0)
     >>> round(worst.loss, 6), worst.pairs
@@ -92,17 +89,7 @@ def worst_case(
 
 
 def exact_loss(mechanism: Audited | str, epsilon: float | None = None) -> float:
-    """The exact privacy loss of a mechanism between the two neighbors of its row.
-
-    Args:
-        mechanism: an :class:`~privrank_jax.privacy_audit.Audited` row, or the name of one.
-        epsilon: ε > 0, finite, in place of that of the row's promise.
-
-    Returns:
-        The loss; at δ > 0 the smallest ε for that δ.
-
-    Raises:
-        ValueError: an unknown name, ε not positive and finite, a row without a law.
+    """The loss between the two neighbors of a row; at δ > 0 the smallest ε for that δ.
 
     >>> exact_loss("noisy-counts-users-published", 1.0)
     2.0
@@ -115,28 +102,20 @@ def exact_loss(mechanism: Audited | str, epsilon: float | None = None) -> float:
 def losses(mechanism: Audited, epsilon: float, instances: Instances) -> np.ndarray:
     """The loss of each pair of neighbors, ``(P,)``."""
     first, second = instances.pairs.T
-    privacy = mechanism.at(epsilon)
+    if mechanism.loss is None:
+        logs = log_densities(mechanism, epsilon, instances.data)
+        return np.max(np.abs(logs[first] - logs[second]), axis=1)
     with jax.enable_x64(True):
-        facts = _facts(mechanism, instances.data[0], epsilon)
-        if mechanism.loss is not None:
-            data = instances.data
-            return mechanism.loss(data[first], data[second], privacy, facts)
-        if mechanism.law is None:
-            raise ValueError(
-                f"{mechanism.name} has neither a law nor a loss: give the row one, or bound its loss by `audit`."
-            )
-        logs = mechanism.law(instances.data, privacy, facts)
-    return np.max(np.abs(logs[first] - logs[second]), axis=1)
+        facts, data = _facts(mechanism, instances.data[0], epsilon), instances.data
+        return mechanism.loss(data[first], data[second], mechanism.at(epsilon), facts)
 
 
-def log_probabilities(mechanism: Audited, epsilon: float, data: np.ndarray) -> np.ndarray:
-    """Log probabilities of the outcomes of a finite mechanism under stacked data sets, ``(D, K)``.
-
-    Raises:
-        ValueError: its outcomes don't have the probabilities of its law.
-    """
-    if not mechanism.finite or mechanism.law is None:
-        raise ValueError(f"{mechanism.name} has no probabilities of outcomes.")
+def log_densities(mechanism: Audited, epsilon: float, data: np.ndarray) -> np.ndarray:
+    """The law of a mechanism under stacked data sets, ``(D, K)``; ``ValueError`` if it has none."""
+    if mechanism.law is None:
+        raise ValueError(
+            f"{mechanism.name} has neither a law nor a loss: give the row one, or bound its loss by `audit`."
+        )
     with jax.enable_x64(True):
         return mechanism.law(data, mechanism.at(epsilon), _facts(mechanism, data[0], epsilon))
 
@@ -162,8 +141,7 @@ def _diagnostics_of(mechanism: Audited) -> Callable[..., dict[str, Any]]:
 
 def checked_epsilon(mechanism: Audited, epsilon: Any) -> float:
     """``epsilon``, or that of the promise for None; ``ValueError`` unless it is one positive, finite number."""
-    epsilon = mechanism.promise.epsilon if epsilon is None else epsilon
-    epsilon = check_epsilon(epsilon)
+    epsilon = check_epsilon(mechanism.promise.epsilon if epsilon is None else epsilon)
     if np.ndim(epsilon) or not np.isfinite(epsilon):
         raise ValueError(f"epsilon must be one finite number to be audited, got {epsilon!r}.")
     return float(epsilon)

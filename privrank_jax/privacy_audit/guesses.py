@@ -3,23 +3,21 @@ r"""What somebody who knows all but one person's data can tell from a publicatio
 **Exact.** Totals are sums over people, so what two publications differ by, or what one leaves beyond the people whose
 answers are known, are the answers of the others: :func:`battles_between` reads them off.
 
-**Private.** Let the person's value be one of 1, ..., k, with prior probabilities π_1, ..., π_k (whatever the attacker
-knows of the person), and let the data sets with these values be neighbors of each other: any two values under
-``"replace"``, any two answers to the same questions under ``"flip"``. Let M be ε-DP with density p_i under value i, and
-o what was published. By Bayes, and as p_j(o) ≥ e^{-ε} p_i(o),
+**Private.** Let the person's value be one of 1, ..., k, with prior probabilities π_1, ..., π_k, and let the data sets
+with these values be neighbors of each other. Let M be ε-DP with density p_i under value i, and o what was published. By
+Bayes, and as p_j(o) ≥ e^{-ε} p_i(o),
 
 .. math:: P(i | o) = \frac{π_i p_i(o)}{\sum_j π_j p_j(o)} ≤ \frac{π_i}{π_i + e^{-ε}(1 - π_i)}.
 
-The right side grows with π_i. So no guess of the value, however clever, is right with a probability of more than
-e^ε π/(e^ε π + 1 - π), π the largest prior: e^ε/(1 + e^ε) for two equally likely values, e^ε/(e^ε + k - 1) for k. The
-same holds for any question about the value, with the prior probabilities of its answers: averages of the p_i over two
-groups of values are within e^ε of each other too. Randomized response with k answers attains it, so it can't be
-improved. For (ε, δ)-DP it does not hold.
+The right side grows with π_i. So no guess of the value is right with a probability of more than e^ε π/(e^ε π + 1 - π),
+π the largest prior. The same holds for any question about the value, with the prior probabilities of its answers:
+averages of the p_i over two groups of values are within e^ε of each other too. Randomized response with k answers
+attains it. For (ε, δ)-DP it does not hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
 
 import numpy as np
 from jaxtyping import ArrayLike, Bool, Float, Integer, Real
@@ -55,59 +53,37 @@ def battles_between(
         raise ValueError(
             f"leaderboards have wins and losses of the same items, got {first.shape} and {last.shape}."
         )
-    won, lost = (last - first).T.tolist()
-    if min([*won, *lost], default=0) < 0 or sum(won) != sum(lost):
+    won, lost = (last - first).T
+    if (last < first).any() or won.sum() != lost.sum():
         raise ValueError("between two leaderboards wins and losses grow alike, and none falls.")
-    if sum(won) > _MOST_BATTLES:
+    if won.sum() > _MOST_BATTLES:
         raise ValueError(
-            f"{sum(won)} battles have too many explanations to list: compare leaderboards that differ by at most "
+            f"{won.sum()} battles have too many explanations to list: compare leaderboards that differ by at most "
             f"{_MOST_BATTLES}."
         )
-    winners = [item for item, times in enumerate(won) for _ in range(times)]
-    return list(_explained(winners, lost, ()))
-
-
-def _explained(winners: Sequence[int], lost: list[int], so_far: Battles) -> Iterator[Battles]:
-    """Losers for these winners, in ascending order for the same winner so that no set comes twice."""
-    if not winners:
-        yield so_far
-        return
-    winner, *rest = winners
-    least = so_far[-1][1] if so_far and so_far[-1][0] == winner else 0
-    for loser in range(least, len(lost)):
-        if lost[loser] and loser != winner:
-            fewer = [times - (item == loser) for item, times in enumerate(lost)]
-            yield from _explained(rest, fewer, (*so_far, (winner, loser)))
+    winners, losers = (np.repeat(np.arange(len(won)), times).tolist() for times in (won, lost))
+    sets = {tuple(sorted(zip(winners, order))) for order in itertools.permutations(losers)}
+    return sorted(one for one in sets if all(winner != loser for winner, loser in one))
 
 
 def right_guesses(
     log_densities: Real[ArrayLike, "draws values"],
     truth: Integer[ArrayLike, "draws"],
     answers: Integer[ArrayLike, "values"] | None = None,
-    *,
-    prior: Real[ArrayLike, "values"] | None = None,
 ) -> Bool[np.ndarray, "draws"]:
-    """Whether the best guess, the answer that is most likely after the publication, is right.
+    """Whether the best guess of equally likely values, or of the answer that each gives to a question, is right.
 
-    Args:
-        log_densities: of what was published, under each value that the person may have, up to a constant in each row.
-        truth: the person's value in each draw, by its index.
-        answers: the answer to a question that each value gives; None: the question is the value itself.
-        prior: probability of each value; None: all are equally likely.
-
-    Returns:
-        One for each draw; of answers that are equally likely, the first is guessed.
+    Log densities are those of what was published under each value; ``truth`` are indices of values. Of answers that are
+    equally likely, the first is guessed.
 
     >>> right_guesses([[0.0, -0.5, -0.5], [-2.0, 0.0, 0.0]], [0, 1], [0, 1, 1]).tolist()
     [False, True]
     """
     logs = np.asarray(log_densities, float)
-    values = np.arange(logs.shape[1])
-    given = values if answers is None else np.asarray(answers)
-    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
-    weights = odds if prior is None else odds * np.asarray(prior, float)
+    given = np.arange(logs.shape[1]) if answers is None else np.asarray(answers)
     known, which = np.unique(given, return_inverse=True)
-    likely = weights @ (which[:, None] == np.arange(len(known)))
+    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
+    likely = odds @ (which[:, None] == np.arange(len(known)))
     return likely.argmax(axis=1) == which[np.asarray(truth)]
 
 

@@ -1,24 +1,18 @@
 r"""Log probabilities and log densities of the mechanisms, in NumPy and float64, to enumerate their losses exactly.
 
-Each function takes data sets stacked along the first axis and returns ``(D, K)``: a row per data set, a column per
-output. For a finite mechanism these are all its outputs. For a continuous one they are outputs at which its loss is
-largest, and constants that all data sets share are left out.
+Each law takes data sets stacked along the first axis and returns ``(D, K)``: a row per data set, a column per output.
+For a finite mechanism these are all its outputs. For a continuous one they are outputs at which its loss is largest,
+and constants that all data sets share are left out.
 
-**Additive Laplace noise** at z has log density -‖z - N‖₁/λ: beyond all N in every coordinate, in the direction of a
-corner s of the cube, that is s·N/λ plus a constant, and over the 2^d corners the difference is largest at
-‖N - N'‖₁/λ, which bounds it everywhere.
+**Additive Laplace noise** at z has log density -‖z - N‖₁/λ. Beyond all N in the direction of a corner s of the cube
+that is s·N/λ plus a constant; over the 2^d corners two data sets differ most by ‖N - N'‖₁/λ, the bound everywhere.
 
-**K-norm noise** at z has log density -‖z - N‖/λ up to a constant, and by the triangle inequality two data sets differ
-most at z = N, by ‖N - N'‖/λ: outputs are all centers.
+**K-norm noise** at z has log density -‖z - N‖/λ up to a constant. By the triangle inequality two data sets differ most
+at z = N, by ‖N - N'‖/λ, so outputs are all centers. The norm of a symmetric body is ‖z‖ = max \|⟨a, z⟩\| over facets a,
+which are found by all cuts, unlike in :mod:`privrank_jax.privacy.geometry`.
 
-**Reports of vectors** have one of two densities, on a cap around the (rounded) vector or off it, so at an output u it
-depends only on the side of u; outputs are taken along all data and their opposites, slightly off ties.
-
-**Gaussian noise** promises (ε, δ), for which the largest log ratio is uninformative. There the functions return the
-smallest ε at that δ instead, the root of δ(ε) = Σ (p - e^ε q)⁺ over all outcomes, the value at the worst event.
-
-**The list of the k best noisy scores** is computed by quadrature over the score of the last of them. All scores are
-multiples of 1/2, where the integrand has its kinks, so the integrand is smooth on panels between such points.
+**Gaussian noise** promises (ε, δ), for which the largest log ratio says nothing. There the functions return the
+smallest ε with Σ (p - e^ε q)⁺ <= δ over all outcomes.
 """
 
 from __future__ import annotations
@@ -28,15 +22,18 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
-from scipy import optimize, special
+from scipy import special
 
-from privrank_jax.privacy_audit.shapes import body_norm
+from privrank_jax._backend import product
 
 Array = np.ndarray
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 _FAR = 45.0  # scales beyond the last score: e^-45 of the mass
+
+# --- noise on numbers ------------------------------------------------------------------------------
 
 
 def additive_laplace(centers: Array, scale: float) -> Array:
@@ -46,47 +43,72 @@ def additive_laplace(centers: Array, scale: float) -> Array:
 
 
 def k_norm(centers: Array, facets: Array, scale: float) -> Array:
-    r"""K-norm noise on ``centers (D, d)``, at each of them; ``facets`` are rows a with ‖z‖ = max \|⟨a, z⟩\|."""
+    """K-norm noise on ``centers (D, d)``, at each of them."""
     outputs = np.unique(centers, axis=0)
     return -body_norm(facets, outputs[None, :, :] - centers[:, None, :]) / scale
 
 
-def first_of_two(gaps: Array, scale: float) -> Array:
-    """The first of two totals, which is ``gaps (D,)`` ahead, stays ahead after Laplace noise on each.
+def body_norm(facets: Array, points: Array) -> Array:
+    """‖z‖ of points z ``(..., d)`` in the body with these facets ``(F, d)``."""
+    return np.max(np.abs(points @ facets.T), axis=-1)
 
-    The difference of two such noises exceeds g >= 0 with probability (1 + g/(2λ)) e^{-g/λ}/2.
+
+def cuts(lengths: Array) -> tuple[Array, Array]:
+    """All sets of items without the last one, ``(2^(m-1), m)`` of 0 and 1, and the sum of lengths that each cuts."""
+    sides = np.array(
+        [[*one, 0.0] for one in itertools.product((0.0, 1.0), repeat=len(lengths) - 1)]
+    )
+    return sides, np.einsum("si,ij,sj->s", sides, lengths, 1 - sides)
+
+
+def zonotope_facets(lengths: Array) -> Array:
+    """Facets of Σ_{i<j} [-l_ij, l_ij](e_i - e_j), 1_S/cut(S), for lengths l ``(m, m)``.
+
+    >>> zonotope_facets(np.array([[0, 2], [2, 0]])).tolist()
+    [[0.5, 0.0]]
     """
-    away = np.abs(gaps) / scale
-    tail = np.log1p(0.5 * away) - away - math.log(2.0)
-    return np.where(gaps < 0, tail, np.log1p(-np.exp(tail)))
+    sides, cut = cuts(lengths)
+    return sides[cut > 0] / cut[cut > 0, None]
+
+
+def margin(noise: Any, facets: Array, change: Array) -> Any:
+    """How far noise y lies inside the facets next to a change v of norm 1, where the loss is largest; < 0 elsewhere.
+
+    The loss ‖y + v‖ - ‖y‖ is 1, the most there can be, if and only if ‖y‖ = ⟨a, y⟩ for a facet with ⟨a, v⟩ = 1: then
+    ‖y + v‖ >= ⟨a, y + v⟩ = ‖y‖ + 1.
+    """
+    side = facets @ change
+    near = np.isclose(np.abs(side), 1.0)
+    reached = product(jnp.asarray(facets, noise.dtype), noise)
+    ahead = reached * np.sign(side)
+    elsewhere = jnp.where(near, -ahead, jnp.abs(reached))
+    return jnp.max(jnp.where(near, ahead, -jnp.inf)) - jnp.max(elsewhere)
+
+
+# --- the smallest ε at δ ---------------------------------------------------------------------------
 
 
 def gaussian_epsilon(shifts: Array, scale: float, delta: float) -> Array:
-    """Exact smallest ε at δ of Gaussian noise between two points that lie ``shifts (P,)`` apart."""
+    """Of Gaussian noise between two points that lie ``shifts (P,)`` apart."""
+    shift, places = np.unique(np.asarray(shifts) / scale, return_inverse=True)
 
-    def smallest(shift: float) -> float:
-        def missing(epsilon: float) -> float:
-            near, far = 0.5 * shift / scale, epsilon * scale / shift
-            return special.ndtr(near - far) - np.exp(epsilon) * special.ndtr(-near - far) - delta
+    def enough(epsilon: Array) -> Array:
+        far = epsilon / np.maximum(shift, 1e-300)
+        kept = special.ndtr(0.5 * shift - far) - np.exp(epsilon) * special.ndtr(-0.5 * shift - far)
+        return kept <= delta
 
-        if shift == 0 or missing(0.0) <= 0:
-            return 0.0
-        return float(optimize.root_scalar(missing, bracket=(0.0, 60.0), xtol=1e-13).root)
-
-    known = {shift: smallest(shift) for shift in np.unique(shifts)}
-    return np.array([known[shift] for shift in shifts])
+    return least_passing(enough, np.zeros(len(shift)), np.full(len(shift), 60.0))[places]
 
 
 def least_epsilon(first: Array, second: Array, delta: float) -> Array:
-    """Smallest ε at δ, in both directions, between outcomes with probabilities ``first`` and ``second (P, K)``."""
+    """Between outcomes with probabilities ``first`` and ``second (P, K)``, in both directions."""
 
     def enough(epsilon: Array) -> Array:
         odds = np.exp(epsilon)[:, None]
         excess = [np.maximum(p - odds * q, 0).sum(1) for p, q in ((first, second), (second, first))]
         return np.maximum(*excess) <= delta
 
-    found = least_passing(enough, np.zeros(len(first)), np.full(len(first), 60.0))
-    return np.where(found < 1e-12, 0.0, found)
+    return least_passing(enough, np.zeros(len(first)), np.full(len(first), 60.0))
 
 
 def least_passing(enough: Callable[[Array], Array], low: Array, high: Array) -> Array:
@@ -95,17 +117,23 @@ def least_passing(enough: Callable[[Array], Array], low: Array, high: Array) -> 
         middle = 0.5 * (low + high)
         passed = enough(middle)
         low, high = np.where(passed, low, middle), np.where(passed, middle, high)
-    return high
+    return np.where(enough(low), low, high)
+
+
+# --- reports of one user ---------------------------------------------------------------------------
 
 
 def flipped_bits(bits: Array, flip: float) -> Array:
     """One bit that is reported wrongly with probability ``flip``: outputs 0, 1."""
-    wrong, right = np.log(flip), np.log1p(-flip)
-    return np.where(bits[:, None] == np.arange(2), right, wrong)
+    return np.where(bits[:, None] == np.arange(2), np.log1p(-flip), np.log(flip))
 
 
 def two_density_vectors(vectors: Array, radius: float, height: float, odds: float) -> Array:
-    """Reports whose density on the cap ``⟨u, v̂⟩ >= height`` is e^odds times that off it; vectors ``(D, d)``."""
+    """Reports whose density on the cap ``⟨u, v̂⟩ >= height`` is e^odds times that off it; vectors ``(D, d)``.
+
+    A report on the rounded vector depends on the side of u alone: outputs are along all data and their opposites, and
+    slightly off ties.
+    """
     norms = np.linalg.norm(vectors, axis=1)
     spare = np.eye(vectors.shape[1])[:1]
     axes = np.where(norms[:, None] > 0, vectors / np.where(norms > 0, norms, 1)[:, None], spare)
@@ -122,40 +150,38 @@ def two_density_vectors(vectors: Array, radius: float, height: float, odds: floa
 def two_item_sets(
     scores: Array, types: Sequence[tuple[int, int, int]], chances: Array, kept: float
 ) -> Array:
-    """Reports of two disjoint item sets of sizes k and l, on a ranking or on its reverse, for strict rankings.
+    """Two disjoint item sets of a type (k, l, t), on a ranking or on its reverse; scores ``(D, m)`` are 0, ..., m - 1.
 
-    Args:
-        scores: ``(D, m)``, 0, ..., m - 1 in each row.
-        types: (k, l, t): pairs are proposed uniformly; they are accepted if the first set's scores exceed the second's
-            by t/(kl) on average, others with probability ``kept``.
-        chances: of the types.
-        kept: in (0, 1].
+    Types have these chances. Pairs of sets of sizes k and l are proposed uniformly; they are accepted if the scores of
+    the first exceed those of the second by t/(kl) on average, others with probability ``kept``.
     """
-    columns = []
+    columns, items = [], range(scores.shape[1])
     for (ahead, behind, threshold), chance in zip(types, chances):
-        pairs = [
-            (first, second)
-            for first in itertools.combinations(range(scores.shape[1]), ahead)
-            for second in itertools.combinations(range(scores.shape[1]), behind)
-            if not set(first) & set(second)
+        sums = [
+            behind * scores[:, first].sum(axis=1) - ahead * scores[:, second].sum(axis=1)
+            for first in itertools.combinations(items, ahead)
+            for second in itertools.combinations(sorted({*items} - {*first}), behind)
         ]
-        leads = np.stack(
-            [
-                behind * scores[:, first].sum(axis=1) - ahead * scores[:, second].sum(axis=1)
-                for first, second in pairs
-            ],
-            axis=1,
-        )
+        leads = np.stack(sums, axis=1)
         for side in (leads, -leads):
             odds = np.where(side >= threshold, 1.0, kept)
             columns.append(np.log(0.5 * chance * odds / odds.sum(axis=1, keepdims=True)))
     return np.concatenate(columns, axis=1)
 
 
+def kendall_distances(ranks: Array, outputs: Array) -> Array:
+    """Discordant pairs between each of ``ranks (D, m)`` and each of ``outputs (K, m)``."""
+    one, other = np.triu_indices(ranks.shape[1], 1)
+    first, second = (each[:, one] < each[:, other] for each in (ranks, outputs))
+    return np.sum(first[:, None, :] != second[None, :, :], axis=-1)
+
+
+# --- selections ------------------------------------------------------------------------------------
+
+
 def softmax(scores: Array) -> Array:
     """Outputs with odds e^score, ``(D, K)``."""
-    top = scores.max(axis=1, keepdims=True)
-    return scores - top - np.log(np.sum(np.exp(scores - top), axis=1, keepdims=True))
+    return scores - special.logsumexp(scores, axis=1, keepdims=True)
 
 
 def by_rounds(scores: Array, k: int, first: Callable[[Array], Array]) -> Array:
@@ -197,22 +223,6 @@ def largest_exponential(scores: Array, scale: float) -> Array:
     return behind + np.log(passed_over)
 
 
-def one_shot(scores: Array, scale: float, k: int) -> Array:
-    """The ordered lists of the k <= 2 largest of the scores plus Laplace noise, added once."""
-    if k > 2:
-        raise ValueError(f"lists of up to two items are integrated, got k = {k}.")
-    points, weights = _panels(scores, scale)
-    log_density, log_below, log_above = _laplace_logs((points[:, None, None] - scores) / scale)
-    rows = []
-    for chosen in itertools.permutations(range(scores.shape[1]), k):
-        rest = [item for item in range(scores.shape[1]) if item not in chosen]
-        log = log_density[..., chosen[-1]] + log_below[..., rest].sum(-1)
-        log += log_above[..., list(chosen[:-1])].sum(-1)
-        top = log.max(axis=0)
-        rows.append(top + np.log(weights / scale @ np.exp(log - top)))
-    return np.stack(rows, axis=1)
-
-
 def canonical(scores: Array, scale: float, k: int, lead: float) -> Array:
     """The sets of k < m items; the one with the largest utility plus exponential noise, drawn once for each set.
 
@@ -223,84 +233,78 @@ def canonical(scores: Array, scale: float, k: int, lead: float) -> Array:
         outside = [item for item in range(scores.shape[1]) if item not in chosen]
         rows.append(scores[:, list(chosen)].min(axis=1) - scores[:, outside].max(axis=1))
     margins = np.stack(rows, axis=1)
-    utilities = np.where(margins > 0, lead * margins, margins)
-    return largest_exponential(utilities, scale)
+    return largest_exponential(np.where(margins > 0, lead * margins, margins), scale)
 
 
-def _panels(scores: Array, scale: float) -> tuple[Array, Array]:
-    """Nodes and weights: on panels that end at multiples of 1/2 between the scores, on wider ones beyond them."""
+def one_shot(scores: Array, scale: float, k: int) -> Array:
+    """The ordered lists of the k <= 2 largest of the scores plus Laplace noise, added once.
+
+    By quadrature over the noisy score of the last one, on panels that end at multiples of 1/2, as scores are, and wider
+    ones beyond all scores.
+    """
     low, high = float(scores.min()), float(scores.max())
     tail = np.linspace(0, _FAR * scale, 2 * math.ceil(_FAR) + 1)
     inner = np.linspace(low, high, max(1, round(2 * (high - low) * math.ceil(1 / scale))) + 1)
     edges = np.concatenate([low - tail[:0:-1], inner, high + tail[1:]])
     half = 0.5 * np.diff(edges)[:, None]
-    points = edges[:-1, None] + half * (1 + _NODES)
-    return points.ravel(), (half * _WEIGHTS).ravel()
+    points = (edges[:-1, None] + half * (1 + _NODES)).ravel()
+    weights = (half * _WEIGHTS).ravel() / scale
+    log_density, log_below, log_above = _laplace_logs((points[:, None, None] - scores) / scale)
+    rows = []
+    for chosen in itertools.permutations(range(scores.shape[1]), k):
+        rest = [item for item in range(scores.shape[1]) if item not in chosen]
+        log = log_density[..., chosen[-1]] + log_below[..., rest].sum(-1)
+        log += log_above[..., list(chosen[:-1])].sum(-1)
+        top = log.max(axis=0)
+        rows.append(top + np.log(weights @ np.exp(log - top)))
+    return np.stack(rows, axis=1)
 
 
 def _laplace_logs(away: Array) -> tuple[Array, Array, Array]:
     """Log density, log P(below) and log P(above) of the standard Laplace law."""
-    distance = np.abs(away)
-    tail = -distance - math.log(2)
+    tail = -np.abs(away) - math.log(2)
     bulk = np.log1p(-np.exp(tail))
     return tail, np.where(away < 0, tail, bulk), np.where(away < 0, bulk, tail)
 
 
+# --- sorting ---------------------------------------------------------------------------------------
+
+Segments = list[list[int]]
+"""Items in order; those within one are unordered."""
+
+
 def kwiksort_transcripts(
-    w: Array, scale: float, max_queries: int
-) -> Iterator[tuple[Array, list[list[int]], bool]]:
-    """All transcripts of a KwikSort with Laplace noise on its answers, for weights ``(D, m, m)``.
+    w: Array, scale: float, left: int, log: Any = None, segments: Segments | None = None
+) -> Iterator[tuple[Array, Segments, bool]]:
+    """All transcripts of a KwikSort of weights ``(D, m, m)`` with Laplace noise on its answers, at most ``left``.
 
-    Yields:
-        Log probabilities ``(D,)``, the final segments (items within one are unordered), and whether the sort stopped
-        because the next round would have exceeded the budget.
+    Yields log probabilities ``(D,)``, the final segments, and whether the next round would have exceeded the budget.
     """
-    nothing = np.zeros(len(w))
-    start = [list(range(w.shape[1]))]
-    yield from _rounds(w, scale, max_queries, nothing, start)
-
-
-def _rounds(
-    w: Array, scale: float, left: int, log: Array, segments: list[list[int]]
-) -> Iterator[tuple[Array, list[list[int]], bool]]:
-    open_ones = [segment for segment in segments if len(segment) > 1]
-    if not open_ones:
+    if segments is None:
+        log, segments = np.zeros(len(w)), [[*range(w.shape[1])]]
+    if max(map(len, segments)) == 1:
         yield log, segments, False
         return
-    for pivots in itertools.product(*open_ones):
-        log_pivots = log - sum(math.log(len(segment)) for segment in open_ones)
-        asked = [
-            (item, pivot)
-            for segment, pivot in zip(open_ones, pivots)
-            for item in segment
-            if item != pivot
-        ]
+    for pivots in itertools.product(*segments):
+        log_pivots = log - sum(math.log(len(segment)) for segment in segments)
+        asked = [(i, pivot) for part, pivot in zip(segments, pivots) for i in part if i != pivot]
         if len(asked) > left:
             yield log_pivots, segments, True
             continue
         for answers in itertools.product((True, False), repeat=len(asked)):
-            log_answers = log_pivots
-            for (item, pivot), before in zip(asked, answers):
+            log_answers, before = log_pivots, dict.fromkeys(pivots)
+            for (item, pivot), ahead in zip(asked, answers):
                 _, log_below, log_above = _laplace_logs((0.5 - w[:, item, pivot]) / scale)
-                log_answers = log_answers + (log_above if before else log_below)
-            ahead = {pair for pair, before in zip(asked, answers) if before}
-            parts = _parted(segments, dict(zip(map(tuple, open_ones), pivots)), ahead)
-            yield from _rounds(w, scale, left - len(asked), log_answers, parts)
-
-
-def _parted(
-    segments: list[list[int]], pivots: dict[tuple[int, ...], int], ahead: set[tuple[int, int]]
-) -> list[list[int]]:
-    parts = []
-    for segment in segments:
-        if len(segment) == 1:
-            parts.append(segment)
-            continue
-        pivot = pivots[tuple(segment)]
-        before = [item for item in segment if (item, pivot) in ahead]
-        behind = [item for item in segment if item != pivot and item not in before]
-        parts += [part for part in (before, [pivot], behind) if part]
-    return parts
+                log_answers = log_answers + (log_above if ahead else log_below)
+                before[item] = ahead
+            sides = [
+                [i for i in part if before[i] is one]
+                for part in segments
+                for one in (True, None, False)
+            ]
+            yield from kwiksort_transcripts(
+                w, scale, left - len(asked), log_answers, [*filter(None, sides)]
+            )
 
 
 def kwiksort_with_fallback(w: Array, scale: float, max_queries: int, fallback: Array) -> Array:
@@ -314,22 +318,11 @@ def kwiksort_with_fallback(w: Array, scale: float, max_queries: int, fallback: A
 
 def shuffled_kwiksort(w: Array, scale: float, max_queries: int) -> Array:
     """The m! orders of a KwikSort that shuffles the items left unsorted, in lexicographic order of ranks."""
-    items = w.shape[1]
-    orders = [tuple(np.argsort(ranks)) for ranks in itertools.permutations(range(items))]
+    orders = [tuple(np.argsort(ranks)) for ranks in itertools.permutations(range(w.shape[1]))]
     total = np.full((len(w), len(orders)), -np.inf)
     for log, segments, _ in kwiksort_transcripts(w, scale, max_queries):
         log_each = log - sum(math.lgamma(len(segment) + 1) for segment in segments)
-        for parts in itertools.product(*(itertools.permutations(part) for part in segments)):
+        for parts in itertools.product(*map(itertools.permutations, segments)):
             column = orders.index(tuple(itertools.chain(*parts)))
             total[:, column] = np.logaddexp(total[:, column], log_each)
     return total
-
-
-def kendall_distances(ranks: Array, outputs: Array) -> Array:
-    """Discordant pairs between each of ``ranks (D, m)`` and each of ``outputs (K, m)``."""
-    first, second = np.triu_indices(ranks.shape[1], 1)
-
-    def ahead(each: Any) -> Any:
-        return each[:, first] < each[:, second]
-
-    return np.sum(ahead(ranks)[:, None, :] != ahead(outputs)[None, :, :], axis=-1)

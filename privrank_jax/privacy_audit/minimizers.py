@@ -6,8 +6,6 @@ and by the change of variables its log density at θ is
 .. math:: \log p_w(w(θ; y)) + \log\det(∇²L(θ; y) + γ).
 
 θ̃ is the minimizer before it is centered; the centered estimate is a function of it, so its loss is no larger.
-
-Losses here are those of conditional logits and of links, written from their alternatives alone.
 """
 
 from __future__ import annotations
@@ -32,15 +30,7 @@ Objective = Callable[[Array, Array], Array]
 def log_density(
     loss: Objective, theta: Any, data: Any, ridge: Any, scales: Any, noise: str = "laplace"
 ) -> Array:
-    """Log density of the uncentered minimizer.
-
-    Args:
-        loss: L.
-        theta: ``(d,)``, the output.
-        data: y.
-        ridge: γ, one or ``(d,)``.
-        scales: λ (Laplace) or σ (Gaussian), likewise.
-        noise: ``"laplace"`` or ``"gaussian"``.
+    """Log density of the uncentered minimizer at θ ``(d,)``; γ and λ or σ are one each or ``(d,)``.
 
     >>> theta, nothing = np.array([0.5]), np.zeros((1, 1))  # no comparison: θ̃ = -w/γ
     >>> round(float(log_density(of_wins(), theta, nothing, 2.0, 1.0)), 4)
@@ -64,20 +54,16 @@ def _log_densities(loss: Objective, outputs: Array, data: Array, ridge: Any, sca
 
 
 def law(
-    loss: Objective, outputs: np.ndarray | int | None = None, *, ridge: Any = None, units: Any = 1.0
+    loss: Objective, outputs: np.ndarray | None = None, *, ridge: Any = None, units: Any = 1.0
 ) -> Law:
-    """The law of a minimizer under Laplace noise.
+    """The law of a minimizer under Laplace noise, whose scale on each number is ``units`` times the reported one.
 
-    Args:
-        loss: L.
-        outputs: ``(T, d)``, where it is compared, or d for :func:`points`; None: d is the last axis of the data.
-        ridge: γ; None: as the release reports it.
-        units: of the noise on each number.
+    It is compared at outputs ``(T, d)``, by default :func:`points` of as many numbers as the last axis of the data has;
+    the ridge is that of the report by default.
     """
 
     def logs(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-        size = data.shape[-1] if outputs is None else outputs
-        at = points(size) if isinstance(size, int) else size
+        at = points(data.shape[-1]) if outputs is None else outputs
         gamma = facts["gamma"] if ridge is None else ridge
         given = jnp.asarray(at, float), jnp.asarray(data, float)
         return np.asarray(_log_densities(loss, *given, gamma, facts["noise_scale"] * units))
@@ -85,10 +71,14 @@ def law(
     return logs
 
 
+def _corners(rng: np.random.Generator, number: int, size: int) -> np.ndarray:
+    return rng.choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (number, size))
+
+
 def points(size: int) -> np.ndarray:
     """Scores ``(T, d)`` at which losses are large: far and near corners, ladders, and points in between."""
     rng = np.random.default_rng(0)
-    far = rng.choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (600, size))
+    far = _corners(rng, 600, size)
     ladder = np.linspace(-1, 1, size) * rng.uniform(-40, 40, (200, 1))
     near = rng.standard_normal((200, size)) * rng.choice([0.01, 1.0, 5.0], (200, 1))
     return np.concatenate([far, ladder, near])
@@ -96,9 +86,8 @@ def points(size: int) -> np.ndarray:
 
 def points_near(first: list[float], size: int) -> np.ndarray:
     """A given point, with 1 for numbers that are not scores, and random corners."""
-    rng = np.random.default_rng(0)
-    far = rng.choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (150, size))
-    return np.array([[*first, *[1.0] * (size - len(first))], *far])
+    given = [*first, *[1.0] * (size - len(first))]
+    return np.array([given, *_corners(np.random.default_rng(0), 150, size)])
 
 
 # --- losses ----------------------------------------------------------------------------------------
@@ -119,18 +108,14 @@ def of_wins(link: str = "logistic") -> Objective:
     return lambda theta, wins: -jnp.sum(wins * _LOGS[link](theta[:, None] - theta))
 
 
-def _of_outcome(gap: Array, log_tie: Array) -> Array:
-    """Log chances of a loss, a tie and a win at log-odds and log ν, ``(..., 3)``."""
-    odds = jnp.stack([-gap / 2, jnp.broadcast_to(log_tie, gap.shape), gap / 2], axis=-1)
-    return odds - jax.nn.logsumexp(odds, axis=-1, keepdims=True)
-
-
 @functools.cache
 def of_ties(step: float = 1.0) -> Objective:
     """Of ``(2, m, m)``, wins with half wins and these alone, in Davidson's model; the last of θ is log ν / ``step``."""
 
     def loss(theta: Array, data: Array) -> Array:
-        logs = _of_outcome(theta[:-1, None] - theta[:-1], step * theta[-1])
-        return -jnp.sum((data[0] - data[1]) * logs[..., 2]) - jnp.sum(data[1] * logs[..., 1])
+        gap = theta[:-1, None] - theta[:-1]
+        odds = jnp.stack([-gap / 2, step * theta[-1] + 0 * gap, gap / 2])  # of a loss, a tie, a win
+        logs = odds - jax.nn.logsumexp(odds, axis=0)
+        return -jnp.sum((data[0] - data[1]) * logs[2]) - jnp.sum(data[1] * logs[1])
 
     return loss

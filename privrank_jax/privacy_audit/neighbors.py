@@ -35,31 +35,14 @@ def those_near(data: np.ndarray, check: Callable[[np.ndarray, np.ndarray], objec
 
 
 def near(groups: Sequence[Hashable], adjacency: str) -> np.ndarray:
-    """Pairs of contents of one unit that are neighbors.
+    """Pairs of contents of one unit that are neighbors: any two, under add-remove any and the first, which is nothing.
 
-    Args:
-        groups: of each content; under ``"flip"`` neighbors have the same.
-        adjacency: ``"flip"``, ``"replace"``: any two; ``"add-remove"``: any and the first, which is nothing.
+    Under flip these are of the same group.
     """
     pairs = np.stack(np.triu_indices(len(groups), 1), axis=1)
     if adjacency == "flip":
-        names = {group: name for name, group in enumerate(groups)}
-        number = np.array([names[group] for group in groups])
-        return pairs[number[pairs[:, 0]] == number[pairs[:, 1]]]
+        return pairs[[groups[one] == groups[other] for one, other in pairs]]
     return pairs[pairs[:, 0] == 0] if adjacency == "add-remove" else pairs
-
-
-def over_bases(contents: np.ndarray, pairs: np.ndarray, bases: Sequence[np.ndarray]) -> Instances:
-    """Each base, which is what other units hold, with each content of one unit.
-
-    Args:
-        contents: of one unit.
-        pairs: which of these are neighbors.
-        bases: what the contents are added to.
-    """
-    data = np.concatenate([base + contents for base in bases])
-    shifts = range(0, len(data), len(contents))
-    return Instances(data, np.concatenate([pairs + shift for shift in shifts]))
 
 
 def strict_orders(num_items: int) -> np.ndarray:

@@ -1,18 +1,16 @@
 """Registry of audited mechanisms: every private function of the library with a small pair of hard neighbors.
 
 Unsound calibrations of papers have rows too, which show that the audit detects them. Each module ``audited_...`` beside
-this one holds a tuple ``AUDITED`` and is loaded on first use. To add a row, append it to such a tuple: the tests of the
-registry then check its contract, its claim, its exact losses and a version with half of its noise, and replay the
-commands that it names on neighboring files. Additive records have the contract of ``tests/mechanism`` by their rows.
+this one holds a tuple ``AUDITED`` and is loaded on first use. Tests hold each row to its contract, its claim and its
+exact losses, see a version with half of its noise, and replay its commands on neighboring files.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +22,7 @@ from jaxtyping import Float, Shaped
 
 from privrank_jax import _registry
 from privrank_jax._types import Key, Scalar
-from privrank_jax._validate import check_callable, is_real, shape_of, spelled, type_of
+from privrank_jax._validate import check_callable, is_real, spelled, type_of
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.privacy import check_privacy
@@ -43,14 +41,7 @@ Loss = Callable[[np.ndarray, np.ndarray, Privacy, Facts], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Twin:
-    """The naive twin of a mechanism that adds noise to linear numbers.
-
-    Attributes:
-        function: the mechanism.
-        units: what units can hold, and their numbers.
-        noise: its kind.
-        given: further arguments of the function.
-    """
+    """The naive twin of a mechanism that adds noise of a kind to numbers of units; ``given`` are further arguments."""
 
     function: Callable[..., Any]
     units: Units
@@ -67,32 +58,25 @@ class Audited:
 
     Attributes:
         name: what ``privrank audit`` calls it.
-        neighbors: two arrays of real numbers, of one shape: data sets that differ in one unit and are hard for the
-            mechanism. Where the mechanism takes a pytree, ``release`` builds it from such an array.
-        release: one release of ``data`` that keeps a promise, see :data:`Release`. JAX compiles it, with ``data`` and
-            the ε of ``privacy`` traced.
+        neighbors: two arrays of real numbers, of one shape, that differ in one unit and are hard for the mechanism.
+        release: see :data:`Release`; JAX compiles it, with ``data`` and the ε of ``privacy`` traced.
         promise: what is claimed; its ε is the default of an audit.
         title: the mechanism and its calibration; by default the name.
         function: the public function behind it; by default the name of ``release``.
-        reduce: the value of a release to the number of an outcome (where ``outcomes`` names them) or to a real
-            statistic. A post-processing, which can only lose less than the release.
+        reduce: value of a release -> number of an outcome, or a real statistic; a post-processing.
         sees: what ``reduce`` gives, in words; by default "the outcome" or "the statistic".
-        outcomes: the names of the outcomes, in the order of their numbers; None for a real statistic.
-        trust: ``"central"``, ``"shuffled"`` or ``"local"``, see :class:`~privrank_jax.privacy.Guarantee`.
-        calibration: ``"tight"`` (some neighbors lose at least 0.99 of the claim), ``"sound"`` (no such neighbors are
-            known) or ``"published"``; by default it is not said.
+        outcomes: their names, in the order of their numbers; None for a real statistic.
+        trust: as of a :class:`~privrank_jax.privacy.Guarantee`.
+        calibration: ``"tight"`` (some neighbors lose 0.99 of the claim), ``"sound"`` (none are known), ``"published"``.
         instances: small data sets with all their neighbors, for the exact loss.
-        law: law of the release (see :data:`Law`); ``facts`` holds what its diagnostics report about the noise. With
-            ``finite`` it is the law of the outcomes, in their order.
+        law: of the release, see :data:`Law`; with ``finite`` that of the outcomes, in their order.
         loss: for claims with δ > 0 in place of ``law``, see :data:`Loss`.
         finite: whether the outcomes are all that the release reveals, with the probabilities of ``law``.
         sound: False where the claim is known to be wrong.
-        commands: command lines that release it, without FILE, ``--epsilon`` and ``--out``. Each is replayed on
-            neighboring files (:mod:`privrank_jax.privacy_audit.replay`) of every kind that its guarantee covers.
+        commands: command lines that release it, without FILE, ``--epsilon`` and ``--out``.
         note: where the claim is stated, or what is wrong with it.
-        twin: what is added to which numbers of which contents, for rows on additive noise.
-        changes: ``(K, 3)``, for releases of one noisy number for each of three items: changes of these numbers between
-            neighbors, whose convex hull holds all others. :func:`noise_draws` and the command draw the noise beside it.
+        twin: of additive noise.
+        changes: ``(K, 3)``, of one noisy number for each of three items, whose hull holds all others; for pictures.
 
     Raises:
         TypeError: ``release`` or ``reduce`` does not take its arguments, or the promise is not a ``Privacy``.
@@ -124,13 +108,20 @@ class Audited:
         check_callable(f"{self.name}: release", self.release, "key", "data", "privacy")
         check_callable(f"{self.name}: reduce", self.reduce, "value")
         check_privacy(self.promise)
-        filled = {
-            "neighbors": _pair(self.name, self.neighbors),
+        pair = tuple(map(np.asarray, self.neighbors))
+        if len(pair) != 2 or pair[0].shape != pair[1].shape or not all(map(is_real, pair)):
+            raise ValueError(
+                f"{self.name}: neighbors must be two arrays of real numbers, of one shape, got "
+                f"{' and '.join(map(spelled, self.neighbors))}: build other data from them inside release, and pad a "
+                "data set that has a unit less, with a mask as part of the array."
+            )
+        told = {
+            "neighbors": pair,
             "title": self.title or self.name,
             "function": self.function or getattr(self.release, "__name__", ""),
             "sees": self.sees or ("the outcome" if self.outcomes else "the statistic"),
         }
-        for field, value in filled.items():
+        for field, value in told.items():
             object.__setattr__(self, field, value)
 
     def at(self, epsilon: Scalar) -> Privacy:
@@ -139,68 +130,20 @@ class Audited:
 
     def value(self, key: Key, data: Any, privacy: Privacy) -> Any:
         """The value that one release publishes."""
-        called = f"{self.name}: release(key, data, privacy) was called with data {spelled(data)}"
-        with _noting(f"{called} and a Privacy. Take ε from privacy.epsilon, draw from the key"):
-            released = self.release(key, data, privacy)
+        released = self.release(key, data, privacy)
         return released.value if isinstance(released, Estimate) else released
 
     def run(self, key: Key, data: Any, privacy: Privacy) -> Any:
-        """One release, reduced to its outcome or statistic.
-
-        Raises:
-            ValueError: what ``reduce`` makes of a release is not one real number, or not the number of an outcome.
-        """
-        value = self.value(key, data, privacy)
-        called = f"{self.name}: reduce(value) was called with {spelled(value)}"
-        with _noting(f"{called}. It must make one number of it"):
-            found = self.reduce(value)
-        self._check_number(found)
+        """One release, reduced to its outcome or statistic; ``ValueError`` if that is not one real number."""
+        found = self.reduce(self.value(key, data, privacy))
+        number = "the number of an outcome" if self.outcomes else "one real number"
+        broken = self.outcomes and jnp.issubdtype(type_of(found), np.floating)
+        if not is_real(found) or np.shape(found) or broken:
+            raise ValueError(
+                f"{self.name}: an audit compares {number} of each release, and got {spelled(found)}: give a `reduce` "
+                "that makes one of a release, such as reduce=lambda value: value[0]."
+            )
         return found
-
-    def _check_number(self, found: Any) -> None:
-        if not is_real(found) or np.shape(found):
-            raise ValueError(
-                f"{self.name}: an audit compares one real number of each release, and got {spelled(found)}: give a "
-                "`reduce` that makes one number of a release, such as reduce=lambda value: value[0]."
-            )
-        if self.outcomes is not None and jnp.issubdtype(type_of(found), np.floating):
-            raise ValueError(
-                f"{self.name}: with `outcomes`, a release must be reduced to the number of one, an integer from 0 to "
-                f"{len(self.outcomes) - 1}, and got {spelled(found)}: convert it by .astype(int), or leave out "
-                "`outcomes` for a statistic."
-            )
-
-
-@contextlib.contextmanager
-def _noting(text: str) -> Iterator[None]:
-    """Add to an error of the user's own function how it was called and what it may use."""
-    try:
-        yield
-    except (TypeError, AttributeError, IndexError) as error:
-        error.add_note(f"{text}, and use jnp for np and jnp.where for `if`, as JAX compiles it.")
-        raise
-
-
-def _pair(name: str, neighbors: object) -> tuple[np.ndarray, np.ndarray]:
-    """Two arrays of real numbers, of one shape."""
-    given = list(neighbors) if isinstance(neighbors, tuple | list | np.ndarray) else []
-    for one in given:
-        shape_of(f"{name}: neighbors", one)
-    found = [np.asarray(one) for one in given]
-    for one, array in zip(given, found):
-        if not is_real(array):
-            raise ValueError(
-                f"{name}: neighbors must be arrays of real numbers, got {spelled(one)}: give the numbers that "
-                "neighbors differ in, and build the rest inside release, as in lambda key, data, privacy: "
-                "noise_all(key, PairWeights(data, 100), privacy) for neighbors (first.matrix, second.matrix)."
-            )
-    if len(found) != 2 or found[0].shape != found[1].shape:
-        shapes = " and ".join(str(one.shape) for one in found) or repr(neighbors)
-        raise ValueError(
-            f"{name}: neighbors must be two arrays of one shape, got {shapes}: where one data set has a unit less, pad "
-            "it, with a mask as part of the array."
-        )
-    return found[0], found[1]
 
 
 def names() -> list[str]:
@@ -234,13 +177,13 @@ def get(name: str) -> Audited:
 
 
 def about(mechanism: Any) -> list[Audited]:
-    """All rows about a mechanism.
+    """All rows about a public function or record; of wrong published calibrations only if there are no others.
 
     Args:
-        mechanism: a public function or record that draws.
+        mechanism: what draws.
 
     Returns:
-        The rows; those that show a published calibration of it to be wrong only if there are no others.
+        The rows.
 
     Raises:
         ValueError: there are none.
@@ -263,6 +206,5 @@ def about(mechanism: Any) -> list[Audited]:
 @functools.lru_cache(maxsize=1)
 def _registered() -> dict[str, Audited]:
     home = pkgutil.iter_modules([str(Path(__file__).parent)])
-    names = (module.name for module in home)
-    modules = (f"{__package__}.{name}" for name in names if name.startswith("audited_"))
+    modules = (f"{__package__}.{one.name}" for one in home if one.name.startswith("audited_"))
     return _registry.collect(modules, "AUDITED", "audited mechanism")

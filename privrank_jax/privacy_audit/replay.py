@@ -1,20 +1,16 @@
 """Replay audit of a whole program: a check that data influence its output only through its mechanisms.
 
-A program that releases is as private as its mechanisms only if everything else that it does uses the data in ways that
-the guarantee allows. Its mechanisms are functions; each one is a release point of the program, a :class:`Door`
-(:mod:`privrank_jax.privacy_audit.doors` lists them), and each call of one is a :class:`Crossing`. The program runs on
-data D, and the inputs and outputs of all calls are recorded; then it runs on a neighbor D' and each call returns what
-it returned on D, so that
+Each mechanism is a release point of the program, a :class:`Door` (:mod:`privrank_jax.privacy_audit.doors` lists them).
+The program runs on data D, and inputs and outputs of its mechanisms are recorded; then it runs on a neighbor D', and
+each call returns what it returned on D. The program is as private as it claims if
 
-- the same mechanisms are called in the same order with the same parameters (an ε or a sensitivity that depends on the
-  data is a leak),
-- their inputs differ by no more than the claim allows: the losses of all calls add up to at most its ε,
+- the same mechanisms are called in the same order with the same parameters (an ε that depends on the data is a leak),
+- the losses of all calls, between their two inputs, add up to at most the ε that is claimed,
 - everything computed from their outputs and from public facts is identical byte for byte.
 
-The program also draws random numbers outside its mechanisms: which rows of a user stay, how a tie is broken. These
-draws, called coins here, are fixed to zeros or to a seeded stream: a guarantee that holds for every fixed outcome of
-them, with those of all other users unchanged, holds for random ones. A longer draw begins with the shorter one, so what
-belongs to rows in front of a change is unchanged.
+Random draws outside mechanisms, such as which rows of a user stay, are called coins here and fixed to zeros or to a
+seeded stream: a guarantee that holds for every fixed outcome of them holds for random ones. A longer draw begins with
+the shorter one, so what belongs to rows in front of a change is unchanged.
 
 Source: the idea of dp-recorder (arXiv:2602.17454).
 """
@@ -27,13 +23,15 @@ import functools
 import hashlib
 import importlib
 import inspect
+import itertools
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import optimize
 
 Run = Callable[[], Mapping[str, Any]]
 """Runs the program and returns everything that is visible from outside, by name: output, files, exit code."""
@@ -66,47 +64,19 @@ class Door:
     rows: bool = False
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Crossing:
-    """One call of a mechanism, or one mechanism that was built.
-
-    Attributes:
-        door: the release point.
-        facts: its public parameters.
-        inputs: data, one array for each call.
-        values: what was returned, one value for each call.
-    """
+    """One call of a mechanism: public parameters (one object for all calls of one that was built), data and value."""
 
     door: Door
-    facts: dict[str, Any]
-    inputs: list[np.ndarray] = field(default_factory=list)
-    values: list[Any] = field(default_factory=list)
-
-
-@dataclass(frozen=True, eq=False)
-class Recording:
-    """One run.
-
-    Attributes:
-        seen: what was visible from outside.
-        crossings: calls of mechanisms, in order.
-        faults: where a replay departed from the recording, in words.
-    """
-
-    seen: Mapping[str, Any]
-    crossings: tuple[Crossing, ...]
-    faults: tuple[str, ...] = ()
+    facts: Mapping[str, Any]
+    data: np.ndarray
+    value: Any
 
 
 @dataclass(frozen=True)
 class Findings:
-    """The result of comparing two runs on neighbors.
-
-    Attributes:
-        measured: ε, the sum over all calls.
-        doors: name of the mechanism and ε of each call.
-        faults: what else differed, in words.
-    """
+    """Two runs on neighbors: ε of all calls together, name and ε of each, and what else differed, in words."""
 
     measured: float
     doors: tuple[tuple[str, float], ...]
@@ -117,10 +87,8 @@ class Findings:
         if self.measured <= claimed * (1 + _ROUNDING):
             return self.faults
         each = ", ".join(f"{name} {epsilon:.6g}" for name, epsilon in self.doors)
-        above = (
-            f"the mechanisms lose epsilon = {self.measured:.6g}, claimed is {claimed:.6g} ({each})"
-        )
-        return (above, *self.faults)
+        above = f"the mechanisms lose epsilon = {self.measured:.6g}, claimed is {claimed:.6g}"
+        return (f"{above} ({each})", *self.faults)
 
 
 def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = None) -> Findings:
@@ -133,267 +101,153 @@ def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = No
         coins: seed of the draws outside mechanisms; None for zeros.
     """
     recording = record(first, doors, coins)
-    return compare(recording, replay(second, doors, recording, coins))
+    return compare(recording, record(second, doors, coins, recording))
 
 
-def record(run: Run, doors: Sequence[Door], coins: int | None = None) -> Recording:
-    """Run the program with mechanisms that draw, and record their inputs and outputs."""
-    return _run(run, doors, None, coins)
-
-
-def replay(
-    run: Run, doors: Sequence[Door], recording: Recording, coins: int | None = None
+def record(
+    run: Run, doors: Sequence[Door], coins: int | None = None, earlier: Recording | None = None
 ) -> Recording:
-    """Run the program with mechanisms that return what they returned in ``recording``, while calls agree with it."""
-    return _run(run, doors, recording, coins)
+    """Run the program; its mechanisms draw, or return what they returned ``earlier`` while calls agree with that."""
+    tape, places = Recording(earlier), [door.function.partition(":") for door in doors]
+    functions = [getattr(importlib.import_module(module), name) for module, _, name in places]
+    watched = [tape.watched(door, function) for door, function in zip(doors, functions)]
+    with contextlib.ExitStack() as stack:
+        for name, made in _COINS.items():
+            real = getattr(secrets, name)
+            stack.callback(setattr, secrets, name, real)
+            setattr(secrets, name, tape.coin(name, real, made, coins))
+        stack.callback(_swap, watched, functions)
+        _swap(functions, watched)
+        tape.seen.update(run())
+    return tape
 
 
 def compare(first: Recording, second: Recording) -> Findings:
     """Compare a recording with its replay."""
-    pairs = list(zip(first.crossings, second.crossings))
-    losses = [(a.door.function.partition(":")[2], _lost(a, b)) for a, b in pairs]
-    faults = list(second.faults)
-    if len(first.crossings) != len(second.crossings):
-        calls = f"{len(first.crossings)} calls of mechanisms, then {len(second.crossings)}"
-        faults.append(calls)
-    if not first.crossings:
+    losses, faults = [], list(second.faults)
+    pairs = zip(first.crossings, second.crossings)
+    for _, calls in itertools.groupby(pairs, key=lambda pair: id(pair[0].facts)):
+        of_first, of_second = zip(*calls)
+        door = of_first[0].door
+        losses.append((door.function.partition(":")[2], _lost(of_first, of_second)))
+    numbers = [len(one.crossings) for one in (first, second)]
+    if numbers[0] != numbers[1]:
+        faults.append(f"{numbers[0]} calls of mechanisms, then {numbers[1]}")
+    if not numbers[0]:
         faults.append(
             "no mechanism was called: the output depends on no data, or avoids the mechanisms"
         )
-    names = dict.fromkeys([*first.seen, *second.seen])
-    faults += [
-        _difference(name, first.seen.get(name), second.seen.get(name))
-        for name in names
-        if first.seen.get(name) != second.seen.get(name)
-    ]
+    for name in dict.fromkeys([*first.seen, *second.seen]):
+        one, other = (run.seen.get(name) for run in (first, second))
+        if one != other:
+            lines = itertools.zip_longest(str(one).splitlines(), str(other).splitlines())
+            a, b = next((pair for pair in lines if pair[0] != pair[1]), (one, other))
+            faults.append(f"{name}: {str(a).strip()[:80]}, then {str(b).strip()[:80]}")
     return Findings(float(sum(loss for _, loss in losses)), tuple(losses), tuple(faults))
 
 
-def _lost(first: Crossing, second: Crossing) -> float:
+def _lost(first: Sequence[Crossing], second: Sequence[Crossing]) -> float:
     """The ε between all inputs of one mechanism in two runs."""
-    if [x.shape for x in first.inputs] != [x.shape for x in second.inputs]:
+    if [one.data.shape for one in first] != [one.data.shape for one in second]:
         return np.inf
-    if not first.inputs:  # a mechanism that was built but never called
-        return 0.0
-    if len(first.inputs) == 1:
-        return float(first.door.loss(first.inputs[0], second.inputs[0], first.facts))
-    asked, then = (np.concatenate([x.ravel() for x in one.inputs]) for one in (first, second))
-    return float(first.door.loss(asked, then, first.facts))
-
-
-def _difference(name: str, first: object, second: object) -> str:
-    """The first place where two outputs differ, in words."""
-    if isinstance(first, str) and isinstance(second, str):
-        lines = (one.splitlines() for one in (first, second))
-        for number, (a, b) in enumerate(zip(*lines), start=1):
-            if a != b:
-                return f"{name}, line {number}: {a.strip()!r}, then {b.strip()!r}"
-        return f"{name}: {len(first.splitlines())} lines, then {len(second.splitlines())}"
-    return f"{name}: {str(first)[:80]}, then {str(second)[:80]}"
+    asked, then = first[0].data, second[0].data
+    if len(first) > 1:
+        asked, then = (np.concatenate([x.data.ravel() for x in calls]) for calls in (first, second))
+    return float(first[0].door.loss(asked, then, first[0].facts))
 
 
 # --- mechanisms that record and replay -------------------------------------------------------------
 
 
-def _run(
-    run: Run, doors: Sequence[Door], recording: Recording | None, coins: int | None
-) -> Recording:
-    tape = _Tape(recording)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(_frozen_coins(tape, coins))
-        functions = [_function(door) for door in doors]
-        watched = [tape.watched(door, function) for door, function in zip(doors, functions)]
-        stack.enter_context(_everywhere(functions, watched))
-        seen = dict(run())
-    return Recording(seen, tuple(tape.crossings), tuple(tape.faults))
+class Recording:
+    """One run, or one in which mechanisms return what they returned earlier.
 
+    Attributes:
+        seen: what was visible from outside.
+        crossings: calls of mechanisms, in order.
+        faults: where a replay departed from the recording, in words.
+    """
 
-def _function(door: Door) -> Callable[..., Any]:
-    module, _, name = door.function.partition(":")
-    return getattr(importlib.import_module(module), name)
-
-
-class _Tape:
-    """The mechanisms of one run; they return what ``recording`` holds, or draw if it is None."""
-
-    def __init__(self, recording: Recording | None) -> None:
-        self.recording = recording
+    def __init__(self, earlier: Recording | None) -> None:
+        self.seen: dict[str, Any] = {}
         self.crossings: list[Crossing] = []
         self.faults: list[str] = []
-        self.inside = False
+        self._earlier, self._inside = earlier, False
 
     def watched(self, door: Door, function: Callable[..., Any]) -> Callable[..., Any]:
-        """``function``, wrapped to record or replay its calls."""
+        """``function``, wrapped to record or replay its calls, or those of the mechanism that it builds."""
         signature = inspect.signature(function)
 
         @functools.wraps(function)
         def passed(*args: Any, **options: Any) -> Any:
-            if self.inside:
+            if self._inside:
                 return function(*args, **options)
             bound = signature.bind(*args, **options)
             bound.apply_defaults()
-            unlike = door.data, *_RANDOM
-            facts = {k: v for k, v in bound.arguments.items() if k not in unlike}
-            crossing, earlier = self._begin(door, facts)
-            if door.builds:
-                return self._built(crossing, earlier, lambda: function(*args, **options))
-            draw = functools.partial(function, *args, **options)
-            return self._ask(crossing, earlier, door.read(bound.arguments[door.data]), draw)
+            hidden = door.data, *_RANDOM
+            facts = {name: x for name, x in bound.arguments.items() if name not in hidden}
+            call = functools.partial(self._plainly, function, *args, **options)
+            if not door.builds:
+                return self._crossed(door, facts, door.read(bound.arguments[door.data]), call)
+            mechanism, facts["scale"] = call()
+            draw = functools.partial(self._plainly, mechanism)
+            return lambda x: self._crossed(door, facts, x, lambda: draw(x)), facts["scale"]
 
         return passed
 
-    def _begin(self, door: Door, facts: dict[str, Any]) -> tuple[Crossing, Crossing | None]:
-        """A new call, and the recorded one if it called the same mechanism with the same parameters."""
-        crossing, place = Crossing(door, facts), len(self.crossings)
-        self.crossings.append(crossing)
-        if self.recording is None:
-            return crossing, None
-        if place >= len(self.recording.crossings):
-            self.faults.append(f"call {place + 1}, of {door.function}, was not made before")
-            return crossing, None
-        earlier = self.recording.crossings[place]
-        before = {name: value for name, value in earlier.facts.items() if name != "scale"}
-        if earlier.door is not door or not _same(before, facts):
-            was = f"{earlier.door.function} with {before}"
-            self.faults.append(f"call {place + 1}: {was}, then {door.function} with {facts}")
-            return crossing, None
-        return crossing, earlier
-
-    def _built(
-        self, crossing: Crossing, earlier: Crossing | None, build: Callable[[], Any]
-    ) -> tuple[Callable[[Any], Any], Any]:
-        """A mechanism whose calls are recorded or replayed, and its scale; for a replay it is built only if needed."""
-        built: list[Any] = []
-
-        def mechanism() -> Any:
-            if not built:
-                with self._real():
-                    built.append(build())
-            return built[0]
-
-        scale = mechanism()[1] if earlier is None else earlier.facts["scale"]
-        crossing.facts["scale"] = scale
-
-        def asked(values: Any) -> Any:
-            draw = lambda: mechanism()[0](values)  # noqa: E731
-            return self._ask(crossing, earlier, np.asarray(values), draw)
-
-        return asked, scale
-
-    def _ask(
-        self,
-        crossing: Crossing,
-        earlier: Crossing | None,
-        data: np.ndarray,
-        draw: Callable[[], Any],
+    def _crossed(
+        self, door: Door, facts: Mapping[str, Any], data: Any, draw: Callable[[], Any]
     ) -> Any:
         """The value for these data: drawn, or replayed."""
-        place, pairs = len(crossing.inputs), None
         data = np.array(data)
-        if earlier is not None and place < len(earlier.inputs):
-            before = earlier.inputs[place]
-            if before.shape == data.shape:
-                pairs = _paired(before, data) if crossing.door.rows else np.arange(len(data))
-        if earlier is not None and pairs is not None:
-            value = copy.deepcopy(earlier.values[place])
-            if crossing.door.rows:
-                value, data = value[pairs], data[np.argsort(pairs)]
+        earlier = self._earlier and self._agreeing(self._earlier, door, facts, data)
+        if not earlier:
+            value = draw()
         else:
-            if earlier is not None:
-                self.faults.append(f"the input of {crossing.door.function} has another shape")
-            with self._real():
-                value = draw()
-        crossing.inputs.append(data)
-        crossing.values.append(copy.deepcopy(value))
+            value = copy.deepcopy(earlier.value)
+            if door.rows:
+                pairs = _paired(earlier.data, data)
+                value, data = value[pairs], data[np.argsort(pairs)]
+        self.crossings.append(Crossing(door, facts, data, copy.deepcopy(value)))
         return value
 
-    @contextlib.contextmanager
-    def _real(self) -> Iterator[None]:
-        """Inside a mechanism, random draws are not fixed and other mechanisms are plain functions."""
-        was, self.inside = self.inside, True
+    def _agreeing(
+        self, run: Recording, door: Door, facts: Mapping[str, Any], data: np.ndarray
+    ) -> Crossing | None:
+        """The call at this place of an earlier run, if it was of the same mechanism with the same parameters."""
+        place = len(self.crossings)
+        if place >= len(run.crossings):
+            self.faults.append(f"call {place + 1}, of {door.function}, was not made before")
+            return None
+        before = run.crossings[place]
+        if before.door is not door or not all(map(_same, before.facts.values(), facts.values())):
+            was = f"{before.door.function} with {before.facts}"
+            self.faults.append(f"call {place + 1}: {was}, then {door.function} with {facts}")
+        elif before.data.shape != data.shape:
+            self.faults.append(f"the input of {door.function} has another shape")
+        else:
+            return before
+        return None
+
+    def _plainly(self, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        """Inside a mechanism random draws are not fixed, and other mechanisms are plain functions."""
+        was, self._inside = self._inside, True
         try:
-            yield
+            return function(*args, **options)
         finally:
-            self.inside = was
+            self._inside = was
 
+    def coin(
+        self, name: str, real: Callable[..., Any], made: Callable[..., Any], seed: int | None
+    ) -> Callable[..., Any]:
+        """A function of :mod:`secrets`; outside mechanisms its draws are a seeded stream for each call, or zeros."""
+        calls = itertools.count(1)
 
-def _paired(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """For each row of ``second`` the row of ``first`` that it is paired with, an equal one if there is one left.
+        def drawn(size: int) -> bytes:
+            stream = hashlib.shake_256(f"{seed}:{name}:{next(calls)}".encode())
+            return bytes(size) if seed is None else stream.digest(size)
 
-    >>> _paired(np.array([[0, 1], [2, 3], [4, 5]]), np.array([[4, 5], [2, 3], [9, 9]])).tolist()
-    [2, 1, 0]
-    """
-    found = np.where(np.all(first == second, axis=1), np.arange(len(first)), -1)  # in their places
-    free: dict[tuple[Any, ...], list[int]] = {}
-    for place in np.flatnonzero(found < 0)[::-1]:
-        free.setdefault(tuple(first[place]), []).append(place)
-    for place in np.flatnonzero(found < 0):
-        if same := free.get(tuple(second[place])):
-            found[place] = same.pop()
-    left = np.setdiff1d(np.arange(len(first)), found)
-    found[found < 0] = left
-    return found
-
-
-def _same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Whether public parameters, which may be arrays, are equal."""
-    return first.keys() == second.keys() and all(
-        type(first[name]) is type(second[name]) and np.array_equal(first[name], second[name])
-        for name in first
-    )
-
-
-@contextlib.contextmanager
-def _everywhere(old: Sequence[Any], new: Sequence[Any]) -> Iterator[None]:
-    """Replace functions in all modules of their packages, and undo it on exit, also in modules loaded meanwhile."""
-    packages = {function.__module__.partition(".")[0] for function in old}
-
-    def swap(these: Sequence[Any], those: Sequence[Any]) -> None:
-        by_identity = {id(this): that for this, that in zip(these, those)}
-        for name, module in list(sys.modules.items()):
-            if name.partition(".")[0] not in packages:
-                continue
-            values = vars(module)
-            if by_identity.keys().isdisjoint(map(id, values.values())):  # most modules
-                continue
-            for attribute, value in list(values.items()):
-                if id(value) in by_identity:
-                    setattr(module, attribute, by_identity[id(value)])
-
-    swap(old, new)
-    try:
-        yield
-    finally:
-        swap(new, old)
-
-
-@contextlib.contextmanager
-def _frozen_coins(tape: _Tape, seed: int | None) -> Iterator[None]:
-    """Fix draws of :mod:`secrets` outside mechanisms: a seeded stream for each function and call, or zeros."""
-    real = {name: getattr(secrets, name) for name in _COINS}
-    calls = dict.fromkeys(_COINS, 0)
-
-    def drawn(name: str, size: int) -> bytes:
-        calls[name] += 1
-        if seed is None:
-            return bytes(size)
-        return hashlib.shake_256(f"{seed}:{name}:{calls[name]}".encode()).digest(size)
-
-    def frozen(name: str) -> Callable[..., Any]:
-        def coin(*args: Any) -> Any:
-            if tape.inside:
-                return real[name](*args)
-            return _COINS[name](functools.partial(drawn, name), *args)
-
-        return coin
-
-    for name in _COINS:
-        setattr(secrets, name, frozen(name))
-    try:
-        yield
-    finally:
-        for name, function in real.items():
-            setattr(secrets, name, function)
+        return lambda *args: real(*args) if self._inside else made(drawn, *args)
 
 
 _COINS: dict[str, Callable[..., Any]] = {
@@ -402,3 +256,29 @@ _COINS: dict[str, Callable[..., Any]] = {
     "randbits": lambda draw, bits: int.from_bytes(draw(-(-bits // 8))) >> -bits % 8,
     "randbelow": lambda draw, bound: int.from_bytes(draw(16)) % bound,
 }
+
+
+def _paired(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """For each row of ``second`` the row of ``first`` that it is paired with: an equal one, in its place, if there is.
+
+    >>> _paired(np.array([[0, 1], [2, 3], [4, 5]]), np.array([[4, 5], [2, 3], [9, 9]])).tolist()
+    [2, 1, 0]
+    """
+    same = np.all(second[:, None] == first, axis=2)
+    return optimize.linear_sum_assignment(same * (2 + np.eye(len(same))), maximize=True)[1]
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Whether public parameters, which may be arrays, are equal."""
+    return type(first) is type(second) and np.array_equal(first, second)
+
+
+def _swap(these: Sequence[Any], those: Sequence[Any]) -> None:
+    """Replace functions in all modules of their packages, also in those loaded meanwhile."""
+    other = {id(this): that for this, that in zip(these, those)}
+    packages = {function.__module__.partition(".")[0] for function in these}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in packages:
+            for attribute, value in list(vars(module).items()):
+                if id(value) in other:
+                    setattr(module, attribute, other[id(value)])

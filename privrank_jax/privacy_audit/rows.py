@@ -2,7 +2,7 @@
 
 For noise on several numbers the statistic says how far they lie, beyond the first neighbor and away from the second,
 where every density differs by its largest factor: for Laplace noise in all of the numbers that the neighbors differ in,
-for K-norm noise inside the facets next to the change (:mod:`privrank_jax.privacy_audit.shapes`).
+for K-norm noise inside the facets next to the change (:mod:`privrank_jax.privacy_audit.laws`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import laws, shapes
+from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.contents import Units
 from privrank_jax.privacy_audit.registry import Audited, Facts, Loss, Release, Twin
 
@@ -158,10 +158,10 @@ def under(units: Units, promise: Privacy, noise: str) -> dict[str, Any]:
     found: dict[str, Any] = {"neighbors": pair}
     if noise == "k-norm":
         assert units.facets is not None
-        facets, side = units.facets, change / shapes.body_norm(units.facets, change)
+        facets, side = units.facets, change / laws.body_norm(units.facets, change)
         found |= {
             "law": lambda data, _, facts: laws.k_norm(numbers(data), facets, facts["noise_scale"]),
-            "reduce": lambda value: shapes.margin(shift(value), facets, side),
+            "reduce": lambda value: laws.margin(shift(value), facets, side),
             "sees": SHIFTS["k-norm"],
         }
     elif noise == "laplace":

@@ -151,7 +151,7 @@ def findings(folder, command, edit, kind, *more, shapes=((), ("--json",)), coins
         first, second = (running(one, words) for one in folders)
         recording = replay.record(first, DOORS, coins)
         assert recording.seen["exit code"] == 0, recording.seen
-        yield replay.compare(recording, replay.replay(second, DOORS, recording, coins))
+        yield replay.compare(recording, replay.record(second, DOORS, coins, recording))
 
 
 def leaks(folder, command, unit, adjacency, edit, kind, *more):

@@ -204,7 +204,7 @@ def test_keys_of_one_user(command, kind, tmp_path):
         changed = [*rows[:own], row, *rows[own + 1 :]]
         written = "\n".join(map(json.dumps, changed)) if lines else json.dumps(changed)
         (folders[1] / source).write_text(written)
-        found = replay.replay(second, DOORS, recording)
+        found = replay.record(second, DOORS, earlier=recording)
         if found.seen["exit code"]:
             assert found.seen == {"exit code": 2, "output": ""}, name
             continue

@@ -56,9 +56,8 @@ _PARTS_OF_PROMISES = {
     "privacy.vectors": "duchi_vectors privunit_vectors report_vectors",
     "privacy_audit.contents": "questionnaire_facets Units.instances Units.moved Units.center_of Units.released "
     "Units.hardest",
-    "privacy_audit.empirical": "audit draw",
+    "privacy_audit.empirical": "audit draw noise_draws",
     "privacy_audit.neighbors": "near",
-    "privacy_audit.drawn_noise": "noise_draws",
     "simulate.worlds.reports": "draw_report_sums mechanism_sums",
 }
 PARTS_OF_PROMISES = {

@@ -15,9 +15,9 @@ import scipy.stats
 
 from privrank_jax import aggregation, privacy, privacy_audit
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import Audited, audit, clopper_pearson
+from privrank_jax.privacy_audit import Audited, audit
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES, USERS, number
-from privrank_jax.privacy_audit.empirical import draw
+from privrank_jax.privacy_audit.empirical import clopper_pearson, draw
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -181,7 +181,7 @@ def test_draws_compile_once_for_all_epsilons_and_keys(key):
     row = made_up(run)
     seen = []
     for seed, epsilon in enumerate((0.5, 1.0, 2.0)):
-        audit(jax.random.fold_in(key, seed), row, epsilon, draws=2_000, batch_size=300)
+        audit(jax.random.fold_in(key, seed), row, epsilon, draws=2_000)
         seen.append(len(traces))
     assert seen == seen[:1] * 3
 
@@ -202,7 +202,6 @@ def test_draws_are_independent_releases(key):
         ({"epsilon": np.inf}, "finite number to be audited"),
         ({"draws": 10}, "draws must be an integer of at least 1,000"),
         ({"draws": 1e6}, "draws must be an integer"),
-        ({"batch_size": 0}, "batch_size must be"),
         ({"confidence": 1.0}, "level must lie"),
     ],
 )

@@ -134,14 +134,17 @@ def test_a_mechanism_of_ones_own_needs_no_words(key):
         ({"release": 3}, TypeError, "own: release must be .* got 3"),
         ({"reduce": lambda key, value: value}, TypeError, r"own: reduce must be .*\(value\)"),
         ({"promise": 1.0}, TypeError, r"must be a Privacy, got 1\.0"),
-        ({"neighbors": (np.ones(2), np.ones(1))}, ValueError, r"one shape, got \(2,\) and \(1,\)"),
-        ({"neighbors": (np.ones(2),)}, ValueError, "two arrays of one shape"),
-        ({"neighbors": {"a": 1}}, ValueError, "two arrays of one shape"),
-        ({"neighbors": (WEIGHTS, WEIGHTS)}, ValueError, "real numbers, got PairWeights: .*release"),
-        ({"neighbors": (WINS, WINS)}, ValueError, "real numbers, got WinCounts: .*release"),
-        ({"neighbors": (np.ones(2) + 1j,) * 2}, ValueError, r"numbers, got complex128\[2\]"),
-        ({"neighbors": (np.array(["a"]),) * 2}, ValueError, r"numbers, got <U1\[1\]"),
-        ({"neighbors": ([[1], [1, 2]],) * 2}, ValueError, "rows of one length, got list"),
+        (
+            {"neighbors": (np.ones(2), np.ones(1))},
+            ValueError,
+            r"one shape, got .*\[2\] and .*\[1\]",
+        ),
+        ({"neighbors": (np.ones(2),)}, ValueError, "two arrays of real numbers"),
+        ({"neighbors": {"a": 1}}, ValueError, "two arrays of real numbers"),
+        ({"neighbors": (WEIGHTS, WEIGHTS)}, ValueError, "got PairWeights and .*release"),
+        ({"neighbors": (WINS, WINS)}, ValueError, "got WinCounts and .*release"),
+        ({"neighbors": (np.ones(2) + 1j,) * 2}, ValueError, r"numbers, .*got complex128\[2\]"),
+        ({"neighbors": (np.array(["a"]),) * 2}, ValueError, r"numbers, .*got <U1\[1\]"),
     ],
 )
 def test_what_no_audit_can_run_is_refused_at_once(changed, kind, message):
@@ -156,31 +159,15 @@ def test_what_no_audit_can_run_is_refused_at_once(changed, kind, message):
         ({"reduce": lambda value: value[:1]}, r"got float64\[1\]"),
         ({"reduce": lambda value: {"a": value[0]}}, "got dict"),
         ({"reduce": lambda value: value[0] + 1j}, r"got complex128\[\]"),
-        ({"outcomes": ("a", "b")}, r"from 0 to 1, and got float64\[\]: .*astype"),
+        (
+            {"outcomes": ("a", "b")},
+            r"the number of an outcome of each release, and got float64\[\]",
+        ),
     ],
 )
 def test_releases_must_be_reduced_to_one_number(changed, message, key):
     with pytest.raises(ValueError, match=message):
         audit(key, own(**changed), draws=1000)
-
-
-@pytest.mark.parametrize(
-    ("changed", "kind", "note"),
-    [
-        (
-            {"release": lambda key, data, epsilon: data / epsilon},
-            TypeError,
-            "own: release(key, data, privacy) was called with data float64[2] and a Privacy. Take ε from",
-        ),
-        ({"release": lambda key, data, privacy: data.matrix}, AttributeError, "data float64[2]"),
-        ({"reduce": lambda value: value[0][0]}, IndexError, "called with float64[2]. It must make"),
-        ({"reduce": lambda value: float(value[0])}, TypeError, "jnp.where for `if`"),
-    ],
-)
-def test_errors_of_the_users_function_say_how_it_was_called(changed, kind, note, key):
-    with pytest.raises(kind) as error:
-        audit(key, own(**changed), draws=1000)
-    assert any(note in text for text in error.value.__notes__)
 
 
 def test_truth_values_are_outcomes(key):

@@ -11,12 +11,12 @@ import pytest
 from scipy import optimize, stats
 
 from privrank_jax import privacy_audit
-from privrank_jax.privacy_audit import shapes
+from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.contents import questionnaire_facets
 
 PAIRS = ((0, 1), (0, 1), (0, 2), (1, 2))
 BODIES = {
-    "cube": shapes.cube_facets(3),
+    "cube": np.eye(3),
     "zonotope": questionnaire_facets(3, PAIRS, "flip"),
     "replaced": questionnaire_facets(3, PAIRS, "replace"),
 }
@@ -41,19 +41,19 @@ def test_the_norm_is_that_of_the_hull_of_changes(name):
     for weights in rng.standard_normal((12, len(every))):
         point = weights @ every
         least = optimize.linprog(np.ones(len(every)), A_eq=every.T, b_eq=point).fun
-        assert shapes.body_norm(BODIES[name], point) == pytest.approx(least)
+        assert laws.body_norm(BODIES[name], point) == pytest.approx(least)
 
 
 @pytest.mark.parametrize("name", BODIES)
 def test_the_margin_is_positive_where_the_loss_is_largest(name):
     facets, every = BODIES[name], corners(name)
     change = every[np.argmax(np.sum(every**2, axis=1))]
-    assert shapes.body_norm(facets, change) == pytest.approx(1.0)
+    assert laws.body_norm(facets, change) == pytest.approx(1.0)
     found = []
     for weights in np.random.default_rng(1).standard_normal((300, len(every))):
         noise = weights @ every
-        lost = shapes.body_norm(facets, noise + change) - shapes.body_norm(facets, noise)
-        inside = float(shapes.margin(jnp.asarray(noise), facets, change))
+        lost = laws.body_norm(facets, noise + change) - laws.body_norm(facets, noise)
+        inside = float(laws.margin(jnp.asarray(noise), facets, change))
         assert (inside > 1e-6) <= (lost > 1 - 1e-9)
         found.append(inside > 0)
     assert 0.1 < np.mean(found) < 0.9
@@ -77,7 +77,7 @@ def test_rows_draw_noise_of_their_law(name, key):
     keys = jax.random.split(key, 20_000)
     value = jax.jit(jax.vmap(lambda one: row.value(one, data, row.at(0.7))))(keys)
     noise = np.asarray(value, float) - np.asarray(data).sum(axis=1)
-    norms = 0.7 * shapes.body_norm(facets, noise)
+    norms = 0.7 * laws.body_norm(facets, noise)
     law = stats.gamma(dimension)
     assert stats.kstest(norms, law.cdf).pvalue > 1e-6
     assert stats.kstest(0.95 * norms, law.cdf).pvalue < 1e-6
