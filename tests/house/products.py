@@ -40,7 +40,13 @@ OF_NUMPY = {
     "privacy_audit.audited_local": {"_orders_law", "_two_sets_law"},
     "privacy_audit.contents": {"choices", "covariates"},
     "privacy_audit.empirical": {"_bounds", "audit"},
-    "privacy_audit.laws": {"additive_laplace", "body_norm", "margin", "two_density_vectors"},
+    "privacy_audit.laws": {
+        "additive_laplace",
+        "body_norm",
+        "margin",
+        "one_shot",
+        "two_density_vectors",
+    },
 }
 
 
