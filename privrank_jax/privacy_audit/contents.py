@@ -24,7 +24,7 @@ from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws
-from privrank_jax.privacy_audit.neighbors import Instances, near
+from privrank_jax.privacy_audit.neighbors import Instances, near, over_bases
 
 Numbers = Callable[[np.ndarray], np.ndarray]
 """Maps stacked data ``(D, ...)`` to numbers ``(D, d)``."""
@@ -83,9 +83,7 @@ class Units:
             bases: what the other units hold; none, if left out.
         """
         contents, pairs = self._of(adjacency)
-        data = [base + contents for base in bases or (0,)]
-        shifts = np.arange(len(data)) * len(contents)
-        return Instances(np.concatenate(data), np.concatenate([pairs + one for one in shifts]))
+        return over_bases(contents, pairs, bases or (0 * contents[0],))
 
     def protecting(self, promise: Privacy, *bases: np.ndarray) -> dict[str, Any]:
         """The promise, and the instances, as fields of a row.

@@ -45,6 +45,13 @@ def near(groups: Sequence[Hashable], adjacency: str) -> np.ndarray:
     return pairs[pairs[:, 0] == 0] if adjacency == "add-remove" else pairs
 
 
+def over_bases(contents: np.ndarray, pairs: np.ndarray, bases: Sequence[np.ndarray]) -> Instances:
+    """Each base, which is what other units hold, with each content of one unit, and which of these are neighbors."""
+    data = np.concatenate([base + contents for base in bases])
+    shifts = range(0, len(data), len(contents))
+    return Instances(data, np.concatenate([pairs + shift for shift in shifts]))
+
+
 def strict_orders(num_items: int) -> np.ndarray:
     """All rankings without ties, ``(m!, m)`` ranks in lexicographic order."""
     return np.array(list(itertools.permutations(range(num_items))))
