@@ -71,20 +71,7 @@ class Request(Seed, Json):
             help="Draw the events, and the lower bound beside the claim (.png, .svg, .pdf).",
         ),
     ] = None
-    shape: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Draw the noise beside what one user can change, for mechanisms on three items (.png, .svg, .pdf).",
-        ),
-    ] = None
     listing: Annotated[bool, typer.Option("--list", help="List the mechanisms, and stop.")] = False
-
-    @property
-    def pictures(self) -> dict[str, Path]:
-        """The pictures to draw, by the options that name them."""
-        named = {"--plot": self.plot, "--shape": self.shape}
-        return {name: path for name, path in named.items() if path is not None}
 
     def check(self) -> None:
         """Refuse invalid options before anything is loaded."""
@@ -95,7 +82,7 @@ class Request(Seed, Json):
         if self.epsilon is not None and self.epsilon > LARGEST_EPSILON:
             raise Refusal(f"--epsilon must be finite and at most {LARGEST_EPSILON:g}; 1 is usual.")
         check_seed(self.seed)
-        check_paths(self.pictures)
+        check_paths({} if self.plot is None else {"--plot": self.plot})
 
 
 @command
@@ -113,12 +100,10 @@ def audit(request: Request) -> None:
         hardware.keep_programs()
     assert request.name is not None
     row = privacy_audit.get(request.name)
-    for picture in request.pictures.values():
+    if request.plot is not None:
         from privrank_jax import plotting  # fails before the work if matplotlib is missing
 
-        plotting.check_picture(picture)
-    if request.shape is not None:
-        _draw_shape(request, row)
+        plotting.check_picture(request.plot)
     with busy("compiling and drawing"):
         found = privacy_audit.audit(
             jax.random.key(request.seed),
@@ -132,16 +117,13 @@ def audit(request: Request) -> None:
 
         plotting.save(plotting.event_probabilities(found), request.plot)
     if request.json:
-        pictures = {
-            "picture": None if request.plot is None else str(request.plot),
-            "shape": None if request.shape is None else str(request.shape),
-        }
+        picture = None if request.plot is None else str(request.plot)
         released = {"released_by": _released_by(row), "seed": request.seed}
-        print_json({**found.as_dict(), **released, **pictures})
+        print_json({**found.as_dict(), **released, "picture": picture})
     else:
         _print_result(found)
-        for picture in request.pictures.values():
-            print_paragraphs(f"Written: {picture}")
+        if request.plot is not None:
+            print_paragraphs(f"Written: {request.plot}")
     if found.verdict == "violated":
         raise typer.Exit(VIOLATED)
 
@@ -224,20 +206,3 @@ def _worst_case(found: AuditResult) -> list[tuple[str, str]]:
     return [
         (f"exact epsilon, all {found.worst.pairs:,} small neighbors", f"{found.worst.loss:.4g}")
     ]
-
-
-def _draw_shape(request: Request, row: Audited) -> None:
-    import jax
-
-    from privrank_jax import plotting
-    from privrank_jax.privacy_audit.empirical import noise_draws
-
-    assert request.shape is not None
-    noise = noise_draws(jax.random.key(request.seed), row, request.epsilon)
-    assert row.changes is not None
-    epsilon = row.promise.epsilon if request.epsilon is None else request.epsilon
-    promise = f"ε = {epsilon:.3g}, {row.promise.unit}, adjacency {row.promise.adjacency}, {row.trust} model"
-    figure = plotting.noise_shapes(
-        {"noise": noise}, row.changes, guarantee_text=promise, title=row.title
-    )
-    plotting.save(figure, request.shape)

@@ -43,7 +43,7 @@ from privrank_jax.privacy_audit.enumeration import (
     exact_loss,
     worst_case,
 )
-from privrank_jax.privacy_audit.registry import Audited, get, names
+from privrank_jax.privacy_audit.registry import Audited, get
 
 FEWEST_DRAWS = 1000
 _EVENTS_TESTED = 2  # one for each direction
@@ -208,25 +208,6 @@ def _draw(
 
     drawn = jax.lax.map(batch, jnp.arange(2 * batches))
     return drawn.reshape(batches, 2, size).swapaxes(0, 1).reshape(2, batches * size)
-
-
-def noise_draws(
-    key: Key, mechanism: Audited | str, epsilon: float | None = None, *, draws: int = 4000
-) -> Float[np.ndarray, "draws 3"]:
-    """Draw what a row with ``changes`` adds to the numbers of three items, in their units, for pictures.
-
-    It is a release less that at ε = ∞, which has no noise whatever the key, on the first of the row's neighbors.
-    """
-    row = get(mechanism) if isinstance(mechanism, str) else mechanism
-    if row.changes is None:
-        drawn = ", ".join(name for name in names() if get(name).changes is not None)
-        raise ValueError(
-            f"{row.name} adds no noise to the numbers of three items; these do: {drawn}."
-        )
-    data, promise = row.neighbors[0], row.at(checked_epsilon(row, epsilon))
-    release = jax.jit(jax.vmap(lambda key: row.value(key, data, promise)))
-    exact = np.asarray(row.value(jax.random.clone(key), data, row.at(math.inf)), float)
-    return np.asarray(release(jax.random.split(key, draws)), float) - exact
 
 
 # --- events ----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Shaped
 
 from privrank_jax import _registry
 from privrank_jax._types import Key, Scalar
@@ -76,7 +76,6 @@ class Audited:
         commands: command lines that release it, without FILE, ``--epsilon`` and ``--out``.
         note: where the claim is stated, or what is wrong with it.
         twin: of additive noise.
-        changes: ``(K, 3)``, of one noisy number for each of three items, whose hull holds all others; for pictures.
 
     Raises:
         TypeError: ``release`` or ``reduce`` does not take its arguments, or the promise is not a ``Privacy``.
@@ -102,7 +101,6 @@ class Audited:
     commands: tuple[str, ...] = ()
     note: str = ""
     twin: Twin | None = None
-    changes: Float[np.ndarray, "changes 3"] | None = None
 
     def __post_init__(self) -> None:
         check_callable(f"{self.name}: release", self.release, "key", "data", "privacy")

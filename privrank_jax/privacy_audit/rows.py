@@ -135,7 +135,7 @@ def gaussian(numbers: Callable[[np.ndarray, Facts], np.ndarray]) -> Loss:
 
 
 def under(units: Units, promise: Privacy, noise: str) -> dict[str, Any]:
-    """Law, hard neighbors, what shows their difference best, and changes for pictures, of additive noise.
+    """Law, hard neighbors, and what shows their difference best, of additive noise.
 
     Args:
         units: whose numbers are released.
@@ -176,8 +176,4 @@ def under(units: Units, promise: Privacy, noise: str) -> dict[str, Any]:
             "reduce": lambda value: jnp.sum(shift(value) * (change / scales**2)),
             "sees": SHIFTS["gaussian"],
         }
-    if start.size == 3 and units.read is Units.read:
-        every = units.instances(promise.adjacency, units.contents[-1])
-        moves = np.subtract(*(numbers(every.data[side]) for side in every.pairs.T))
-        found["changes"] = np.unique(np.concatenate([moves, -moves]), axis=0)
     return found

@@ -41,11 +41,3 @@ def test_an_unsound_one_is_violated_and_drawn(privrank, tmp_path):
     words = privrank("audit", "noisy-counts-users-published", *FEW)
     assert words.code == 1
     assert "refuted" in words.out
-
-
-def test_the_shape_of_noise_is_drawn(privrank, tmp_path):
-    picture = tmp_path / "noise.svg"
-    result = privrank("audit", "noisy-counts-questionnaire", *FEW, "--shape", picture)
-    assert (result.code, result.err) == (0, "")
-    assert "Written:" in result.out
-    assert picture.stat().st_size > 10_000

@@ -236,8 +236,6 @@ CASES = [
     ("audit dp-borda --confidence 1", "level"),
     ("audit dp-borda --plot audit.exe", ".png"),
     ("audit dp-borda --plot a/audit.png", "folder a"),
-    ("audit dp-borda --plot a.png --shape a.png", "a file each"),
-    ("audit randomized-response --shape noise.png", "these do"),
     ("reproduce --out new", "--list"),
     ("reproduce cai-fig55 --out new", "cai-fig5"),
     (f"{STUDY} --all", "--all"),

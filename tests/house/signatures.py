@@ -56,7 +56,7 @@ _PARTS_OF_PROMISES = {
     "privacy.vectors": "duchi_vectors privunit_vectors report_vectors",
     "privacy_audit.contents": "questionnaire_facets Units.instances Units.moved Units.center_of Units.released "
     "Units.hardest",
-    "privacy_audit.empirical": "audit draw noise_draws",
+    "privacy_audit.empirical": "audit draw",
     "privacy_audit.neighbors": "near",
     "simulate.worlds.reports": "draw_report_sums mechanism_sums",
 }
