@@ -8,12 +8,10 @@ unions of those with the largest log ratios; for a real statistic, both tails be
 in each of the two directions is tested on the second half.
 
 **Error.** Two events are tested with two one-sided intervals each, at (1 - confidence)/4: with probability at least
-``confidence`` over the draws all four hold together, and then the larger of the two bounds is at most the true ε. So a
-mechanism that keeps its claim is called ``"violated"`` with probability at most 1 - confidence per audit, whatever
-event was selected. ``"consistent"`` is not a proof: it says that these neighbors, events and draws show no violation.
+``confidence`` over the draws all four hold together, and then the larger of the two bounds is at most the true ε,
+whatever event was selected. ``"consistent"`` is not a proof: these neighbors, events and draws show no violation.
 
-The random numbers are those of the simulation: an audit tests the mathematics of a mechanism, not the bits of a
-release.
+Draws are those of the simulation: an audit tests the mathematics of a mechanism, not the bits of a release.
 
 Source: Xu, Sun and Cheng (2023), section 6.1, who compare relative frequencies; Ding, Wang, Wang, Zhang and Kifer
 (2018), *Detecting violations of differential privacy*; Jagielski, Ullman and Oprea (2020) for the bounds.

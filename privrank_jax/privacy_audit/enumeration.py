@@ -24,15 +24,8 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy_audit.neighbors import Instances
 from privrank_jax.privacy_audit.registry import Audited, get
 
-_FACTS = [
-    "noise_scale",
-    "gamma",
-    "rate",
-    "max_queries",
-    "gradient_scale",
-    "cycle_scale",
-    "pair_scale",
-]
+_SCALES = ("noise_scale", "gradient_scale", "cycle_scale", "pair_scale")
+_FACTS = (*_SCALES, "gamma", "rate", "max_queries")
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +94,12 @@ def exact_loss(mechanism: Audited | str, epsilon: float | None = None) -> float:
 
 def losses(mechanism: Audited, epsilon: float, instances: Instances) -> np.ndarray:
     """The loss of each pair of neighbors, ``(P,)``."""
-    first, second = instances.pairs.T
+    data, (first, second) = instances.data, instances.pairs.T
     if mechanism.loss is None:
-        logs = log_densities(mechanism, epsilon, instances.data)
+        logs = log_densities(mechanism, epsilon, data)
         return np.max(np.abs(logs[first] - logs[second]), axis=1)
     with jax.enable_x64(True):
-        facts, data = _facts(mechanism, instances.data[0], epsilon), instances.data
+        facts = _facts(mechanism, data[0], epsilon)
         return mechanism.loss(data[first], data[second], mechanism.at(epsilon), facts)
 
 

@@ -23,8 +23,7 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit.registry import Facts, Law
 
 Array = jax.Array
-Objective = Callable[[Array, Array], Array]
-"""(θ, data) -> L."""
+Objective = Callable[[Array, Array], Array]  # (θ, data) -> L
 
 
 def log_density(
@@ -58,8 +57,7 @@ def law(
 ) -> Law:
     """The law of a minimizer under Laplace noise, whose scale on each number is ``units`` times the reported one.
 
-    It is compared at outputs ``(T, d)``, by default :func:`points` of as many numbers as the last axis of the data has;
-    the ridge is that of the report by default.
+    It is compared at outputs ``(T, d)``, by default :func:`points` for the last axis of the data.
     """
 
     def logs(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -71,14 +69,13 @@ def law(
     return logs
 
 
-def _corners(rng: np.random.Generator, number: int, size: int) -> np.ndarray:
-    return rng.choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (number, size))
+_CORNERS = (-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0)
 
 
 def points(size: int) -> np.ndarray:
     """Scores ``(T, d)`` at which losses are large: far and near corners, ladders, and points in between."""
     rng = np.random.default_rng(0)
-    far = _corners(rng, 600, size)
+    far = rng.choice(_CORNERS, (600, size))
     ladder = np.linspace(-1, 1, size) * rng.uniform(-40, 40, (200, 1))
     near = rng.standard_normal((200, size)) * rng.choice([0.01, 1.0, 5.0], (200, 1))
     return np.concatenate([far, ladder, near])
@@ -86,8 +83,8 @@ def points(size: int) -> np.ndarray:
 
 def points_near(first: list[float], size: int) -> np.ndarray:
     """A given point, with 1 for numbers that are not scores, and random corners."""
-    given = [*first, *[1.0] * (size - len(first))]
-    return np.array([given, *_corners(np.random.default_rng(0), 150, size)])
+    far = np.random.default_rng(0).choice(_CORNERS, (150, size))
+    return np.array([[*first, *[1.0] * (size - len(first))], *far])
 
 
 # --- losses ----------------------------------------------------------------------------------------

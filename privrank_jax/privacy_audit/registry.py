@@ -22,7 +22,7 @@ from jaxtyping import Shaped
 
 from privrank_jax import _registry
 from privrank_jax._types import Key, Scalar
-from privrank_jax._validate import check_callable, is_real, spelled, type_of
+from privrank_jax._validate import is_real, spelled, type_of
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.privacy import check_privacy
@@ -53,9 +53,6 @@ class Twin:
 class Audited:
     """One private mechanism, two neighbors, and the statistic that the audit observes.
 
-    A mechanism of one's own needs ``name``, ``neighbors``, ``release`` and ``promise``, and ``reduce`` where a release
-    is more than one number.
-
     Attributes:
         name: what ``privrank audit`` calls it.
         neighbors: two arrays of real numbers, of one shape, that differ in one unit and are hard for the mechanism.
@@ -63,7 +60,7 @@ class Audited:
         promise: what is claimed; its ε is the default of an audit.
         title: the mechanism and its calibration; by default the name.
         function: the public function behind it; by default the name of ``release``.
-        reduce: value of a release -> number of an outcome, or a real statistic; a post-processing.
+        reduce: value of a release -> number of an outcome, or a real statistic, where it is more than one number.
         sees: what ``reduce`` gives, in words; by default "the outcome" or "the statistic".
         outcomes: their names, in the order of their numbers; None for a real statistic.
         trust: as of a :class:`~privrank_jax.privacy.Guarantee`.
@@ -78,7 +75,7 @@ class Audited:
         twin: of additive noise.
 
     Raises:
-        TypeError: ``release`` or ``reduce`` does not take its arguments, or the promise is not a ``Privacy``.
+        TypeError: the promise is not a ``Privacy``.
         ValueError: the neighbors are not two arrays of real numbers, of one shape.
     """
 
@@ -103,8 +100,6 @@ class Audited:
     twin: Twin | None = None
 
     def __post_init__(self) -> None:
-        check_callable(f"{self.name}: release", self.release, "key", "data", "privacy")
-        check_callable(f"{self.name}: reduce", self.reduce, "value")
         check_privacy(self.promise)
         pair = tuple(map(np.asarray, self.neighbors))
         if len(pair) != 2 or pair[0].shape != pair[1].shape or not all(map(is_real, pair)):
@@ -113,14 +108,9 @@ class Audited:
                 f"{' and '.join(map(spelled, self.neighbors))}: build other data from them inside release, and pad a "
                 "data set that has a unit less, with a mask as part of the array."
             )
-        told = {
-            "neighbors": pair,
-            "title": self.title or self.name,
-            "function": self.function or getattr(self.release, "__name__", ""),
-            "sees": self.sees or ("the outcome" if self.outcomes else "the statistic"),
-        }
-        for field, value in told.items():
-            object.__setattr__(self, field, value)
+        told = self.function or getattr(self.release, "__name__", "")
+        seen = self.sees or ("the outcome" if self.outcomes else "the statistic")
+        vars(self).update(neighbors=pair, title=self.title or self.name, function=told, sees=seen)
 
     def at(self, epsilon: Scalar) -> Privacy:
         """The promise of the row at another ε, which may be traced."""

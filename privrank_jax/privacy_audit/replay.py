@@ -51,8 +51,7 @@ class Door:
         data: its parameter that holds data; all others are public, except ``key`` and ``sources`` of noise.
         loss: the ε that it loses between two inputs.
         read: converts that parameter to an array.
-        builds: whether the function instead returns ``(mechanism, scale)``, where ``mechanism`` takes the data and may
-            be called any number of times. All its calls together are one input; ``scale`` is added to the facts.
+        builds: whether the function returns ``(mechanism, scale)``; all calls of that mechanism together are one input.
         rows: whether the value has a row for each row of the data. Rows are then paired by content, not by place.
     """
 
@@ -127,13 +126,12 @@ def compare(first: Recording, second: Recording) -> Findings:
     losses, faults = [], list(second.faults)
     pairs = zip(first.crossings, second.crossings)
     for _, calls in itertools.groupby(pairs, key=lambda pair: id(pair[0].facts)):
-        of_first, of_second = zip(*calls)
-        door = of_first[0].door
-        losses.append((door.function.partition(":")[2], _lost(of_first, of_second)))
-    numbers = [len(one.crossings) for one in (first, second)]
-    if numbers[0] != numbers[1]:
-        faults.append(f"{numbers[0]} calls of mechanisms, then {numbers[1]}")
-    if not numbers[0]:
+        one, other = zip(*calls)
+        losses.append((one[0].door.function.partition(":")[2], _lost(one, other)))
+    before, after = len(first.crossings), len(second.crossings)
+    if before != after:
+        faults.append(f"{before} calls of mechanisms, then {after}")
+    if not before:
         faults.append(
             "no mechanism was called: the output depends on no data, or avoids the mechanisms"
         )
@@ -150,9 +148,7 @@ def _lost(first: Sequence[Crossing], second: Sequence[Crossing]) -> float:
     """The ε between all inputs of one mechanism in two runs."""
     if [one.data.shape for one in first] != [one.data.shape for one in second]:
         return np.inf
-    asked, then = first[0].data, second[0].data
-    if len(first) > 1:
-        asked, then = (np.concatenate([x.data.ravel() for x in calls]) for calls in (first, second))
+    asked, then = (np.concatenate([one.data for one in calls]) for calls in (first, second))
     return float(first[0].door.loss(asked, then, first[0].facts))
 
 

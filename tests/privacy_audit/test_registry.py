@@ -126,13 +126,6 @@ def test_a_mechanism_of_ones_own_needs_no_words(key):
 @pytest.mark.parametrize(
     ("changed", "kind", "message"),
     [
-        (
-            {"release": lambda key, data: data},
-            TypeError,
-            r"own: release must be .*\(key, data\): too",
-        ),
-        ({"release": 3}, TypeError, "own: release must be .* got 3"),
-        ({"reduce": lambda key, value: value}, TypeError, r"own: reduce must be .*\(value\)"),
         ({"promise": 1.0}, TypeError, r"must be a Privacy, got 1\.0"),
         (
             {"neighbors": (np.ones(2), np.ones(1))},
