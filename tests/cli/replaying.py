@@ -1,4 +1,4 @@
-"""Runs of whole commands on neighboring files, for replays (privrank_jax/privacy_audit/replay.py)."""
+"""Runs of whole commands on neighboring files, for replays (tests/replays/replay.py)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from privrank_jax import privacy_audit
 from privrank_jax.cli import app
 from privrank_jax.data import named
-from privrank_jax.privacy_audit import replay
-from privrank_jax.privacy_audit.doors import DOORS
 from tests.cli import neighboring
+from tests.replays import replay
+from tests.replays.doors import DOORS
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,11 +20,11 @@ import pytest
 from privrank_jax.data import named_sets
 from privrank_jax.jobs import schedule
 from privrank_jax.jobs.spending import Payment
-from privrank_jax.privacy_audit import replay
-from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import Ledger
 from privrank_jax.release.leaderboard import stored_board
 from tests.cli import replaying
+from tests.replays import replay
+from tests.replays.doors import DOORS
 
 HEADER = "user,winner,loser,when"
 ROWS = (

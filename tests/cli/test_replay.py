@@ -1,6 +1,6 @@
 """Whole commands on neighboring files: what reaches a mechanism, and that nothing else reaches the world.
 
-Every command line that a row of :mod:`privrank_jax.privacy_audit` names is replayed (privacy_audit/replay.py) on the
+Every command line that a row of :mod:`privrank_jax.privacy_audit` names is replayed (tests/replays/replay.py) on the
 edits that its own guarantee speaks of: the losses at its mechanisms add up to what it promises at most, and all that
 it prints and writes afterwards is the same, as text and as JSON. Standard error is for the data holder.
 
@@ -17,11 +17,11 @@ import pytest
 from privrank_jax.cli.console import Refusal
 from privrank_jax.jobs import comparisons as of_comparisons
 from privrank_jax.jobs import methods
-from privrank_jax.privacy_audit import replay
-from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release.ledger import Ledger
 from tests.cli import neighboring, replaying
 from tests.cli.replaying import COMMANDS, FIRST, Command
+from tests.replays import replay
+from tests.replays.doors import DOORS
 
 slow = pytest.mark.slow
 COUNTS = Command("rank --method counts --max-per-user 2", rankings=False)

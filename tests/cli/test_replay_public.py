@@ -9,12 +9,12 @@ import json
 
 import pytest
 
-from privrank_jax.privacy_audit import replay
-from privrank_jax.privacy_audit.doors import DOORS
 from tests.cli import neighboring, replaying
 from tests.cli.neighboring import ITEMS, Edit
 from tests.cli.replaying import Command
 from tests.data.test_keys import variants
+from tests.replays import replay
+from tests.replays.doors import DOORS
 
 SYNTHETIC = Command("privatize --ties coin", rankings=True)
 WITHOUT_USERS = Command("privatize --drop-user", rankings=True)

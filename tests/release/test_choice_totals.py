@@ -8,9 +8,9 @@ import pytest
 from privrank_jax.pairwise import noisy_choices
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.fits import fit
-from privrank_jax.privacy_audit import replay
-from privrank_jax.privacy_audit.doors import DOORS
 from tests.promises import promise
+from tests.replays import replay
+from tests.replays.doors import DOORS
 
 SETS = [(0, [1, 2, 3]), (3, [0, 4]), (1, [4]), (4, [0, 1, 2]), (2, [1, 3]), (0, [2])]
 OTHERS = [(2, [0, 1, 3]), *SETS[1:]]  # one choice differs, from the same set

@@ -1,4 +1,4 @@
-r"""The release points of this package for :mod:`privrank_jax.privacy_audit.replay`: where data receive noise.
+r"""The release points of this package for :mod:`tests.replays.replay`: where data receive noise.
 
 Each comes with the ε that its mechanism loses between two inputs, independently of what its caller assumes about them.
 They are named, not imported, since releases depend on this package.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.privacy_audit import laws
-from privrank_jax.privacy_audit.replay import Door, Loss
+from tests.replays.replay import Door, Loss
 
 Facts = Mapping[str, Any]
 _BINS = 2**16

@@ -10,8 +10,8 @@ import pytest
 
 from privrank_jax.exact import integer_noise as exact
 from privrank_jax.pairwise import noisy_counts
-from privrank_jax.privacy_audit import doors, replay
 from tests.promises import promise
+from tests.replays import doors, replay
 from tests.totals import wins_of
 
 LAPLACE = doors.DOORS[:1]

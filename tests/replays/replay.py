@@ -1,6 +1,6 @@
 """Replay audit of a whole program: a check that data influence its output only through its mechanisms.
 
-Each mechanism is a release point of the program, a :class:`Door` (:mod:`privrank_jax.privacy_audit.doors` lists them).
+Each mechanism is a release point of the program, a :class:`Door` (:mod:`tests.replays.doors` lists them).
 The program runs on data D, and inputs and outputs of its mechanisms are recorded; then it runs on a neighbor D', and
 each call returns what it returned on D. The program is as private as it claims if
 
@@ -255,11 +255,7 @@ _COINS: dict[str, Callable[..., Any]] = {
 
 
 def _paired(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """For each row of ``second`` the row of ``first`` that it is paired with: an equal one, in its place, if there is.
-
-    >>> _paired(np.array([[0, 1], [2, 3], [4, 5]]), np.array([[4, 5], [2, 3], [9, 9]])).tolist()
-    [2, 1, 0]
-    """
+    """For each row of ``second`` the row of ``first`` that it is paired with: an equal one, in its place, if any."""
     same = np.all(second[:, None] == first, axis=2)
     return optimize.linear_sum_assignment(same * (2 + np.eye(len(same))), maximize=True)[1]
 

@@ -15,13 +15,13 @@ from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.links import logistic
 from privrank_jax.mechanism import Facts, Moves
 from privrank_jax.mechanism.objective import Tilt
-from privrank_jax.privacy_audit import replay
-from privrank_jax.privacy_audit.doors import DOORS
-from privrank_jax.privacy_audit.replay import Door
 from tests.exact.graphs import GRAPHS
 from tests.promises import promise, user
 from tests.reference import best_sets
 from tests.reference import geometry as naive
+from tests.replays import replay
+from tests.replays.doors import DOORS
+from tests.replays.replay import Door
 
 ORDERS = [np.array(one) for one in itertools.permutations(range(4))]
 
@@ -44,6 +44,16 @@ def test_rows_without_places_keep_their_values():
     found = replay.audit(lambda: run(first), lambda: run(second), [door])
     assert found.measured == 1.0
     assert found.faults == ()
+
+
+def test_rows_are_paired_by_content_and_by_place():
+    first, second = ([[0, 1], [2, 3], [4, 5]], [[4, 5], [2, 3], [9, 9]])
+    assert replay._paired(np.array(first), np.array(second)).tolist() == [2, 1, 0]
+    assert replay._paired(np.array([[1], [1], [2]]), np.array([[3], [1], [1]])).tolist() == [
+        2,
+        1,
+        0,
+    ]
 
 
 def test_doors_are_functions_with_that_parameter():
