@@ -15,7 +15,7 @@ from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.borda import borda_scores, dp_borda
 from privrank_jax.aggregation.copeland_rule import copeland
 from privrank_jax.aggregation.dp_sorting import dp_kwiksort, hay_kwiksort
-from privrank_jax.aggregation.error_proofs import proven_errors
+from privrank_jax.aggregation.bounds import proven_errors
 from privrank_jax.aggregation.exponential import exponential_kemeny
 from privrank_jax.aggregation.footrule import PositionHistograms, footrule_optimal
 from privrank_jax.aggregation.kemeny_rule import kemeny

@@ -11,22 +11,42 @@ replacing one user moves the score vector by at most
     ℓ₁: Σ_i |m-1-2i|/n = ⌊m²/2⌋/n,        ℓ₂: √(Σ_i (m-1-2i)²)/n = √(m(m²-1)/3)/n,
 
 attained by a ranking and its reversal, whether ties and gaps are allowed or not. For the same reason the centered
-scores x - (m-1)/2 of one user lie in the ball of radius √(m(m²-1)/12), on whose surface full rankings lie, and sum to
-0.
+scores x - (m-1)/2 of one user sum to 0 and lie in the ball of radius √(m(m²-1)/12), on whose surface full rankings lie.
 
 **Shape.** x - (m-1)/2 is Σ_{i<j} σ_ij/2·(e_i - e_j), where σ_ij is 1 if the user puts i first, -1 if j, and 0 if the
 pair is tied or unknown. So x - y is Σ_{i<j} t_ij(e_i - e_j) with \|t_ij\| ≤ 1, and n times the score vector moves
 within the complete zonotope Z(K_m) = Σ_{i<j} [-1, 1](e_i - e_j), to its vertices where a ranking is reversed. The sum
 of all scores, m(m-1)/2, is the same for all votes, and public. So K-norm noise of that shape at scale 1/(nε), which
-sums to 0, is ε-DP, and at no smaller scale (:mod:`privrank_jax.privacy.geometry`). Its variance is about half of that
-of Laplace noise.
+sums to 0, is ε-DP, and at no smaller scale (:mod:`privrank_jax.privacy.geometry`).
 
 **Add or remove.** The number n of users is private here, so n(s - (m-1)/2), the sum of the centered scores, is
 published. One user more or less changes it by that user's Σ_{i<j} σ_ij/2·(e_i - e_j), which lies in ½Z(K_m) and is a
 vertex of it for a full ranking. So noise of scale 1/(2ε) serves, again at no smaller scale. In ℓ₁ and ℓ₂ the change is
 half of that above, as the farthest points of the permutohedron lie opposite to each other about its center.
 
-The ranking by such scores costs K ≤ 5·OPT + 2‖e‖₁; see :mod:`privrank_jax.aggregation.borda_theorem`.
+**Cost.** Let σ sort s + e in descending order, ties broken in any way, for any e in ℝᵐ: noise, rounding, an adversary.
+With K(σ, w) = Σ_{σ(i)<σ(j)} w_ji and OPT its minimum, for any w ≥ 0 with w_ij + w_ji = 1,
+
+    K(σ, w) ≤ 5·OPT + 2·min_c ‖e - c·1‖₁ ≤ 5·OPT + 2‖e‖₁.
+
+Both constants are best possible: 5 by the example of Coppersmith, Fleischer and Rudra (2006), whose theorem is the case
+e = 0; and 2 by the weights of one ranking and an e that moves all scores to their mean, so that ties may reverse the
+ranking: K = m(m-1)/2, ‖e‖₁ = ⌊m²/2⌋/2.
+
+*Proof.* Write b(τ)_i = m - 1 - τ(i), F(τ, x) = Σ_i |x_i - b(τ)_i|; let π attain OPT.
+
+1. *F(τ, s) ≤ 2 K(τ, w) for every τ.* Since Σ_{j: τ(j)>τ(i)} 1 = b(τ)_i, s_i - b(τ)_i = Σ_{τ(j)<τ(i)} w_ij -
+   Σ_{τ(j)>τ(i)} w_ji. Take absolute values and sum over i: for each pair τ(a) < τ(b) the entry w_ba appears twice.
+2. *σ minimizes F(·, s + e).* If x ≥ y and p ≥ q then |x - p| + |y - q| ≤ |x - q| + |y - p|; so exchanging the places of
+   two items that stand against the order never increases F, and exchanges lead from any ranking to any that sorts.
+3. *F(σ, s) + F(π, s) ≤ 4·OPT + 2‖e‖₁.* By 2, F(σ, s) ≤ F(σ, s + e) + ‖e‖₁ ≤ F(π, s + e) + ‖e‖₁ ≤ F(π, s) + 2‖e‖₁, and
+   F(π, s) ≤ 2·OPT by 1.
+4. The number I of pairs that σ and π order differently is at most Σ_i |σ(i) - π(i)| = ‖b(σ) - b(π)‖₁ (Diaconis and
+   Graham 1977), and each of them costs one of the two w_ij, the other w_ji. So by 3
+
+       K(σ, w) ≤ OPT + I ≤ OPT + ‖b(σ) - b(π)‖₁ ≤ OPT + F(σ, s) + F(π, s) ≤ 5·OPT + 2‖e‖₁.
+
+5. σ sorts s + e - c·1 just as well, for every c; so e may be replaced by e - c·1.  ∎
 """
 
 from __future__ import annotations
@@ -94,7 +114,7 @@ def user_scores(
         missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
 
     Returns:
-        ``(..., m)``, JAX's default float; the mean over users is ``borda_scores(PairWeights.from_ranks(ranks))``.
+        ``(..., m)``, JAX's default float.
 
     Raises:
         ValueError: no items, ranks that are not integers, an unknown rule.
@@ -121,9 +141,7 @@ _borda_scores = jax.jit(_scores)
 def reversal(num_items: int, mask: Mask | None = None) -> Any:
     r"""\|m - 1 - 2i\| for each place i, ``(m,)``: what all items are moved by where a ranking is reversed.
 
-    Args:
-        num_items: m, padding included; one item, without any pair, counts as two.
-        mask: ``(m,)`` bool, real items; may be traced.
+    One item, without any pair, counts as two.
 
     >>> reversal(4).tolist()
     [3, 1, 1, 3]

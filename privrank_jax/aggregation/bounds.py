@@ -1,10 +1,7 @@
 r"""Worst-case bounds of every private consensus: Table 2, with constants, and the table of the methods they belong to.
 
 An (α, β)-approximation returns σ with E K(σ, w) ≤ α OPT(w) + β, whatever the rankings. The paper states β up to
-constants; here they are worked out for the noise that this library adds, N = m(m-1)/2 the number of pairs. With
-``confidence`` = 1 - η the bound is on K(σ, w) itself and holds with that probability over the noise.
-:func:`~privrank_jax.aggregation.proven_errors` evaluates all of :data:`ROWS`; sums of noise are in
-:mod:`privrank_jax.aggregation.noise_totals`.
+constants; here they are worked out for the noise that this library adds, N = m(m-1)/2 the number of pairs.
 
 *Weights all noised* (Corollaries 3, 4), then solved to within 1 + ξ: a pair that is off by |e| costs at most |e|,
 once in σ and (1 + ξ) times in the best ranking (Fact 2 over unordered pairs), and clipping into [0, 1] only shrinks
@@ -15,61 +12,45 @@ noise.
 β = 6 N E|e| if all are clipped. With probability p the budget of queries runs out and the fallback takes over: noise on
 all pairs at its share of ε, ordered no worse than by Borda and so of ratio 5. Together: (5 + 5p, 6 N E|e| + p
 β_fallback). p is computed from the exact law of quicksort's comparisons, which presumes transitive answers, so the
-bound holds for all votes only where p = 0. The ratio is one of means, over the pivots too; with a confidence both terms
-are divided by η (Markov's inequality), for lack of a better proof. Hay, Elagina and Miklau's variant costs at most N
-where its budget runs out: (5, 6 N E|e| + p N). Its default q is little above the mean number of comparisons, so p is
-large.
+bound holds for all votes only where p = 0. Hay, Elagina and Miklau's variant costs at most N where its budget runs out:
+(5, 6 N E|e| + p N). Its default q is little above the mean number of comparisons, so p is large.
 
-*Borda*: (5, 2 ‖e‖₁), see :mod:`privrank_jax.aggregation.borda_theorem`. E‖e‖₁ is m·⌊m²/2⌋/(nε) with Laplace noise,
-m√(2/π)σ with Gaussian noise, and Σ_i E|Z_i|/(nε) with K-norm noise, Z its law at scale 1
-(:func:`~privrank_jax.privacy.noise_law.mean_absolute`): 0.67, 0.78 and 0.93 times that of Laplace noise for m = 3, 10
-and 100.
+*Borda*: (5, 2 ‖e‖₁), see :mod:`privrank_jax.aggregation.borda`. E‖e‖₁ is m·⌊m²/2⌋/(nε) with Laplace noise, m√(2/π)σ
+with Gaussian noise, and Σ_i E|Z_i|/(nε) with K-norm noise, Z its law at scale 1
+(:func:`~privrank_jax.privacy.noise_law.mean_absolute`).
 
-*Footrule*: (2 - 1/(2m-1), (1 - 1/(4m-2)) Σ_j R_j), R_j the range of the noise on item j's costs, see
-:mod:`privrank_jax.aggregation.private_footrule`.
+*Footrule*: (2 - 1/(2m-1), (1 - 1/(4m-2)) Σ_j R_j), R_j the range of the noise on item j's costs
+(:mod:`privrank_jax.aggregation.private_footrule`). With independent noise N on prefix counts that noise is a random
+walk of m - 1 symmetric steps 2N, and so it is in a cube, given the radius r, where N = rU with U uniform in [-1, 1]. By
+Spitzer's identity the largest one of 0 and all sums S_k of k steps has mean Σ_k E S_k⁺/k, and R_j has twice that: E R_j
+= Σ_{k<m} E\|S_k\|/k, which is at most 2c·Σ_{k<m} k^(-1/2) if E\|S_k\| ≤ 2c√k. Gaussian noise: c = √(2/π), exactly.
+Laplace noise: the sum of k numbers is the difference of two Gamma(k), with mean absolute value 2k·C(2k, k)/4^k ≤
+2√(k/π): c = 2/√π. Uniform numbers: c = 1/2. For a normal number Z with E\|Z\| = E\|U\| = 1/2 the density of \|Z\| is
+first above that of \|U\|, then below, then above, so U is below Z in convex order (Shaked and Shanthikumar 2007, theorem
+3.A.44), and sums of each are, too; and E\|Z_1 + ... + Z_k\| = √k/2. In the cube r has mean d + 1, d = m(m-1).
 
 *Weights in two parts*, e = w̃ - w their error before shrinkage, solved to within 1 + ξ: Σ_{i<j} |e_ij| is at most √N
 times its root of Σ e_ij², whose mean is (m - 1)σ_g² + Mσ_c², M = (m-1)(m-2)/2. Shrinkage moves the cycle part by (1 -
 s)‖c̃‖ = min(‖c̃‖, Mσ_c²/‖c̃‖) ≤ √M σ_c more. So β = (2 + ξ)√N(√((m - 1)σ_g² + Mσ_c²) + √M σ_c), without the last term
-if nothing is shrunk. With φ = 1 it is Borda with its noise, with φ = 0 Σ|e| is that of noise on all weights. With a
-confidence: Gaussian ‖e‖ exceeds its mean by at most σ_c √(2 log(1/η)). K-norm ‖e‖ ≤ (1 - κ)‖g₁‖ + ‖e₂‖, κ = σ_g²/σ_c²,
-g₁ and e₂ the noise of the two releases: ‖g₁‖ is at most √((m² - 1)/3)/(nε₁) times a Gamma(m - 1), and ‖e₂‖² the square
-of a Gamma(N), over (nε₂)², times 1 plus N - 1 squares of uniform numbers, which Hoeffding's inequality bounds.
+if nothing is shrunk. With φ = 1 it is Borda with its noise, with φ = 0 Σ|e| is that of noise on all weights.
 
 *Added or removed users.* One user more or less moves sums of scores or of weights by half of what a replaced one does,
-in every direction (heads of :mod:`~privrank_jax.aggregation.borda` and
-:mod:`~privrank_jax.aggregation.split_weights`), so their noise, divided by n, is that of means of 2n users who may be
-replaced, with φ = 0. The order of sums is that of means, and the bounds of Borda and of weights hold with 2n in the
-place of n.
+in every direction, so their noise, divided by n, is that of means of 2n users who may be replaced, with φ = 0. The
+order of sums is that of means, and the bounds of Borda and of weights hold with 2n in the place of n.
 
-*Exponential mechanism*: (1, 2N log(m!)/(nε)), see :mod:`privrank_jax.aggregation.exponential`. With a confidence
-log(m!) becomes log(m!/η): all rankings that cost t more than the optimum together have odds of at most m!
-exp(-tnε/(2N)).
+*Exponential mechanism*: (1, 2N log(m!)/(nε)), see :mod:`privrank_jax.aggregation.exponential`.
 
 **Local and shuffled reports**, for full rankings. *Weights* (Corollary 9), then solved to within 1 + ξ: β = (2 + ξ)
-Σ_{i<j} |e_ij|, and E|e| is at most the standard deviation of
-:func:`~privrank_jax.aggregation.weight_reports.local_weight_variance`. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤ √m ‖e‖₂ and
-E‖e‖₂² = (B² - r²)/n, B the norm of a report and r that of the centered scores. Scores of weights from one pair per
-user have errors of variance m - 1 times that of a weight. *KwikSort* (Corollary 12): as in the central model; a query
-goes to a random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ 1/(2 tanh(ε₀/2) √⌊n/m⌋), and the fallback is Duchi's
-mechanism.
+Σ_{i<j} |e_ij|, and E|e| is at most the standard deviation of e. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤ √m ‖e‖₂ and E‖e‖₂²
+= (B² - r²)/n, B the norm of a report and r that of the centered scores. Scores of weights from one pair per user have
+errors of variance m - 1 times that of a weight. *KwikSort* (Corollary 12): as in the central model; a query goes to a
+random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ 1/(2 tanh(ε₀/2) √⌊n/m⌋), and the fallback is Duchi's mechanism.
 
-*With a confidence*, L = log(1/η). Reports on all pairs or on scores, of norm at most B: e is their mean less its
-own mean, and another report of one user moves it by at most 2B/n. So by McDiarmid's inequality ‖e‖₂ exceeds its mean by
-at most B√(2L/n); weights are half of such reports. *One answer per user*, the order of k items, C = k(k-1)/2, g or more
-for each pair, told with chance f (tanh(ε/2) for k = 2): another order told changes C weights by at most 1/(fg) each.
-Draw first who answers what, given the numbers of answers, then the orders. Exchanging two users changes the mean of
-Σ|e_ij| over the orders by at most 2C/g, since two orders have another law, each with probability f at most. Uncovering
-the n users one by one and then their orders, the sum of |e_ij| is a martingale of steps within ranges of 2C/g and of
-C/(fg), so (Hoeffding 1963, Azuma 1967) it exceeds its mean, at most N√(n/(n-1))/(2f√g), by at most
-√(nL/2)·√(4 + 1/f²) C/g; errors of Borda scores, of which k = 2, change by twice that. Dealt pairs have g = ⌊n/N⌋, and
-with k = m each pair has g = n. Shuffled users draw pairs: g is the number that Bin(n, 1/N) fails to reach with
-probability η/(2N) at most, and L = log(2/η). With other k > 2 as well, g being ⌊n/N⌋ and as many others, of (N-1)⌊n/N⌋
-users who have the pair by chance independently, C - 1 of N - 1 on average: up to their mean such a sum fails to reach a
-number no more often than the binomial of that mean does (Hoeffding 1956). KwikSort's bounds are divided by η (Markov's
-inequality).
-
-Lower bounds for all algorithms are in :mod:`privrank_jax.aggregation.lower_bounds`.
+**How sharp.** By the lower bounds of :mod:`privrank_jax.aggregation.lower_bounds` no method needs fewer users for an
+error of 0.01 m², up to logarithms; how fast errors fall with more users these do not say. Borda's ratio 5 and its
+factor 2 are attained by some crowds. The means of sums and ranges of central noise are exact, or bounded to within
+13 %; those of local reports bound a mean by a root mean square, 1.25 times it for normal errors. But errors rarely all
+count: cost lies far below these bounds in most crowds, as :func:`~privrank_jax.plan` simulates them.
 """
 
 from __future__ import annotations
@@ -81,19 +62,16 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
-from scipy import special
 
 from privrank_jax._quickly import quickly
-from privrank_jax._types import Epsilon, Scalar
-from privrank_jax._validate import check_choice, check_level, check_nonnegative, check_users
+from privrank_jax._types import Count, Epsilon, Numbers, Scalar
+from privrank_jax._validate import check_choice, check_nonnegative, check_users
 from privrank_jax.aggregation import exponential, subset_designs
 from privrank_jax.aggregation.borda import dp_borda
 from privrank_jax.aggregation.dp_sorting import default_queries
 from privrank_jax.aggregation.ldp_sorting import local_plan
 from privrank_jax.aggregation.local_borda import ldp_borda, ldp_borda_privunit, score_radius
-from privrank_jax.aggregation.noise_totals import absolute_sum, footrule_ranges, gamma_quantile
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.private_footrule import dp_footrule
 from privrank_jax.aggregation.promise import of_rankings
@@ -105,13 +83,7 @@ from privrank_jax.aggregation.query_budgets import (
 )
 from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled, shuffled_pair_variance
 from privrank_jax.aggregation.split_weights import SHRINKAGES, private_weights
-from privrank_jax.aggregation.sub_rankings import (
-    best_size,
-    one_pair_variance,
-    sizes_of,
-    sub_ranking_variance,
-    told_chance,
-)
+from privrank_jax.aggregation.sub_rankings import one_pair_variance, sub_ranking_variance
 from privrank_jax.aggregation.subset_selection import ldp_borda_subsets
 from privrank_jax.aggregation.weight_reports import local_weight_variance
 from privrank_jax.mechanism.data import Facts
@@ -125,14 +97,14 @@ from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 SPLIT = 0.9
 """Share of ε for the comparisons of KwikSort; the rest is for its fallback, which is rarely used."""
 
-ONE_ANSWER = {
+SUMMED = ("borda", "weights")
+"""Methods of a curator that publish sums where users may be added or removed."""
+
+_ONE_ANSWER = {
     "one-pair": one_pair_variance,
     "shuffled-pair": shuffled_pair_variance,
     "sub-ranking": sub_ranking_variance,
 }
-"""Mechanisms by which a user answers for one pair or orders a few items, and the variance of a weight."""
-
-
 REPORTS_ON_SCORES = {
     "duchi": ldp_borda,
     "privunit": ldp_borda_privunit,
@@ -140,12 +112,9 @@ REPORTS_ON_SCORES = {
 }
 """Mechanisms by which a user reports on scores."""
 
-SUMMED = ("borda", "weights")
-"""Methods of a curator that publish sums where users may be added or removed."""
-
 
 class Bound(NamedTuple):
-    """E K(σ, w) ≤ ratio · OPT + additive; with a confidence K(σ, w) itself, with that probability.
+    """E K(σ, w) ≤ ratio · OPT + additive.
 
     Attributes:
         ratio: α.
@@ -156,6 +125,120 @@ class Bound(NamedTuple):
     additive: Scalar
 
 
+@dataclasses.dataclass(frozen=True)
+class ProvenError:
+    """What is proven of one method at given numbers of items and users.
+
+    Attributes:
+        method: name, as of ``privrank aggregate --method`` where it is offered there.
+        function: the function of :mod:`privrank_jax.aggregation`.
+        noise: kind of the noise, or mechanism of users' reports.
+        trust: ``"central"``, ``"shuffled"`` or ``"local"``.
+        pure: whether it is ε-DP, else (ε, δ)-DP.
+        ratio: α.
+        additive: β, in pairs per user.
+        order: of β, in m, n, ε and δ.
+        source: who proved ratio and order; the constants are proven in this library.
+        pairs: N, the number of pairs.
+        remark: what the bound presumes, or how sharp it is.
+    """
+
+    method: str
+    function: str
+    noise: str
+    trust: str
+    pure: bool
+    ratio: float
+    additive: float
+    order: str
+    source: str
+    pairs: int
+    remark: str
+
+    def cost(self, optimum: float | None = None) -> float:
+        """Proven Kemeny cost above the optimum, in pairs per user, where the optimum is at most ``optimum``.
+
+        K - OPT ≤ (ratio - 1)·OPT + additive. Also K(σ, w) + K(reversed σ, w) = N, so that K ≤ N - OPT and OPT ≤ N/2. If
+        OPT is at most o, K - OPT is thus at most the largest of min((ratio - 1)x + additive, N - 2x) over x ≤ o: the
+        first grows with x and the second falls, so it is at x = o, or where both are equal, at x = (N -
+        additive)/(ratio + 1). For the mean both hold as well, since OPT is fixed.
+
+        Args:
+            optimum: public upper estimate of OPT, in pairs per user; None for N/2. The OPT of private data is private.
+
+        Raises:
+            ValueError: a negative estimate.
+
+        >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+        >>> (row,) = proven_errors(10, 10_000, privacy, method="exponential")
+        >>> round(row.cost(10.0), 2)
+        0.14
+        """
+        highest = self.pairs / 2
+        if optimum is not None:
+            check_nonnegative("optimum", optimum)
+            highest = min(optimum, highest)
+        if self.additive >= self.pairs:
+            return float(self.pairs)
+        highest = min(highest, (self.pairs - self.additive) / (self.ratio + 1))
+        return (self.ratio - 1) * highest + self.additive
+
+
+def proven_errors(
+    num_items: int,
+    num_users: int,
+    privacy: Privacy,
+    *,
+    trust: str = "central",
+    xi: float = 0.0,
+    method: str | None = None,
+    noise: str | None = None,
+) -> tuple[ProvenError, ...]:
+    """What is proven of the mean cost of every method that keeps a promise with this trust: one table.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1.
+        privacy: what is promised: unit user, adjacency replace, or add-remove, which only :data:`SUMMED` keep; concrete.
+        trust: ``"central"``, ``"shuffled"`` (needs δ > 0) or ``"local"``.
+        xi: ξ >= 0 of the solver of methods that need one, 0 if it finds the optimum.
+        method: None for all methods; else the name of one.
+        noise: None for all noises and mechanisms; else the name of one.
+
+    Returns:
+        A row for each method and noise; those that can't take so many items or so few users are left out.
+
+    Raises:
+        ValueError: a promise that the methods can't keep, fewer than 2 items or no users, ξ < 0, an unknown trust.
+
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> for row in proven_errors(10, 10_000, privacy)[:3]:
+    ...     row.method, row.noise, round(row.ratio, 3), round(row.additive, 3)
+    ('borda', 'k-norm', 5.0, 0.078)
+    ('borda', 'laplace', 5.0, 0.1)
+    ('footrule', 'k-norm', 1.947, 0.417)
+    """
+    check_choice("trust", trust, TRUSTS)
+    check_sizes(num_items, num_users)
+    found = []
+    for row in ROWS:
+        wanted = row.trust == trust and method in (None, row.method) and noise in (None, row.noise)
+        fits = num_items <= row.most_items and num_users >= row.least_users(num_items)
+        pure = row.noise != "gaussian"
+        summed = privacy.adjacency != "add-remove" or trust != "central" or row.method in SUMMED
+        if not (wanted and fits and summed and (pure or float(privacy.delta) > 0)):
+            continue
+        settings = {"xi": xi} if row.remark.startswith(_SOLVED) else {}
+        proven = bound(
+            row.method, num_items, num_users, privacy, trust=trust, noise=row.noise, **settings
+        )
+        told = {name: getattr(row, name) for name in ("method", "function", "noise", "trust")}
+        told |= {name: getattr(row, name) for name in ("order", "source", "remark")}
+        told |= {"pure": pure and trust != "shuffled", "pairs": _pairs(num_items)}
+        found.append(ProvenError(**told, **proven._asdict()))
+    return tuple(found)
+
+
 def bound(
     method: str,
     num_items: int,
@@ -164,21 +247,14 @@ def bound(
     *,
     trust: str = "central",
     noise: str | None = None,
-    confidence: float | None = None,
     **settings: Any,
 ) -> Bound:
     """Bound of one method; the head of this module has formulas and proofs.
 
     Args:
         method: name, as of ``privrank aggregate --method``, or ``"hay-kwiksort"``.
-        num_items: m >= 2.
-        num_users: n >= 1.
-        privacy: what is promised: unit user, adjacency replace; with trust ``"central"`` add-remove too for
-            :data:`SUMMED`; concrete.
-        trust: ``"central"``, ``"shuffled"`` (needs δ > 0) or ``"local"``.
-        noise: kind of the noise (``"gaussian"`` needs δ > 0), or mechanism of users' reports; None for the first one in
-            :data:`ROWS`.
-        confidence: None for a bound on the mean cost; else the probability with which it bounds the cost itself.
+        num_items, num_users, privacy, trust: as for :func:`proven_errors`.
+        noise: kind of the noise, or mechanism of users' reports; None for the usual one.
         settings: of the method: ``xi``, ξ >= 0, of a solver with a proven ratio 1 + ξ, by default 0; of KwikSort
             ``max_queries``, or of reports ``max_uses`` and the chance ``failure`` that some group is asked more often,
             and ``split``, by default as ``privrank aggregate`` runs it; ``focus`` and ``shrink`` of private weights.
@@ -194,42 +270,35 @@ def bound(
     >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
     >>> bound("borda", 10, 1000, privacy, noise="laplace")
     Bound(ratio=5.0, additive=2.0)
-    >>> [round(bound(method, 10, 1000, privacy).additive, 2) for method in ("noise-all", "exponential")]
-    [4.14, 2.72]
     """
     check_choice("trust", trust, TRUSTS)
     check_sizes(num_items, num_users)
     check_nonnegative("xi", settings.get("xi", 0.0))
-    if confidence is not None:
-        check_level(confidence)
     known = {row.noise: row for row in ROWS if (row.method, row.trust) == (method, trust)}
     names = dict.fromkeys(row.method for row in ROWS if row.trust == trust)
     check_choice("method", method, tuple(names))
     noise = next(iter(known)) if noise is None else noise
     check_choice("noise", noise, tuple(known))
-    of_noise = num_users
+    row, of_noise = known[noise], num_users
     if privacy.adjacency == "add-remove" and trust == "central" and method in SUMMED:
         # as the head of this module proves
         privacy, of_noise = dataclasses.replace(privacy, adjacency="replace"), 2 * num_users
         if method == "weights":
             settings.setdefault("focus", 0.0)
-    own = _of_one_user(privacy, known[noise], num_users)
-    settings |= {"noise": noise, "chance": None if confidence is None else 1 - confidence}
-    formula = functools.partial(known[noise].formula, num_items, of_noise, **settings)
-    found = formula(own) if trust == "central" else quickly(formula, float(own.epsilon))
+    formula = functools.partial(row.formula, num_items, of_noise, noise=noise, **settings)
+    if trust == "shuffled":
+        attained = promise_of_shuffled(privacy, row.function)
+        local = shuffled_local_epsilon(num_users, attained.epsilon, attained.delta)
+        found = quickly(formula, float(local))
+    else:
+        attained = of_rankings(privacy, row.function, noise, list(known))
+        central = trust == "central"
+        found = formula(attained) if central else quickly(formula, float(attained.epsilon))
     return Bound(*map(float, found))
 
 
-class Row(NamedTuple):
-    """A method with one trust and one kind of noise or report, and what is said of its bound.
-
-    Attributes:
-        method, function, trust, noise, order, source, remark: as of
-            :class:`~privrank_jax.aggregation.error_proofs.ProvenError`.
-        formula: of items, users, what one user is promised (of a report: ε), noise, η and settings.
-        most_items: up to which the method runs, or its bound is computed.
-        least_users: that it takes for so many items.
-    """
+class _Row(NamedTuple):
+    """A method with one trust and one kind of noise or report; fields as of :class:`ProvenError`, and where it holds."""
 
     method: str
     function: str
@@ -242,21 +311,6 @@ class Row(NamedTuple):
     most_items: float = math.inf
     least_users: Callable[[int], int] = lambda items: 1
 
-    @property
-    def solves(self) -> bool:
-        """Whether it needs a solver, whose ratio 1 + ξ is a setting."""
-        return self.remark.startswith(_SOLVED)
-
-
-def _of_one_user(privacy: Privacy, row: Row, users: int) -> Privacy:
-    """What a method attains; of shuffled reports what each of them keeps by itself."""
-    if row.trust != "shuffled":
-        noises = [one.noise for one in ROWS if (one.method, one.trust) == (row.method, row.trust)]
-        return of_rankings(privacy, row.function, row.noise, noises)
-    attained = promise_of_shuffled(privacy, row.function)
-    local = shuffled_local_epsilon(users, attained.epsilon, attained.delta)
-    return dataclasses.replace(attained, epsilon=local, delta=0.0)
-
 
 def report_deviation(num_items: int, num_users: int, epsilon: float, mechanism: str) -> float:
     """Standard deviation of the error of a weight from users' reports of full rankings, at most.
@@ -267,9 +321,16 @@ def report_deviation(num_items: int, num_users: int, epsilon: float, mechanism: 
         epsilon: ε of each report.
         mechanism: of the reports.
     """
-    variance = functools.partial(local_weight_variance, mechanism=mechanism)
-    variance = functools.partial(ONE_ANSWER.get(mechanism, variance), num_items)
+    variance = functools.partial(_weight_variance, num_items, mechanism=mechanism)
     return math.sqrt(float(quickly(variance, float(num_users), epsilon)))
+
+
+def _weight_variance(
+    items: int, users: Count, epsilon: Numbers, mechanism: str
+) -> Float[Array, "..."]:
+    if mechanism in _ONE_ANSWER:
+        return _ONE_ANSWER[mechanism](items, users, epsilon)
+    return local_weight_variance(items, users, epsilon, mechanism)
 
 
 def check_sizes(num_items: int, num_users: int) -> None:
@@ -286,11 +347,21 @@ def _pairs(items: int) -> int:
     return items * (items - 1) // 2
 
 
-def _noise_all(
-    items: int, users: int, own: Privacy, noise: str, chance: float | None, xi: float = 0.0
-) -> Bound:
+def absolute_sum(noise: str, count: int) -> float:
+    """Mean sum of the absolute values of d entries of noise at scale 1; K-norm noise is that of a cube."""
+    return count * {"k-norm": (count + 1) / 2, "laplace": 1.0}.get(noise, math.sqrt(2 / math.pi))
+
+
+def footrule_ranges(num_items: int, noise: str) -> float:
+    """Bound on the mean of Σ_j R_j, the ranges of the noise on footrule costs, at scale 1 on each prefix count."""
+    size = {"k-norm": (num_items * (num_items - 1) + 1) / 2, "laplace": 2 / math.sqrt(math.pi)}
+    unit = size.get(noise, math.sqrt(2 / math.pi))
+    return 2 * num_items * unit * math.fsum(k**-0.5 for k in range(1, num_items))
+
+
+def _noise_all(items: int, users: int, own: Privacy, noise: str, xi: float = 0.0) -> Bound:
     scale = noise_all.scale(own, Facts(items, users), noise)
-    return Bound(1 + xi, (2 + xi) * absolute_sum(noise, _pairs(items), chance) * float(scale))
+    return Bound(1 + xi, (2 + xi) * absolute_sum(noise, _pairs(items)) * float(scale))
 
 
 def _kwiksort(
@@ -298,7 +369,6 @@ def _kwiksort(
     users: int,
     own: Privacy,
     noise: str,
-    chance: float | None,
     max_queries: int | None = None,
     split: float = SPLIT,
 ) -> Bound:
@@ -310,39 +380,30 @@ def _kwiksort(
     additive = 6 * float(scale) * absolute_sum(noise, pairs)
     if queries < pairs:
         rest = dataclasses.replace(own, epsilon=(1 - split) * own.epsilon)
-        fallback = _noise_all(items, users, rest, noise="k-norm", chance=None, xi=4.0)
-        additive += failure * fallback.additive
-    return _by_markov(5 + 5 * failure, additive, chance)
+        additive += failure * _noise_all(items, users, rest, noise="k-norm", xi=4.0).additive
+    return Bound(5 + 5 * failure, additive)
 
 
 def _hay_kwiksort(
-    items: int,
-    users: int,
-    own: Privacy,
-    noise: str,
-    chance: float | None,
-    max_queries: int | None = None,
+    items: int, users: int, own: Privacy, noise: str, max_queries: int | None = None
 ) -> Bound:
     pairs = _pairs(items)
     queries = min(default_queries(items) if max_queries is None else max_queries, pairs)
     failure = 0.0 if queries >= pairs else exceeding_probability(items, queries)
-    additive = 6 * pairs * queries / (users * own.epsilon) + failure * pairs
-    return _by_markov(5.0, additive, chance)
+    return Bound(5.0, 6 * pairs * queries / (users * own.epsilon) + failure * pairs)
 
 
-def _footrule(items: int, users: int, own: Privacy, noise: str, chance: float | None) -> Bound:
+def _footrule(items: int, users: int, own: Privacy, noise: str) -> Bound:
     unit = float(dp_footrule.scale(own, Facts(items, users), noise))
-    ranges = footrule_ranges(items, noise, chance)
-    return Bound(2 - 1 / (2 * items - 1), (1 - 1 / (4 * items - 2)) * ranges * unit)
+    ratio = 2 - 1 / (2 * items - 1)
+    return Bound(ratio, (1 - 1 / (4 * items - 2)) * footrule_ranges(items, noise) * unit)
 
 
-def _borda(items: int, users: int, own: Privacy, noise: str, chance: float | None) -> Bound:
-    if noise != "k-norm":
-        total = absolute_sum(noise, items, chance)
-    elif chance is None:
+def _borda(items: int, users: int, own: Privacy, noise: str) -> Bound:
+    if noise == "k-norm":
         total = float(noise_law.mean_absolute(Zonotope.of_all_pairs(items)).sum())
     else:
-        total = items**2 // 2 * gamma_quantile(items - 1, chance)
+        total = absolute_sum(noise, items)
     return Bound(5.0, 2 * total * float(dp_borda.scale(own, Facts(items, users), noise)))
 
 
@@ -351,90 +412,46 @@ def _weights(
     users: int,
     own: Privacy,
     noise: str,
-    chance: float | None,
     focus: float | None = None,
     shrink: str = "james-stein",
     xi: float = 0.0,
 ) -> Bound:
-    """In two parts; Borda's where φ = 1."""
     check_choice("shrink", shrink, SHRINKAGES)
     scales = private_weights.scale(own, Facts(items, users), noise, focus=focus)
     gradient, cycle = (float(scale) for scale in scales)
     if math.isinf(cycle):
-        return _borda(items, users, own, noise=noise, chance=chance)
-    root = math.sqrt(_pairs(items))
+        return _borda(items, users, own, noise=noise)
+    root, beyond = math.sqrt(_pairs(items)), (items - 1) * (items - 2) / 2
     if gradient == cycle:
-        error = _noise_all(items, users, own, noise=noise, chance=chance).additive / 2
+        error = _noise_all(items, users, own, noise=noise).additive / 2
     else:
-        error = root * _length(items, gradient, cycle, noise, focus, chance)
+        error = root * math.sqrt((items - 1) * gradient**2 + beyond * cycle**2)
     if shrink == "james-stein":
-        error += root * math.sqrt((items - 1) * (items - 2) / 2) * cycle
+        error += root * math.sqrt(beyond) * cycle
     return Bound(1 + xi, (2 + xi) * error)
 
 
-def _length(
-    items: int,
-    gradient: float,
-    cycle: float,
-    noise: str,
-    focus: float | None,
-    chance: float | None,
-) -> float:
-    """Bound on the root of Σ e_ij² of private weights, see the head of this module."""
-    pairs = _pairs(items)
-    if chance is None or noise == "gaussian":
-        mean = math.sqrt((items - 1) * gradient**2 + (pairs - items + 1) * cycle**2)
-        return mean if chance is None else mean + cycle * math.sqrt(-2 * math.log(chance))
-    assert focus is not None  # K-norm noise has a focus of 0 or 1 by default
-    # σ_c is that of the pairs at ε₂, so it gives 1/(nε₂), and the shares of ε give 1/(nε₁).
-    of_pairs = cycle / math.sqrt((pairs + 1) * (pairs + 2) / 3)
-    of_scores = of_pairs * (1 - focus) / focus
-    square = 1 + (pairs - 1) / 3 + math.sqrt(-(pairs - 1) * math.log(chance / 4) / 2)
-    length = gamma_quantile(pairs, chance / 4) * math.sqrt(min(square, pairs)) * of_pairs
-    scores = gamma_quantile(items - 1, chance / 2) * math.sqrt((items**2 - 1) / 3) * of_scores
-    return (1 - (gradient / cycle) ** 2) * scores + length
-
-
-def _exponential(items: int, users: int, own: Privacy, noise: str, chance: float | None) -> Bound:
-    rankings = math.lgamma(items + 1) - (0 if chance is None else math.log(chance))
-    return Bound(1.0, 2 * _pairs(items) * rankings / (users * own.epsilon))
-
-
-def _by_markov(ratio: Scalar, additive: Scalar, chance: float | None) -> Bound:
-    """The bound on the cost itself that a bound on its mean implies."""
-    return Bound(ratio, additive) if chance is None else Bound(ratio / chance, additive / chance)
+def _exponential(items: int, users: int, own: Privacy, noise: str) -> Bound:
+    return Bound(1.0, 2 * _pairs(items) * math.lgamma(items + 1) / (users * own.epsilon))
 
 
 # --- formulas of users' reports --------------------------------------------------------------------
 
 
 def _reported_weights(
-    items: int, users: int, epsilon: Epsilon, noise: str, chance: float | None, xi: float = 0.0
+    items: int, users: int, epsilon: Epsilon, noise: str, xi: float = 0.0
 ) -> Bound:
-    pairs = _pairs(items)
-    if noise in ONE_ANSWER:
-        deviation, beyond = _of_one_answer(noise, items, users, epsilon, chance)
-        return Bound(1 + xi, (2 + xi) * (pairs * deviation + beyond))
-    variance = local_weight_variance(items, users, epsilon, noise)
-    total = pairs * jnp.sqrt(variance)
-    if chance is not None:  # B² = N(4nv + 1), see local_weight_variance
-        norm = jnp.sqrt(4 * users * variance + 1)
-        total += pairs * norm * math.sqrt(-math.log(chance) / 2) / jnp.sqrt(users)
-    return Bound(1 + xi, (2 + xi) * total)
+    deviation = jnp.sqrt(_weight_variance(items, users, epsilon, noise))
+    return Bound(1 + xi, (2 + xi) * _pairs(items) * deviation)
 
 
-def _reported_borda(
-    items: int, users: int, epsilon: Epsilon, noise: str, chance: float | None
-) -> Bound:
-    if noise in ONE_ANSWER:
-        deviation, beyond = _of_one_answer(noise, items, users, epsilon, chance)
-        return Bound(5.0, 2 * (items * math.sqrt(items - 1) * deviation + 2 * beyond))
+def _reported_borda(items: int, users: int, epsilon: Epsilon, noise: str) -> Bound:
+    if noise in _ONE_ANSWER:
+        deviation = jnp.sqrt(_weight_variance(items, users, epsilon, noise))
+        return Bound(5.0, 2 * items * math.sqrt(items - 1) * deviation)
     norm = REPORTS_ON_SCORES[noise].spread(epsilon, Facts(items, users))
     square = jnp.maximum(jnp.square(norm) - score_radius(items) ** 2, 0)
-    length = jnp.sqrt(square / users)
-    if chance is not None:
-        length += norm * math.sqrt(-2 * math.log(chance)) / jnp.sqrt(users)
-    return Bound(5.0, 2 * math.sqrt(items) * length)
+    return Bound(5.0, 2 * math.sqrt(items) * jnp.sqrt(square / users))
 
 
 def _ldp_kwiksort(
@@ -442,60 +459,21 @@ def _ldp_kwiksort(
     users: int,
     epsilon: Epsilon,
     noise: str,
-    chance: float | None,
     max_uses: int | None = None,
     failure: float = 0.0,
     split: float = SPLIT,
 ) -> Bound:
-    if max_uses is None:
-        promise = Privacy(
-            1.0, unit="user", adjacency="replace"
-        )  # what is asked does not depend on ε
-        plan = local_plan(items, promise, split=split)
+    if max_uses is None:  # what is asked does not depend on ε
+        plan = local_plan(items, Privacy(1.0, unit="user", adjacency="replace"), split=split)
         max_uses, split = plan.max_uses, split if plan.may_refuse else 1.0
         failure = refusal_bound(items, max_uses) if plan.may_refuse else 0.0
     response = jnp.tanh(0.5 * split * epsilon / max_uses)
     additive = 6 * _pairs(items) / (2 * response * jnp.sqrt(users // items))
     if failure:
         left = (1 - split) * epsilon
-        fallback = _reported_weights(items, users, left, noise="duchi", chance=None, xi=4.0)
+        fallback = _reported_weights(items, users, left, noise="duchi", xi=4.0)
         additive += failure * fallback.additive
-    return _by_markov(5 + 5 * failure, additive, chance)
-
-
-def _of_one_answer(
-    mechanism: str, items: int, users: int, epsilon: Epsilon, chance: float | None
-) -> tuple[Float[Array, "..."], Scalar]:
-    """Root mean square error of a weight, and how far the sum of all errors may exceed its mean."""
-    if chance is None:
-        return jnp.sqrt(ONE_ANSWER[mechanism](items, users, epsilon)), 0.0
-    pairs, users = _pairs(items), int(users)
-    sizes = sizes_of(items) if mechanism == "sub-ranking" else np.array([2])
-    asked = sizes * (sizes - 1) // 2
-    surely, either = -math.log(chance), math.log(2 / chance)
-    least = np.where(sizes == items, users, users // pairs)
-    log = np.where((sizes == items) | (sizes == 2), surely, either)
-    if mechanism == "shuffled-pair":
-        least, log = [_least_answers(users, 1 / pairs, chance / (2 * pairs))], [either]
-    for place in np.flatnonzero((sizes > 2) & (sizes < items)):
-        others, share = least[place] * (pairs - 1), (asked[place] - 1) / (pairs - 1)
-        least[place] += _least_answers(others, share, chance / (2 * pairs))
-    best = best_size(items, users, epsilon) - 2 if len(sizes) > 1 else 0
-    size, asked, least, log = (jnp.asarray(part)[best] for part in (sizes, asked, least, log))
-    strength = told_chance(size, epsilon)
-    deviation = jnp.sqrt(users / max(users - 1, 1) / (4 * strength**2 * least))
-    beyond = jnp.sqrt(users * log / 2 * (4 + 1 / strength**2)) * asked / least
-    return deviation, beyond
-
-
-def _least_answers(trials: int, share: float, chance: float) -> int:
-    """The largest g, up to the mean, that Bin(trials, share) fails to reach with probability ``chance`` at most."""
-    low, high = 0, int(trials * share) + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = special.bdtr(middle - 1, trials, share) <= chance
-        low, high = (middle, high) if enough else (low, middle)
-    return low
+    return Bound(5 + 5 * failure, additive)
 
 
 # --- the table -------------------------------------------------------------------------------------
@@ -511,18 +489,18 @@ _ROOT = "√log(1/δ)/(εn)"
 def _rows(
     method: str, function: str, formula: Callable[..., Bound], remark: str, orders: dict[str, str],
     sources: Sequence[str] = (_OURS,) * 3, most: float = math.inf,
-) -> Iterator[Row]:  # fmt: skip
+) -> Iterator[_Row]:  # fmt: skip
     """A row of the central model for each noise, with the order of its β."""
     for (noise, order), source in zip(orders.items(), sources):
-        yield Row(method, function, "central", noise, formula, order, source, remark, most)
+        yield _Row(method, function, "central", noise, formula, order, source, remark, most)
 
 
 _scores = functools.partial(
-    Row, "borda", formula=_reported_borda, order="m^2.5/(ε√n)", source=_OURS,
+    _Row, "borda", formula=_reported_borda, order="m^2.5/(ε√n)", source=_OURS,
     remark="the ratio is the best possible; not interactive; full rankings",
 )  # fmt: skip
 _votes = functools.partial(
-    Row, "noise-all", formula=_reported_weights, order="m³/(ε√n)", source=_OURS,
+    _Row, "noise-all", formula=_reported_weights, order="m³/(ε√n)", source=_OURS,
     remark=f"{_SOLVED}; full rankings",
 )  # fmt: skip
 _SHUFFLED = ("shuffled_pair_weights", "shuffled", "shuffled-pair")
@@ -553,7 +531,7 @@ ROWS = (
     _votes("local_weights_rr", "local", "randomized-response", order="m⁴/(ε√n)"),
     _scores("sub_ranking_weights", "local", "one-pair", least_users=_pairs),
     _votes("sub_ranking_weights", "local", "sub-ranking"),
-    Row("kwiksort", "ldp_kwiksort", "local", "randomized-response", _ldp_kwiksort,
+    _Row("kwiksort", "ldp_kwiksort", "local", "randomized-response", _ldp_kwiksort,
         "m^2.5 log m/(ε√n)", f"{_ALABI}, 12", _SORTED, MOST_SORTED, least_users=int),
     _scores(*_SHUFFLED, order="m^2.5/(ε√n), ε of a report", least_users=_pairs),
     _votes(*_SHUFFLED, order="m³/(ε√n), ε of a report", least_users=_pairs),

@@ -2,19 +2,13 @@ r"""The exponential mechanism on the Kemeny score: P(σ) ∝ exp(-β n K(σ, w))
 
 **Guarantee.** n K(σ, w) = Σ_u K(σ, π_u) changes by K(σ, π') - K(σ, π) when user u's ranking π becomes π', at most
 D = m(m-1)/2 either way (a tie or an unknown pair costs 1/2 whatever σ says, so K stays within [0, D]). Hence
-β = ε/(2D) is ε-DP, unit user, adjacency replace (McSherry and Talwar 2007).
-
-**Can the 2 go?** It stands for two effects: the score of σ moves by up to D, and the normalizer by up to e^{βD} the
-other way. Under add-remove they point in the same direction and only the larger counts, so β = ε/D would do. Under
-replacement they don't: let all n - 1 other users hold the reversal π' of π. As n grows the law concentrates on π',
-where K(·, π') - K(·, π) = -D, so the normalizers differ by e^{βD}, while at σ = π the scores differ by +D: the loss
-tends to 2βD = ε, and exceeds 0.99ε from moderate n on (tested at m = 3, n = 100). The loss at finite n is below ε, and
-ε/2 for a single user by symmetry; we claim ε.
+β = ε/(2D) is ε-DP, unit user, adjacency replace (McSherry and Talwar 2007). No larger β is: let all n - 1 other users
+hold the reversal π' of π. As n grows the law concentrates on π', where K(·, π') - K(·, π) = -D, so the normalizers
+differ by e^{βD}, while at σ = π the scores differ by +D: the loss tends to 2βD = ε.
 
 **Drawing.** The cost of an order adds up along its prefixes: putting j behind the set S costs c(j, S) = Σ_{i∈S} w_ji.
 So Z[∅] = 1, Z[S] = Σ_{j∈S} Z[S∖j] exp(-βn c(j, S∖j)) is the weight of all orders of S, and drawing the last item j of
-S with odds Z[S∖j] exp(-βn c(j, S∖j)), then the last of S∖j, and so on, has exactly the law above: time
-O(2^m m²) and memory O(2^m) instead of m!. There is no approximation and no Markov chain; m ≤ 20.
+S with odds Z[S∖j] exp(-βn c(j, S∖j)), then the last of S∖j, and so on, has exactly the law above: m ≤ 20.
 
 **Error.** A Gibbs law has β n E K = entropy - log Z ≤ log m! + β n OPT, so E K ≤ OPT + 2D log(m!)/(nε): ratio 1 and
 additive error O(m³ log m/(nε)), at exponential cost.
@@ -23,26 +17,24 @@ additive error O(m³ log m/(nε)), at exponential cost.
 fraction, as every double is one, and :mod:`privrank_jax.exact.exponential` draws this law itself. γ stays at 2^14
 beyond that. It takes half a second at m = 15, half a minute and 300 MiB at m = 20.
 
-The law is no sum of users' numbers plus noise, so the mechanism is a pair of functions.
-
 Source: Hay, Elagina and Miklau (2017), section 3; the subset recursion is ours.
 """
 
 from __future__ import annotations
 
-import functools
-import math
 from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jax.scipy.special import logsumexp
+from jaxtyping import Array, Float
 
 from privrank_jax._types import Count, Key, RankingsLike, RanksLike
 from privrank_jax._validate import as_ranks
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import ExponentialDiagnostics
+from privrank_jax.aggregation.dynamic_program import MAX_ITEMS, item_bits, over_orders
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users, whole_counts
 from privrank_jax.estimate import Estimate
@@ -51,7 +43,6 @@ from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 
-MAX_ITEMS = 20
 _SHARP = 1e4  # stands for β = ∞
 _STEEPEST = 2**14  # γ of exact draws
 
@@ -74,9 +65,6 @@ def rate_of(privacy: Privacy, num_items: Count) -> Float[Array, ""]:
     Args:
         privacy: what is promised; ε may be traced.
         num_items: m; may be traced.
-
-    Returns:
-        β.
 
     >>> float(rate_of(Privacy(6.0, unit="user", adjacency="replace"), 3))
     1.0
@@ -171,50 +159,15 @@ def _steepness(w: Array, num_users: Count, rate: Array, mask: Array | None) -> A
     return excess * (num_users * jnp.minimum(rate, _SHARP)).astype(w.dtype)
 
 
-@functools.lru_cache(maxsize=8)
-def _by_size(items: int) -> tuple[Int[np.ndarray, "subsets"], Int[np.ndarray, "sizes"]]:
-    """All subsets (bit i: item i), those of fewer items first; the place of the first one of each size."""
-    sizes = np.sum((np.arange(1 << items)[:, None] >> np.arange(items)) & 1, axis=1)
-    order = np.argsort(sizes, kind="stable")
-    return order.astype(np.int32), np.searchsorted(sizes[order], np.arange(items + 1))
-
-
-def _append_costs(costs: Array, subsets: Array) -> Array:
-    """Costs ``(subsets, m)`` of putting item j behind the items of each subset."""
-    members = (subsets[:, None] >> jnp.arange(costs.shape[0])) & 1
-    return jnp.matmul(members.astype(costs.dtype), costs.T, precision="highest")
-
-
 def _log_weights(costs: Array) -> Array:
-    """log Z[S] for all subsets, those of k items in round k.
-
-    A round computes as many as there are of the most frequent size; what it computes of other sizes is either right as
-    well or computed again in its own round.
-    """
-    items = costs.shape[0]
-    order, first = _by_size(items)
-    subsets, place = jnp.asarray(order), jnp.asarray(np.argsort(order).astype(np.int32))
-    append = _append_costs(costs, subsets)
-    bits = 1 << jnp.arange(items)
-    most = math.comb(items, items // 2)
-
-    def grow(size: Int[Array, ""], log_z: Array) -> Array:
-        start = jnp.asarray(first)[size]
-        these = jax.lax.dynamic_slice_in_dim(subsets, start, most)[:, None]
-        behind = jax.lax.dynamic_slice_in_dim(append, start, most)
-        terms = jnp.where((these & bits) > 0, log_z[place[these & ~bits]] - behind, -jnp.inf)
-        found = jax.nn.logsumexp(terms, axis=1)
-        return jax.lax.dynamic_update_slice_in_dim(log_z, found, start, 0)
-
-    none = jnp.full(1 << items, -jnp.inf, costs.dtype).at[0].set(0)
-    return jax.lax.fori_loop(1, items + 1, grow, none)[place]
+    """log Z[S] for all subsets."""
+    return -over_orders(costs, lambda terms: -logsumexp(-terms, axis=1), jnp.inf)
 
 
 @jax.jit
 def _draw(key: Key, costs: Array) -> Array:
     items = costs.shape[0]
-    log_z = _log_weights(costs)
-    bits = 1 << jnp.arange(items)
+    log_z, bits = _log_weights(costs), item_bits(items)
 
     def place_last(subset: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
         key, _ = step

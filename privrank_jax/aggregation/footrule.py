@@ -80,7 +80,7 @@ from privrank_jax.aggregation.kemeny_rule import (
     checked_host_weights,
     host_score,
 )
-from privrank_jax.aggregation.weights import MISSING, PairWeights, largest_of, ranks_of_users
+from privrank_jax.aggregation.weights import MISSING, PairWeights, ranks_of_users
 from privrank_jax.mechanism.data import Data, Facts
 
 
@@ -140,8 +140,6 @@ class PositionHistograms:
         given = ranks_of_users(ranks)
         if given.shape[0] >= 2**29:
             raise ValueError(f"counts have room for less than 2^29 users, got {given.shape[0]:,}.")
-        if not is_traced(given) and largest_of(ranks, given) >= np.iinfo(np.int32).max:
-            raise ValueError("ranks must be below 2**31 - 1: renumber them from 0.")
         if users is None:
             return cls(_count_positions(given, missing), given.shape[0])
         rows = _checked_mask("users", users, given.shape[:1])

@@ -1,9 +1,8 @@
 """Lower bounds on the number of users for all private algorithms: Theorems 13 and 14, with constants.
 
-The docstrings say which constants are the paper's, and what is amended. Both theorems speak of few users, n = o(m/ε)
-and n = o(√m/ε), and exclude an additive error of a constant times m² there: they say nothing of smaller errors for more
-users. Theorem 14 is printed for (1, o(1/n))-DP at every ε ≤ 1; its proof is for ε = 1 and goes to (ε, o(1/n))-DP by
-group privacy, which is what is meant.
+Both theorems speak of few users, n = o(m/ε) and n = o(√m/ε), and exclude an additive error of a constant times m²
+there: they say nothing of smaller errors for more users. Theorem 14 is printed for (1, o(1/n))-DP at every ε ≤ 1; its
+proof is for ε = 1 and goes to (ε, o(1/n))-DP by group privacy, which is what is meant.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022).
 """
@@ -35,9 +34,8 @@ def pure_lower_bound(
         epsilon: ε > 0.
         additive: β/m².
         packing: ``"codes"``: the paper's, π^x_{d,t} over a binary code of distance D with (t + 1)D > 4·additive·m²,
-            2d + t = m, the best d, T by Gilbert and Varshamov: at 0.01, about 0.03m/ε. ``"rankings"`` (ours): directly
-            in Kendall's metric, T ≥ m!/#{rankings with at most 4·additive·m² inversions}, again by Gilbert and
-            Varshamov, from the exact numbers of inversions: several times larger.
+            2d + t = m, the best d, T by Gilbert and Varshamov: at 0.01, about 0.03m/ε. ``"rankings"`` (ours): in
+            Kendall's metric, T ≥ m!/#{rankings with at most 4·additive·m² inversions}, several times larger.
 
     Returns:
         The bound, at least 0, not rounded.
@@ -81,17 +79,12 @@ def approximate_lower_bound(
     Beta(β, β) are extreme enough, n ≥ γβ√d. Amended, as the printed proof rests on Observation 16, whose t should
     be 2t (:mod:`privrank_jax.simulate.worlds.hard_rankings`): so α|2q - 1| enters twice, and β has to satisfy
     E|2q - 1| = 2·4^{-β}/(β·Beta(β, β)) ≥ 1 - 0.25/α instead of 1 - 0.5/α. The additive constant c must satisfy
-    2cm²/t ≤ 0.1d, that is c ≤ 2α/(40α + 2)²; the paper's 0.00001α satisfies this for α ≤ 11 only. We take the largest.
-
-    For ε < 1, by group privacy, users/ε and an accordingly smaller δ, as in the paper.
+    2cm²/t ≤ 0.1d, that is c ≤ 2α/(40α + 2)², which is taken; the paper's 0.00001α satisfies this for α ≤ 11 only.
 
     Args:
         num_items: m; treated as if 40α + 2 divided it.
-        epsilon: ε in (0, 1].
+        epsilon: ε in (0, 1]; below 1 by group privacy, with an accordingly smaller δ, as in the paper.
         ratio: α >= 1.
-
-    Returns:
-        :class:`ApproximateLowerBound`.
 
     Raises:
         ValueError: ε outside (0, 1], α < 1.

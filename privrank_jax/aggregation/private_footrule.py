@@ -36,7 +36,7 @@ range of E_jp over p, and K ≤ C ≤ 2K give
 
     K(σ̃, w) ≤ (2 - 1/(2m-1))·OPT + (1 - 1/(4m-2))·Σ_j R_j.
 
-:mod:`privrank_jax.aggregation.noise_totals` bounds Σ_j R_j: with Gaussian noise its mean is at most (4/√π)·m²√(m-1)/
+:mod:`privrank_jax.aggregation.bounds` bounds Σ_j R_j: with Gaussian noise its mean is at most (4/√π)·m²√(m-1)/
 (μn), 2.26·m^2.5/(μn), where Borda's order has ratio 5; in the cube at most 2·m^3.5/(εn).
 
 Hillebrand, Manurangsi, Suppakitpaisarn and Vajanopath (2026) first used the footrule for private aggregation.

@@ -14,7 +14,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -56,15 +55,13 @@ _ROUNDING = 0.01  # of shares in half precision
 class PairWeights:
     """How n users order each pair of m items: the input of solvers and of private functions.
 
-    Made by :meth:`from_ranks`, or by :meth:`from_counts` where an engine has counted. A pytree: a batch has a leading
-    axis in ``matrix``, and in ``num_users`` and ``mask`` where they differ, for :func:`jax.vmap`. As with
-    :class:`~privrank_jax.comparisons.WinCounts`, the fields are checked by the functions that take them.
+    A pytree: a batch has a leading axis in ``matrix``, and in ``num_users`` and ``mask`` where they differ. The fields
+    are checked by the functions that take them.
 
     Attributes:
         matrix: ``(m, m)`` float, ``matrix[i, j]`` = share of the users who rank item ``i`` before ``j``; a tie counts
             1/2 for both. The diagonal is 0. A NumPy array in float64 keeps exact counts of up to 2^50 users.
-        num_users: n >= 1, public; may be traced. Each user moves an entry by at most 1/n: a number that is too large
-            gives too little noise and a guarantee that does not hold.
+        num_users: n >= 1, public; may be traced. A number that is too large gives too little noise.
         mask: ``(m,)`` bool, False for items that only pad the problem, public; ``None`` = all are real.
 
     >>> weights = PairWeights.from_ranks([[0, 1, 2], [0, 2, 1]])
@@ -88,8 +85,6 @@ class PairWeights:
 
         Args:
             ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ranks items that were not ranked.
-                Concrete ranks are compared in the narrowest type that holds them; traced ones in their own, and int8
-                is fastest.
             missing: ``"last"`` or ``"unknown"``, see the head of this module.
 
         Returns:
@@ -102,26 +97,8 @@ class PairWeights:
         [[0.0, 0.75], [0.25, 0.0]]
         """
         check_choice("missing", missing, MISSING)
-        ranks = held_ranks(ranks, gaps=True)
-        # An array of NumPy is not copied for the first program, for whose answer this waits.
-        given: Any = ranks if type(ranks) is np.ndarray else as_array("ranks", ranks)
-        if given.ndim != 2 or 0 in given.shape:
-            raise ValueError(
-                f"ranks must have shape (users, items), at least one of each, got {given.shape}"
-            )
-        if not jnp.issubdtype(given.dtype, jnp.integer):
-            raise ValueError(f"ranks must be integers, got {given.dtype}")
-        if is_traced(given):
-            own = given.shape[1] <= np.iinfo(given.dtype).max and np.iinfo(given.dtype).min < 0
-            kind = given.dtype if own else np.dtype(np.int32)
-            return cls(share_matrix(given, missing, kind), given.shape[0])
-        largest = largest_of(ranks, given)
-        if isinstance(given, np.ndarray):
-            given = jnp.array(given)  # a copy: its owner may change it before a program has read it
-        if largest >= np.iinfo(np.int32).max:
-            raise ValueError(f"ranks must be below 2**31 - 1, got {largest}: renumber them from 0.")
-        kind = np.dtype(np.int8 if largest < np.iinfo(np.int8).max else np.int32)
-        return cls(share_matrix(given, missing, kind), given.shape[0])
+        given = ranks_of_users(ranks)
+        return cls(share_matrix(given, missing), given.shape[0])
 
     @classmethod
     def from_counts(
@@ -130,8 +107,7 @@ class PairWeights:
         """The weights from exact counts, as a table engine computes them.
 
         Args:
-            twice: ``(m, m)`` integers: twice the number of users who rank i before j, a tie counting half, so that the
-                entries of a pair sum to 2n; diagonal 0.
+            twice: ``(m, m)`` integers: twice the number of users who rank i before j, a tie counting half.
             num_users: n >= 1.
 
         Returns:
@@ -157,11 +133,6 @@ class PairWeights:
     def num_items(self) -> int:
         """Number of items m, padding included (static)."""
         return self.matrix.shape[-1]
-
-    @property
-    def item_mask(self) -> Mask:
-        """``(m,)`` bool, True for real items."""
-        return jnp.ones(self.num_items, bool) if self.mask is None else self.mask
 
     @property
     def twice(self) -> Int[np.ndarray, "items items"]:
@@ -214,15 +185,7 @@ def _check_counts(twice: np.ndarray, num_users: int) -> None:
 def shares_of(
     weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None
 ) -> tuple[PairMatrix, Mask | None]:
-    """Checked input of a solver: the matrix as a float array, and the mask as booleans.
-
-    Args:
-        weights: :class:`PairWeights`, which bring their own mask, or a plain ``(m, m)`` matrix, noisy ones too.
-        mask: ``(m,)`` bool, real items of a plain matrix.
-
-    Raises:
-        ValueError: shapes that don't fit, weights that are not finite, a mask beside that of :class:`PairWeights`.
-    """
+    """Checked input of a solver: the matrix as a float array, and the mask as booleans."""
     if isinstance(weights, PairWeights):
         if mask is not None:
             raise ValueError("PairWeights bring their own mask: leave mask out.")
@@ -233,10 +196,6 @@ def shares_of(
         raise ValueError(
             f"the weights must have shape (m, m), got {matrix.shape}: use jax.vmap for a batch."
         )
-    if not jnp.issubdtype(matrix.dtype, jnp.floating):
-        matrix = matrix.astype(jnp.result_type(float))
-    # Half precision can't hold sums of weights.
-    matrix = matrix.astype(jnp.promote_types(matrix.dtype, jnp.float32))
     keep = None if mask is None else jnp.asarray(mask, bool)
     if keep is not None and keep.shape != matrix.shape[:1]:
         raise ValueError(
@@ -252,16 +211,7 @@ def shares_of(
 
 
 def shares_of_users(weights: PairWeights, by: str) -> tuple[PairMatrix, Count, Mask | None]:
-    """Checked input of a private function: matrix, number of users, mask.
-
-    Args:
-        weights: of the users.
-        by: name of the function.
-
-    Raises:
-        TypeError: a plain matrix, which does not hold the number of its users.
-        ValueError: as :func:`shares_of`, n < 1, pairs whose weights do not sum to 1.
-    """
+    """Checked input of the private function ``by``: matrix, number of users, mask."""
     PAIR_WEIGHTS.check(weights, by)
     matrix, mask = shares_of(weights)
     check_users(weights.num_users)
@@ -279,18 +229,6 @@ def shares_of_users(weights: PairWeights, by: str) -> tuple[PairMatrix, Count, M
     return matrix, weights.num_users, mask
 
 
-def largest_of(ranks: RankingsLike, given: Rankings) -> int:
-    """The largest rank of all; NumPy, where it holds the ranks, needs no program for their shape.
-
-    Args:
-        ranks: an array of NumPy, or anything else that holds ranks.
-        given: the same as an array.
-    """
-    if isinstance(ranks, np.ndarray):
-        return int(np.max(ranks))
-    return int(concretely(jnp.max, given))
-
-
 def checked_ranks(ranks: RanksLike | RankingsLike) -> Int[Array, "*batch items"]:
     """Ranks as an integer array ``(..., m)``; ``ValueError`` for anything else."""
     given = as_ranks(ranks, gaps=True)
@@ -302,12 +240,19 @@ def checked_ranks(ranks: RanksLike | RankingsLike) -> Int[Array, "*batch items"]
 
 
 def ranks_of_users(ranks: RankingsLike) -> Rankings:
-    """The same ``(n, m)``, of one user and one item at least."""
-    given = checked_ranks(ranks)
+    """The same ``(n, m)``, of one user and one item at least, below 2^31 - 1."""
+    held = held_ranks(ranks, gaps=True)
+    # A copy: its owner may change it before a program has read it.
+    given = as_array("ranks", held.copy() if isinstance(held, np.ndarray) else held)
     if given.ndim != 2 or 0 in given.shape:
         raise ValueError(
             f"ranks must have shape (users, items), at least one of each, got {given.shape}."
         )
+    given = checked_ranks(given)
+    if not is_traced(given):
+        largest = int(concretely(jnp.max, given))
+        if largest >= np.iinfo(np.int32).max:
+            raise ValueError(f"ranks must be below 2**31 - 1, got {largest}: renumber them from 0.")
     return given
 
 
@@ -358,40 +303,18 @@ def integer_lead(w: Array, keep: Array, *, total: bool) -> Array:
 def counted_weights(ranks: RankingsLike, missing: str = "last") -> PairWeights:
     """:meth:`PairWeights.from_ranks` on the host: exact counts in NumPy's float64, by a program that compiles soon.
 
-    Args:
-        ranks, missing: as there.
-
-    Raises:
-        ValueError: as there.
-
     >>> counted_weights([[0, 1], [0, -1]]).twice.tolist()
     [[0, 4], [0, 0]]
     """
-    given = np.asarray(ranks)
-    small = given.dtype.kind == "i" and given.size and given.max() < np.iinfo(np.int8).max
-    count = functools.partial(_matrix, missing=missing)
+    check_choice("missing", missing, MISSING)
+    given = np.maximum(ranks_of_users(ranks), -1).astype(np.int32)
     with jax.enable_x64(True):
-        if small:
-            found = quickly(count, np.maximum(given, -1).astype(np.int8))
-        else:
-            found = count(ranks)
+        found = quickly(functools.partial(share_matrix, missing=missing), given)
         return PairWeights(np.asarray(found), len(given))
 
 
-def _matrix(ranks: Any, missing: str) -> Any:
-    return PairWeights.from_ranks(ranks, missing=missing).matrix
-
-
 def whole_counts(weights: PairWeights) -> np.ndarray:
-    """:attr:`PairWeights.twice` of two items at least, without padding, for exact releases.
-
-    Args:
-        weights: of the users.
-
-    Raises:
-        TypeError: anything else.
-        ValueError: as there, padded items, fewer than two items.
-    """
+    """:attr:`PairWeights.twice` of two items at least, without padding, for exact releases."""
     PAIR_WEIGHTS.check(weights, "an exact release")
     check_no_padding(weights, UNPADDED)
     if weights.num_items < 2:

@@ -18,8 +18,12 @@ from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.aggregation.auto import choose_method, choose_report
-from privrank_jax.aggregation.bounds import SPLIT, report_deviation
-from privrank_jax.aggregation.error_proofs import ProvenError, proven_errors
+from privrank_jax.aggregation.bounds import (
+    SPLIT,
+    ProvenError,
+    proven_errors,
+    report_deviation,
+)
 from privrank_jax.aggregation.footrule import counted_histograms
 from privrank_jax.aggregation.kemeny_rule import ProvenRanking
 from privrank_jax.aggregation.private_footrule import cost_deviation

@@ -81,8 +81,8 @@ def plan(
             right order), ``"place"`` (mean error) or, of rankings, ``"cost"`` (pairs per user above the best order for
             these users). Default: cost of rankings, else largest.
         top_k: of the error of the first: how many items; 3 by default.
-        confidence: the error must stay below the target with this probability; bounds that papers prove hold with it.
-            Default: on average; 0.95 for the largest error of ``points``.
+        confidence: the error must stay below the target with this probability; what papers prove stays a bound on
+            the mean. Default: on average; 0.95 for the largest error of ``points``.
         share_observed: share of all pairs that a user is asked.
         spread: best score.
         link: of comparisons: ``"logistic"``, ``"normal"`` or ``"laplace"``.
@@ -247,12 +247,12 @@ def _of_answers(design: Design, found: dict[str, Any]) -> _Beside:
 
 
 def _of_rankings(design: Design, found: dict[str, Any]) -> _Beside:
-    """What is proven of all methods, whatever the users prefer."""
+    """What is proven of the mean cost of all methods, whatever the users prefer."""
     from privrank_jax.aggregation import proven_errors
     from privrank_jax.privacy.privacy import Privacy
 
     promise = Privacy(found["epsilon"], unit="user", adjacency=design.adjacency, delta=design.delta)
-    told = {"trust": design.trusted, "confidence": design.confidence, "method": design.method}
+    told = {"trust": design.trusted, "method": design.method}
     names = ("method", "noise", "ratio", "additive", "order", "source", "remark")
     methods = [
         {name: getattr(row, name) for name in names} | {"proven_cost": row.cost(design.optimum)}
@@ -261,7 +261,7 @@ def _of_rankings(design: Design, found: dict[str, Any]) -> _Beside:
     methods.sort(key=lambda one: (one["proven_cost"], one["additive"]))
     rows: list[tuple[str, ...]] = [
         (
-            f"proven of {one['method']} ({one['noise']}): cost at most",
+            f"proven of {one['method']} ({one['noise']}): mean cost at most",
             f"{one['proven_cost']:.3g}",
             "",
         )

@@ -1,8 +1,7 @@
-"""Bounds with a confidence on reports: never below what the protocols measure, nor below exact laws of tiny ones."""
+"""Bounds on reports: never below what the protocols measure, nor below exact laws of tiny ones."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 
@@ -39,53 +38,41 @@ def weights_of(mechanism):
     return lambda k, ranks: record(k, ranks, user(EPSILON)).value
 
 
-def check(sums, bound, mean, factor):
+def check(sums, bound):
     """Sums of errors against half of an additive error."""
-    for confidence in (0.8, 0.95):
-        limit = float(bound(confidence=confidence).additive) / 2
-        assert np.mean(sums > limit) < 1 - confidence
-        assert limit < factor * np.quantile(sums, confidence)
-    assert sums.mean() < float(mean.additive) / 2 < 2.5 * sums.mean()
+    assert sums.mean() < float(bound.additive) / 2 < 2.5 * sums.mean()
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "factor"),
-    [
-        ("duchi", 3.5), ("randomized-response", 3.5), ("one-pair", 2.5),
-        ("sub-ranking", 3.5), ("shuffled-pair", 4.5),
-    ],
-)  # fmt: skip
-def test_weights_stay_within_their_bounds(mechanism, factor, crowd, key):
+    "mechanism", ["duchi", "randomized-response", "one-pair", "sub-ranking", "shuffled-pair"]
+)
+def test_weights_stay_within_their_bounds(mechanism, crowd, key):
     own = weights_of(mechanism)
     told = {"promise": user(EPSILON), "trust": "local", "noise": mechanism}
     if mechanism == "shuffled-pair":
         told = {"promise": user(EPSILON, DELTA), "trust": "shuffled"}
 
     def of_users(method, *, promise, **told):
-        return functools.partial(bounds.bound, method, M, USERS, promise, **told)
+        return bounds.bound(method, M, USERS, promise, **told)
 
     truth = np.asarray(PairWeights.from_ranks(crowd).matrix)
     runs = jax.jit(jax.vmap(lambda k: own(k, crowd)))(jax.random.split(key, RUNS))
     sums = np.abs(np.asarray(runs) - truth).sum(axis=(1, 2)) / 2
     if mechanism != "one-pair":
-        bound = of_users("noise-all", **told)
-        check(sums, bound, bound(), factor)
+        check(sums, of_users("noise-all", **told))
     if mechanism in ("one-pair", "shuffled-pair"):
         errors = np.abs(np.asarray(runs).sum(axis=2) - truth.sum(axis=1)).sum(axis=1)
-        bound = of_users("borda", **told)
-        check(errors, bound, bound(), 7)
+        check(errors, of_users("borda", **told))
 
 
 @pytest.mark.parametrize("mechanism", ["privunit", "subset-selection"])
 def test_scores_stay_within_their_bounds(mechanism, crowd, key):
-    """In 200 runs, which see a limit that 10 % of them exceed rather than 5 % in 99 of 100 cases."""
     truth = np.asarray(PairWeights.from_ranks(crowd).matrix).sum(axis=1)
     run = jax.jit(
         jax.vmap(lambda k: bounds.REPORTS_ON_SCORES[mechanism](k, crowd, user(EPSILON)).value)
     )
     errors = np.abs(np.asarray(run(jax.random.split(key, 200))) - truth).sum(axis=1)
-    bound = functools.partial(reported, "borda", M, USERS, EPSILON, mechanism=mechanism)
-    check(errors, bound, bound(), 3.5)
+    check(errors, reported("borda", M, USERS, EPSILON, mechanism=mechanism))
 
 
 @pytest.mark.parametrize("users", [1, 2, 5, 9])
@@ -100,22 +87,10 @@ def test_one_pair_holds_in_the_exact_law_of_two_items(users):
             )
             error = abs((sum(bits) / users - 0.5) / t + 0.5 - ahead / users)
             law[error] = law.get(error, 0) + chance
-        for confidence in (0.5, 0.9, 0.99):
-            limit = reported(
-                "noise-all", 2, users, EPSILON, mechanism="sub-ranking", confidence=confidence
-            )
-            beyond = sum(chance for error, chance in law.items() if 2 * error > limit.additive)
-            assert beyond <= 1 - confidence
+        limit = reported("noise-all", 2, users, EPSILON, mechanism="sub-ranking").additive
+        assert 2 * sum(chance * error for error, chance in law.items()) <= limit
 
 
 def test_too_few_answers_leave_no_bound():
-    for method in ("noise-all", "borda"):
-        promise, told = user(1.0, DELTA), {"trust": "shuffled", "confidence": 0.9}
-        assert math.isinf(bounds.bound(method, 10, 50, promise, **told).additive)
-
-
-def test_kwiksort_has_markovs_inequality():
-    mean = reported("kwiksort", 5, 1000, 1.0, max_uses=4, failure=0.01)
-    sure = reported("kwiksort", 5, 1000, 1.0, max_uses=4, failure=0.01, confidence=0.75)
-    assert float(sure.ratio) == pytest.approx(4 * float(mean.ratio))
-    assert float(sure.additive) == pytest.approx(4 * float(mean.additive))
+    promise = user(1.0)
+    assert math.isinf(bounds.bound("borda", 10, 30, promise, trust="local", noise="one-pair").additive)

@@ -49,12 +49,12 @@ def test_every_method_has_a_row():
 def test_rows_are_the_bounds_of_their_methods():
     rows = {
         (row.method, row.noise): row
-        for row in aggregation.proven_errors(6, 500, user(1.0, 1e-6), xi=0.1, confidence=0.9)
+        for row in aggregation.proven_errors(6, 500, user(1.0, 1e-6), xi=0.1)
     }
     for name in ("borda", "footrule", "noise-all", "weights"):
         told = {"xi": 0.1} if name in ("noise-all", "weights") else {}
         promise = user(1.0, 1e-6)
-        found = bounds.bound(name, 6, 500, promise, noise="gaussian", confidence=0.9, **told)
+        found = bounds.bound(name, 6, 500, promise, noise="gaussian", **told)
         row = rows[name, "gaussian"]
         assert (row.ratio, row.additive) == pytest.approx(
             (float(found.ratio), float(found.additive))
@@ -105,7 +105,6 @@ def test_cost_at_the_ends():
         (lambda: aggregation.proven_errors(1, 10, user(1.0)), "at least 2"),
         (lambda: aggregation.proven_errors(5, 10, user(1.0), trust="none"), "trust"),
         (lambda: aggregation.proven_errors(5, 10, user(1.0), trust="shuffled"), "needs delta > 0"),
-        (lambda: aggregation.proven_errors(5, 10, user(1.0), confidence=1.0), "level|confidence"),
     ],
 )
 def test_bad_arguments_are_refused(call, message):

@@ -86,7 +86,7 @@ def test_batches_of_worlds_agree_and_trace_once():
         (np.zeros((0, 3), int), {}, "at least one of each"),
         (np.zeros((3, 0), int), {}, "at least one of each"),
         ([[0.0, 1.0]], {}, "must be integers"),
-        (np.array([[0, 1]], object), {}, "must be integers"),
+        (np.array([[0, 1]], object), {}, "ranks must be an array of real numbers"),
         ([["0", "1"]], {}, "ranks must be an array of real numbers"),
         ([[0, 1], [0]], {}, "ranks must be an array of real numbers"),
         ([[0, 1]], {"missing": "first"}, "missing must be one of"),

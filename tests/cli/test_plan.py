@@ -20,7 +20,7 @@ CURATOR = ("--trust", "central", "--max-per-user", 3)
         (("--epsilon", 1, "--users", 900, *CURATOR, "--near"), "opponents near in strength"),
         (("--epsilon", 1, "--users", 900, *CURATOR, "--steps", 3), "after each of 3 steps"),
         (("--epsilon", 1, "--target", 0.2, *CURATOR, "--error", "first", "--top-k", 2), "the first 2 are not"),
-        (("--rankings", "--epsilon", 1, "--users", 90), "proven of exponential (none): cost at most"),
+        (("--rankings", "--epsilon", 1, "--users", 90), "proven of exponential (none): mean cost at most"),
         (("--points", "0-1", "--epsilon", 1, "--target", 0.05), "with probability 0.95"),
     ],
 )  # fmt: skip

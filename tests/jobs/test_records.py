@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from privrank_jax.aggregation import exponential
-from privrank_jax.aggregation.error_proofs import proven_errors
+from privrank_jax.aggregation.bounds import proven_errors
 from privrank_jax.jobs.mechanisms import MECHANISMS
 from privrank_jax.jobs.methods import CONSENSUS, RANK, check_trust
 from privrank_jax.privacy import Privacy
