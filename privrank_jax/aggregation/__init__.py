@@ -10,20 +10,23 @@ import importlib
 import pkgutil
 from types import ModuleType
 
-from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.borda import borda_scores, dp_borda
-from privrank_jax.aggregation.copeland_rule import copeland
-from privrank_jax.aggregation.dp_sorting import dp_kwiksort, hay_kwiksort
 from privrank_jax.aggregation.bounds import proven_errors
+from privrank_jax.aggregation.dp_sorting import dp_kwiksort, hay_kwiksort
 from privrank_jax.aggregation.exponential import exponential_kemeny
-from privrank_jax.aggregation.footrule import PositionHistograms, footrule_optimal
+from privrank_jax.aggregation.footrule import (
+    PositionHistograms,
+    assignment,
+    dp_footrule,
+    footrule_optimal,
+)
 from privrank_jax.aggregation.kemeny_rule import kemeny
 from privrank_jax.aggregation.ldp_sorting import ldp_kwiksort
 from privrank_jax.aggregation.local_borda import ldp_borda, ldp_borda_privunit
 from privrank_jax.aggregation.local_moves import local_search
+from privrank_jax.aggregation.majority_rules import copeland
 from privrank_jax.aggregation.noisy_weights import noise_all
-from privrank_jax.aggregation.private_footrule import dp_footrule
 from privrank_jax.aggregation.query_budgets import query_budget
 from privrank_jax.aggregation.scores import PointTotals, dp_scores
 from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_weights

@@ -20,14 +20,14 @@ with Gaussian noise, and Σ_i E|Z_i|/(nε) with K-norm noise, Z its law at scale
 (:func:`~privrank_jax.privacy.noise_law.mean_absolute`).
 
 *Footrule*: (2 - 1/(2m-1), (1 - 1/(4m-2)) Σ_j R_j), R_j the range of the noise on item j's costs
-(:mod:`privrank_jax.aggregation.private_footrule`). With independent noise N on prefix counts that noise is a random
+(:mod:`privrank_jax.aggregation.footrule`). With independent noise N on prefix counts that noise is a random
 walk of m - 1 symmetric steps 2N, and so it is in a cube, given the radius r, where N = rU with U uniform in [-1, 1]. By
 Spitzer's identity the largest one of 0 and all sums S_k of k steps has mean Σ_k E S_k⁺/k, and R_j has twice that: E R_j
 = Σ_{k<m} E\|S_k\|/k, which is at most 2c·Σ_{k<m} k^(-1/2) if E\|S_k\| ≤ 2c√k. Gaussian noise: c = √(2/π), exactly.
 Laplace noise: the sum of k numbers is the difference of two Gamma(k), with mean absolute value 2k·C(2k, k)/4^k ≤
 2√(k/π): c = 2/√π. Uniform numbers: c = 1/2. For a normal number Z with E\|Z\| = E\|U\| = 1/2 the density of \|Z\| is
-first above that of \|U\|, then below, then above, so U is below Z in convex order (Shaked and Shanthikumar 2007, theorem
-3.A.44), and sums of each are, too; and E\|Z_1 + ... + Z_k\| = √k/2. In the cube r has mean d + 1, d = m(m-1).
+first above that of \|U\|, then below, then above, so U is below Z in convex order (Shaked and Shanthikumar 2007,
+theorem 3.A.44), and sums of each are, too; and E\|Z_1 + ... + Z_k\| = √k/2. In the cube r has mean d + 1, d = m(m-1).
 
 *Weights in two parts*, e = w̃ - w their error before shrinkage, solved to within 1 + ξ: Σ_{i<j} |e_ij| is at most √N
 times its root of Σ e_ij², whose mean is (m - 1)σ_g² + Mσ_c², M = (m-1)(m-2)/2. Shrinkage moves the cycle part by (1 -
@@ -70,10 +70,10 @@ from privrank_jax._validate import check_choice, check_nonnegative, check_users
 from privrank_jax.aggregation import exponential, subset_designs
 from privrank_jax.aggregation.borda import dp_borda
 from privrank_jax.aggregation.dp_sorting import default_queries
+from privrank_jax.aggregation.footrule import dp_footrule
 from privrank_jax.aggregation.ldp_sorting import local_plan
 from privrank_jax.aggregation.local_borda import ldp_borda, ldp_borda_privunit, score_radius
 from privrank_jax.aggregation.noisy_weights import noise_all
-from privrank_jax.aggregation.private_footrule import dp_footrule
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budgets import MAX_ITEMS as MOST_SORTED
 from privrank_jax.aggregation.query_budgets import (
@@ -114,46 +114,27 @@ REPORTS_ON_SCORES = {
 
 
 class Bound(NamedTuple):
-    """E K(σ, w) ≤ ratio · OPT + additive.
+    """E K(σ, w) ≤ ratio · OPT + additive."""
 
-    Attributes:
-        ratio: α.
-        additive: β, in pairs per user (out of m(m-1)/2); infinite for one answer per user with fewer users than pairs.
-    """
-
-    ratio: Scalar
-    additive: Scalar
+    ratio: Scalar  #: α
+    additive: Scalar  #: β, in pairs per user; infinite for one answer per user with fewer users than pairs
 
 
 @dataclasses.dataclass(frozen=True)
 class ProvenError:
-    """What is proven of one method at given numbers of items and users.
+    """What is proven of one method at given numbers of items and users."""
 
-    Attributes:
-        method: name, as of ``privrank aggregate --method`` where it is offered there.
-        function: the function of :mod:`privrank_jax.aggregation`.
-        noise: kind of the noise, or mechanism of users' reports.
-        trust: ``"central"``, ``"shuffled"`` or ``"local"``.
-        pure: whether it is ε-DP, else (ε, δ)-DP.
-        ratio: α.
-        additive: β, in pairs per user.
-        order: of β, in m, n, ε and δ.
-        source: who proved ratio and order; the constants are proven in this library.
-        pairs: N, the number of pairs.
-        remark: what the bound presumes, or how sharp it is.
-    """
-
-    method: str
-    function: str
-    noise: str
-    trust: str
-    pure: bool
-    ratio: float
-    additive: float
-    order: str
-    source: str
-    pairs: int
-    remark: str
+    method: str  #: name, as of ``privrank aggregate --method`` where it is offered there
+    function: str  #: of :mod:`privrank_jax.aggregation`
+    noise: str  #: kind of the noise, or mechanism of users' reports
+    trust: str  #: ``"central"``, ``"shuffled"`` or ``"local"``
+    pure: bool  #: whether it is ε-DP, else (ε, δ)-DP
+    ratio: float  #: α
+    additive: float  #: β, in pairs per user
+    order: str  #: of β, in m, n, ε and δ
+    source: str  #: who proved ratio and order; the constants are proven in this library
+    pairs: int  #: N, the number of pairs
+    remark: str  #: what the bound presumes, or how sharp it is
 
     def cost(self, optimum: float | None = None) -> float:
         """Proven Kemeny cost above the optimum, in pairs per user, where the optimum is at most ``optimum``.
@@ -199,7 +180,7 @@ def proven_errors(
     Args:
         num_items: m >= 2.
         num_users: n >= 1.
-        privacy: what is promised: unit user, adjacency replace, or add-remove, which only :data:`SUMMED` keep; concrete.
+        privacy: what is promised: unit user, adjacency replace, or add-remove, kept by :data:`SUMMED`; concrete.
         trust: ``"central"``, ``"shuffled"`` (needs δ > 0) or ``"local"``.
         xi: ξ >= 0 of the solver of methods that need one, 0 if it finds the optimum.
         method: None for all methods; else the name of one.
@@ -232,10 +213,13 @@ def proven_errors(
         proven = bound(
             row.method, num_items, num_users, privacy, trust=trust, noise=row.noise, **settings
         )
-        told = {name: getattr(row, name) for name in ("method", "function", "noise", "trust")}
-        told |= {name: getattr(row, name) for name in ("order", "source", "remark")}
-        told |= {"pure": pure and trust != "shuffled", "pairs": _pairs(num_items)}
-        found.append(ProvenError(**told, **proven._asdict()))
+        private = pure and trust != "shuffled"
+        found.append(
+            ProvenError(
+                *(row.method, row.function, row.noise, row.trust, private, *proven, row.order),
+                *(row.source, _pairs(num_items), row.remark),
+            )
+        )
     return tuple(found)
 
 
@@ -298,7 +282,7 @@ def bound(
 
 
 class _Row(NamedTuple):
-    """A method with one trust and one kind of noise or report; fields as of :class:`ProvenError`, and where it holds."""
+    """A method with one trust and one kind of noise or report; fields as of :class:`ProvenError`."""
 
     method: str
     function: str
@@ -313,14 +297,7 @@ class _Row(NamedTuple):
 
 
 def report_deviation(num_items: int, num_users: int, epsilon: float, mechanism: str) -> float:
-    """Standard deviation of the error of a weight from users' reports of full rankings, at most.
-
-    Args:
-        num_items: m >= 2.
-        num_users: n >= 1.
-        epsilon: ε of each report.
-        mechanism: of the reports.
-    """
+    """Standard deviation of the error of a weight from users' reports of full rankings, at most; ε of each report."""
     variance = functools.partial(_weight_variance, num_items, mechanism=mechanism)
     return math.sqrt(float(quickly(variance, float(num_users), epsilon)))
 

@@ -8,7 +8,7 @@ differ by e^{βD}, while at σ = π the scores differ by +D: the loss tends to 2
 
 **Drawing.** The cost of an order adds up along its prefixes: putting j behind the set S costs c(j, S) = Σ_{i∈S} w_ji.
 So Z[∅] = 1, Z[S] = Σ_{j∈S} Z[S∖j] exp(-βn c(j, S∖j)) is the weight of all orders of S, and drawing the last item j of
-S with odds Z[S∖j] exp(-βn c(j, S∖j)), then the last of S∖j, and so on, has exactly the law above: m ≤ 20.
+S with odds Z[S∖j] exp(-βn c(j, S∖j)), then the last of S∖j, and so on, has exactly the law above.
 
 **Error.** A Gibbs law has β n E K = entropy - log Z ≤ log m! + β n OPT, so E K ≤ OPT + 2D log(m!)/(nε): ratio 1 and
 additive error O(m³ log m/(nε)), at exponential cost.
@@ -52,7 +52,8 @@ def _release(weights: PairWeights, privacy: Privacy) -> Estimate:
     from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 
     attained = exact_promise(of_rankings(privacy, "exponential_kemeny"))
-    counts, items = whole_counts(weights), _check_items(weights.num_items)
+    counts, items = whole_counts(weights), weights.num_items
+    _check_items(items)
     rate = min(Fraction(attained.epsilon) / (2 * items * (items - 1)), Fraction(_STEEPEST))
     value = np.empty(items, np.int32)
     value[best_first(counts, rate)] = np.arange(items)
@@ -61,10 +62,6 @@ def _release(weights: PairWeights, privacy: Privacy) -> Estimate:
 
 def rate_of(privacy: Privacy, num_items: Count) -> Float[Array, ""]:
     """β = ε/(m(m-1)), per pair of items and user that disagree with σ; one item counts as two.
-
-    Args:
-        privacy: what is promised; ε may be traced.
-        num_items: m; may be traced.
 
     >>> float(rate_of(Privacy(6.0, unit="user", adjacency="replace"), 3))
     1.0
@@ -85,7 +82,7 @@ def exponential_kemeny(key: Key, weights: PairWeights, privacy: Privacy) -> Esti
         privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ draws one of the best rankings.
 
     Returns:
-        ``value``: ranks ``(m,)`` int32, 0 = best; masked items last, in index order. ``guarantee``. ``diagnostics``:
+        ``value``: ranks ``(m,)`` int32, 0 = best; masked items last, in index order. ``diagnostics``:
         :class:`~privrank_jax.aggregation.diagnostics.ExponentialDiagnostics`.
 
     Raises:
@@ -97,7 +94,8 @@ def exponential_kemeny(key: Key, weights: PairWeights, privacy: Privacy) -> Esti
     [0, 1, 2]
     """
     attained = of_rankings(privacy, "exponential_kemeny")
-    w, users, mask = _checked(weights, "exponential_kemeny")
+    w, users, mask = shares_of_users(weights, "exponential_kemeny")
+    _check_items(w.shape[0])
     rate = rate_of(attained, w.shape[0] if mask is None else jnp.sum(mask))
     ranks = _draw(key, _steepness(w, users, rate, mask))
     if mask is not None:
@@ -108,17 +106,10 @@ def exponential_kemeny(key: Key, weights: PairWeights, privacy: Privacy) -> Esti
 def exponential_log_probability(
     ranks: RanksLike | RankingsLike, weights: PairWeights, privacy: Privacy
 ) -> Float[Array, "*batch"]:
-    """Exact log-probability log P(σ) of a ranking under :func:`exponential_kemeny`.
-
-    Args:
-        ranks: ``(..., m)`` integers, 0 = best.
-        weights, privacy: as :func:`exponential_kemeny`; no mask, ε finite.
-
-    Returns:
-        ``(...)``, dtype of the weights.
+    """Exact log-probability ``(...)`` of rankings ``(..., m)`` under :func:`exponential_kemeny`; ε finite.
 
     Raises:
-        TypeError, ValueError: as :func:`exponential_kemeny`; padded items.
+        TypeError, ValueError: as there; padded items.
 
     >>> weights = PairWeights.from_ranks([[0, 1]])
     >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
@@ -126,7 +117,8 @@ def exponential_log_probability(
     -0.4741
     """
     attained = of_rankings(privacy, "exponential_log_probability")
-    w, users, mask = _checked(weights, "exponential_log_probability")
+    w, users, mask = shares_of_users(weights, "exponential_log_probability")
+    _check_items(w.shape[0])
     if mask is not None:
         raise ValueError(
             "probabilities are defined for rankings of real items: leave padded items out of the weights."
@@ -135,19 +127,12 @@ def exponential_log_probability(
     return _log_probability(as_ranks(ranks), costs)
 
 
-def _checked(weights: PairWeights, by: str) -> tuple[Array, Count, Array | None]:
-    w, users, mask = shares_of_users(weights, by)
-    _check_items(w.shape[0])
-    return w, users, mask
-
-
-def _check_items(num_items: int) -> int:
+def _check_items(num_items: int) -> None:
     if num_items > MAX_ITEMS:
         raise ValueError(
             f"the exponential mechanism enumerates subsets: at most {MAX_ITEMS} items, got {num_items}. "
             "Use dp_borda or noise_all, whose cost is polynomial."
         )
-    return num_items
 
 
 @jax.jit

@@ -1,11 +1,10 @@
-r"""Spearman's footrule: position histograms, and the ranking of least footrule, at most twice the least Kemeny score.
+r"""Spearman's footrule: position histograms, the ranking of least footrule, and private footrule costs.
 
 **Positions.** An item that a user ties with others has the middle of the positions that they share: a + (t-1)/2, with a
 items ahead and t tied, itself included. Items that the user did not rank are tied in last place (``missing="last"``),
 or unknown (``missing="unknown"``). With unknown items the user counts as two halves: one has them tied in last place,
 the other tied in first place. A user's footrule to a ranking σ is F = Σ_j \|σ(j) - position of j\|, averaged over the
-halves. K is the number of pairs that the user orders against σ, tied and unknown pairs counting 1/2, as in
-:mod:`privrank_jax.aggregation.weights`.
+halves. K is the number of pairs that the user orders against σ, tied and unknown pairs counting 1/2.
 
 **Theorem.** K ≤ F ≤ 2K for every user and every σ.
 
@@ -26,28 +25,37 @@ Diaconis and Graham prove more: K + T ≤ F, with T the least number of transpos
 other. A transposition changes the order of at most 2m - 3 pairs, hence K ≤ (2m-3)T and K ≤ (1 - 1/(2m-2))·F without
 ties. On 2m copies this is K ≤ (1 - 1/(4m-2))·F with them.
 
-*Ties need no halves*, and their middle is nearer to σ than the mean over all ways to break the tie. *Unknown items do*:
-placed at the mean of the halves' positions they would break K ≤ F. Let a user tie the first of five items with the
-fourth, ahead of the second tied with the fifth, and not know the third. Against σ = (0, 3, 2, 1, 4) K is 3, but the
-means differ from σ by 2 in all.
-
 **Consensus.** Let w be the weights of n users, C(σ) the mean of their F, and σ* of least C. For all σ,
 
     K(σ*, w) ≤ (1 - 1/(4m-2))·C(σ*) ≤ (1 - 1/(4m-2))·C(σ) ≤ (2 - 1/(2m-1))·K(σ, w),
 
-so σ* is within 2 - 1/(2m-1) times the least Kemeny score (2 - 1/(m-1) where nobody has ties or gaps), and no ranking
-has a score below C(σ*)/2.
+so σ* is within 2 - 1/(2m-1) times the least Kemeny score, and no ranking has a score below C(σ*)/2. C(σ) =
+Σ_j C_jσ(j) with C_jp = Σ_q h_jq·\|q - p\|, where h_jq is the share of users who have item j at position q: σ* solves an
+assignment problem. A position q + 1/2 is counted half at q and half at q + 1, which changes no cost. With halves of
+halves, four times the histogram consists of integers: one user adds 4 to each row.
 
-**Histograms.** C(σ) = Σ_j C_jσ(j) with C_jp = Σ_q h_jq·\|q - p\|, where h_jq is the share of users who have item j at
-position q. So σ* solves an assignment problem (:mod:`privrank_jax.aggregation.assignments`). A position q + 1/2 is
-counted half at q and half at q + 1, which changes no cost: \|p - q - 1/2\| is the mean of \|p - q\| and \|p - q - 1\|
-for integers p. With halves of halves, four times the histogram consists of integers: one user adds 4 to each row, and
-without ties and gaps to each column.
+**Padding.** Items that only pad a problem belong to nobody's ranking: real items have the places 0, 1, ..., less than
+their number. In the costs each padded item is free at a place of its own behind, in index order; all else that involves
+such items or places costs more than any two rankings of real items differ by, so that an assignment of least cost ranks
+the padded items last and the real ones at least cost.
 
-**Padding.** Items that only pad a problem belong to nobody's ranking: real items have the positions, and rankings the
-places, 0, 1, ..., less than their number. In the costs each padded item is free at a place of its own behind, in index
-order; all else that involves such items or places costs more than any two rankings of real items differ by, so that an
-assignment of least cost ranks the padded items last and the real ones at least cost.
+**Private costs.** Only the differences of costs within a row matter: C_j,p+1 - C_jp = 2F_jp - 1, with F_jp the share of
+users who have item j at place p or before, and C_j0 = Σ_p (1 - F_jp). What is published is that function of noisy F.
+
+*What one user changes* (unit user, adjacency replace). In a row, n·F changes by a vector y_j with entries in [-1, 1].
+For full rankings Σ_p \|y_jp\| is \|π(j) - π'(j)\|, and Σ_j of it at most ⌊m²/2⌋, for a ranking and its reversal. The
+same holds with ties: as entries of a row change from 0 to 1 at the user's position (by halves around q + 1/2), Σ_p
+\|y_jp\| is the distance of the two positions; positions are points of the permutohedron, and Σ_j of the distances is
+convex, so largest at vertices, which are full rankings (:mod:`privrank_jax.aggregation.borda`). With unknown items y is
+a mean of two such vectors. \|y\| ≤ 1 gives y² ≤ \|y\|. So n·F changes by at most ⌊m²/2⌋ in ℓ₁, √⌊m²/2⌋ in ℓ₂ and 1 in
+ℓ_∞, and the reversal attains all three. Hence these are ε-DP or (ε, δ)-DP on all F, and at no smaller scale: K-norm
+noise of the cube [-1, 1]^d, d = m(m-1), of scale 1/(nε); Laplace noise of scale ⌊m²/2⌋/(nε); Gaussian noise of σ =
+√⌊m²/2⌋/(μn), μ the largest sensitivity that is (ε, δ)-DP at σ = 1. The four times n times F are whole numbers, of which
+any k change by at most 4k, and all by 4⌊m²/2⌋: so Laplace noise composes as on ⌊m²/2⌋ numbers that change by 4.
+
+*Error.* Let E be the noise on the costs, and σ̃ of least noisy cost. Then C(σ̃) ≤ C(σ) + Σ_j R_j for all σ, R_j the
+range of E_jp over p, and K ≤ C ≤ 2K give K(σ̃, w) ≤ (2 - 1/(2m-1))·OPT + (1 - 1/(4m-2))·Σ_j R_j;
+:mod:`privrank_jax.aggregation.bounds` bounds Σ_j R_j.
 
 Sources: Diaconis and Graham (1977); Dwork, Kumar, Naor and Sivakumar (2001) for the assignment; Fagin, Kumar, Mahdian,
 Sivakumar and Vee (2006) for ties; Hillebrand, Manurangsi, Suppakitpaisarn and Vajanopath (2026) for the private case.
@@ -62,11 +70,20 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import product
 from privrank_jax._quickly import quickly
-from privrank_jax._types import Count, Mask, MaskLike, PairMatrixLike, RankingsLike
+from privrank_jax._types import (
+    Count,
+    Mask,
+    MaskLike,
+    Numbers,
+    PairMatrixLike,
+    RankingsLike,
+    Ranks,
+)
 from privrank_jax._validate import (
     check_choice,
     check_no_padding,
@@ -75,13 +92,13 @@ from privrank_jax._validate import (
     is_traced,
 )
 from privrank_jax.aggregation.counting import twice_positions
-from privrank_jax.aggregation.kemeny_rule import (
-    ProvenRanking,
-    checked_host_weights,
-    host_score,
-)
-from privrank_jax.aggregation.weights import MISSING, PairWeights, ranks_of_users
+from privrank_jax.aggregation.promise import REPLACED
+from privrank_jax.aggregation.weights import MISSING, ranks_of_users
+from privrank_jax.mechanism.additive import Additive
+from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
+from privrank_jax.privacy.geometry import Cube
+from privrank_jax.privacy.privacy import Privacy
 
 
 @jax.tree_util.register_dataclass
@@ -89,15 +106,14 @@ from privrank_jax.mechanism.data import Data, Facts
 class PositionHistograms:
     """How many of n users have each of m items at each position: the input of footrule functions.
 
-    Made by :meth:`from_ranks`. A pytree, like :class:`~privrank_jax.aggregation.PairWeights`: a batch has a leading
-    axis in ``counts``, and in ``num_users`` and ``mask`` where they differ.
+    A pytree, like :class:`~privrank_jax.aggregation.PairWeights`: a batch has a leading axis in ``counts``, and in
+    ``num_users`` and ``mask`` where they differ.
 
     Attributes:
         counts: ``(m, m)`` integers, ``counts[j, q]`` = four times the number of users who have item ``j`` at position
             ``q``, 0 = best; a user counts in parts where it ties items or doesn't know them. Rows sum to 4n.
         num_users: n >= 1, public; may be traced. A number that is too large gives too little noise.
-        mask: ``(m,)`` bool, False for items that only pad the problem, public; ``None`` = all are real. Counts of
-            padded items, and at positions that only they could have, are 0.
+        mask: ``(m,)`` bool, False for items that only pad the problem, public; ``None`` = all are real.
 
     >>> histograms = PositionHistograms.from_ranks([[0, 1, 2], [0, 1, 1]])
     >>> histograms.counts.tolist(), histograms.num_users
@@ -113,11 +129,7 @@ class PositionHistograms:
 
     @classmethod
     def from_ranks(
-        cls,
-        ranks: RankingsLike,
-        *,
-        missing: str = "last",
-        users: MaskLike | None = None,
+        cls, ranks: RankingsLike, *, missing: str = "last", users: MaskLike | None = None
     ) -> PositionHistograms:
         """The histograms of n rankings of m items.
 
@@ -125,9 +137,6 @@ class PositionHistograms:
             ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ranks items that were not ranked.
             missing: ``"last"`` or ``"unknown"``, see the head of this module.
             users: ``(n,)`` bool, False for rows that only pad the problem; public, may be traced.
-
-        Returns:
-            Histograms, int32; ``num_users`` is the number of rows, without those that only pad.
 
         Raises:
             ValueError: no users, no items, ranks that are not integers or reach 2^31 - 1, 2^29 users or more, an
@@ -172,76 +181,31 @@ class FootruleRanking:
 
     @property
     def ratio(self) -> float:
-        """2 - 1/(2m-1): the Kemeny score is at most this times the least one, for all users."""
+        """2 - 1/(2m-1): the Kemeny score is at most this times the least one."""
         return 2 - 1 / (2 * len(self.ranks) - 1)
 
-    def proven(self, weights: PairWeights | PairMatrixLike) -> ProvenRanking:
-        """What the weights of the same users prove: usually a ratio far below that for all users.
 
-        Args:
-            weights: of the rankings that the histograms count, with the same rule for items not ranked.
+def footrule_costs(histograms: PositionHistograms) -> Float[Array, "items items"]:
+    """Mean footrule cost ``(m, m)`` of each item at each place, ``C_jp = Σ_q h_jq·|q - p|``, in positions.
 
-        Returns:
-            :class:`ProvenRanking`: the Kemeny score, the larger one of two lower bounds, C(σ*)/2 and the sum over pairs
-            of the smaller weight; ``solver`` is ``"assignment"``.
-
-        Raises:
-            ValueError: weights that are not a square matrix of finite numbers >= 0, or of another number of items.
-
-        >>> ranks = [[0, 1, 2], [1, 0, 2], [0, 2, 1]]
-        >>> found = footrule_optimal(PositionHistograms.from_ranks(ranks))
-        >>> found.proven(PairWeights.from_ranks(ranks)).ratio
-        1.0
-        """
-        matrix = checked_host_weights(weights)
-        if len(matrix) != len(self.ranks):
-            raise ValueError(
-                f"the ranking has {len(self.ranks)} items, the weights {len(matrix)}: both must be of the same users."
-            )
-        apart = np.minimum(matrix, matrix.T)
-        pairs = float(apart.sum() - np.trace(apart)) / 2
-        cost = host_score(self.ranks, matrix)
-        return ProvenRanking(
-            self.ranks, cost, min(cost, max(pairs, self.lower_bound)), "assignment"
-        )
-
-
-def footrule_costs(
-    histograms: PositionHistograms | PairMatrixLike,
-) -> Float[Array, "items items"]:
-    """Mean footrule cost of each item at each place, ``C_jp = Σ_q h_jq·|q - p|``.
-
-    Args:
-        histograms: :class:`PositionHistograms`, or shares h of a plain ``(m, m)`` matrix, noisy ones too.
-
-    Returns:
-        ``(m, m)``, in positions; :func:`~privrank_jax.aggregation.assignment` finds the ranking of least
-        cost, in which padded items are last.
+    :func:`assignment` finds the ranking of least cost, in which padded items are last.
 
     Raises:
-        ValueError: shapes that don't fit, n < 1.
+        ValueError: counts that are not those of n users.
 
     >>> footrule_costs(PositionHistograms.from_ranks([[0, 1, 2], [0, 1, 1]])).tolist()
     [[0.0, 1.0, 2.0], [1.25, 0.25, 0.75], [1.75, 0.75, 0.25]]
     """
-    if isinstance(histograms, PositionHistograms):
-        check_histograms(histograms)
-        return _mean_costs(jnp.asarray(histograms.counts), histograms.num_users, histograms.mask)
-    check_square("the histograms", histograms)
-    return _costs(jnp.asarray(histograms, jnp.result_type(float)))
+    HISTOGRAMS.check(histograms, "footrule_costs")
+    _check_histograms(histograms)
+    return _mean_costs(jnp.asarray(histograms.counts), histograms.num_users, histograms.mask)
 
 
 def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
     """Find the ranking of least mean footrule: a Kemeny score within 2 - 1/(2m-1) times the least one.
 
-    Runs on the host, one problem at a time, on exact integers; under ``jit`` and ``vmap`` use
-    :func:`~privrank_jax.aggregation.assignment` of the costs. The proof is at the head of this module.
-
-    Args:
-        histograms: of n users.
-
-    Returns:
-        :class:`FootruleRanking`; its method ``proven`` adds the score and the bound that weights give.
+    Runs on the host, one problem at a time, on exact integers; under ``jit`` and ``vmap`` use :func:`assignment` of the
+    costs.
 
     Raises:
         TypeError: anything but :class:`PositionHistograms`.
@@ -253,16 +217,12 @@ def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
     """
     from scipy.optimize import linear_sum_assignment
 
-    if not isinstance(histograms, PositionHistograms):
-        raise TypeError(
-            f"footrule_optimal takes PositionHistograms, got {type(histograms).__name__}: "
-            "PositionHistograms.from_ranks(ranks) counts them."
-        )
+    HISTOGRAMS.check(histograms, "footrule_optimal")
     if is_traced(histograms.counts, histograms.num_users):
         raise ValueError(
             "footrule_optimal is for the host, and these histograms are traced: use assignment."
         )
-    check_histograms(histograms)
+    _check_histograms(histograms)
     check_no_padding(histograms, "footrule_optimal takes no padding")
     counts, users = np.asarray(histograms.counts, np.int64), int(histograms.num_users)
     items = len(counts)
@@ -274,13 +234,49 @@ def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
     return FootruleRanking(chosen.astype(np.int32), int(costs[places, chosen].sum()) / (4 * users))
 
 
-@jax.jit
-def set_aside(costs: Float[Array, "items items"], mask: Mask | None) -> Float[Array, "items items"]:
-    """The costs with those of padded items and places as the head of this module states.
+def assignment(costs: PairMatrixLike) -> Ranks:
+    """Give each item a place such that the total cost is least, by ``optax.assignment``.
+
+    For ``jit`` and ``vmap``; on the host ``scipy.optimize.linear_sum_assignment`` takes less time.
 
     Args:
-        costs: in positions, noisy ones too.
-        mask: ``(m,)``, True for real items; None = all are real.
+        costs: ``(m, m)``, cost of item i at place p, finite; optimal up to rounding, and for integers below 2^21 in
+            absolute value (2^50 in 64 bits) exactly, as no path costs more than eight times that.
+
+    Returns:
+        Ranks ``(m,)``, int32: the place of each item.
+
+    Raises:
+        ValueError: a shape that is not (m, m), costs that are not finite.
+
+    >>> assignment([[1, 0, 4], [0, 3, 5], [2, 2, 1]]).tolist()
+    [1, 0, 2]
+    """
+    check_square("costs", costs)
+    given = jnp.asarray(costs)
+    if given.ndim != 2:
+        raise ValueError(
+            f"costs must have shape (m, m), got {given.shape}: use jax.vmap for a batch."
+        )
+    if not is_traced(given) and not np.all(np.isfinite(np.asarray(costs))):
+        raise ValueError("costs must be finite.")
+    return _assigned(given)
+
+
+@jax.jit
+def _assigned(costs: Array) -> Ranks:
+    floating = jnp.issubdtype(costs.dtype, jnp.floating)
+    costs = costs.astype(jnp.promote_types(costs.dtype, jnp.float32) if floating else float)
+    costs = costs - jnp.min(costs, axis=1, keepdims=True)
+    most = jnp.finfo(costs.dtype).max / 8
+    costs = jnp.where(jnp.isnan(costs), most, jnp.minimum(costs, most))  # so that the search ends
+    items, places = optax.assignment.hungarian_algorithm(costs)
+    return jnp.zeros(len(costs), jnp.int32).at[items].set(places.astype(jnp.int32))
+
+
+@jax.jit
+def set_aside(costs: Float[Array, "items items"], mask: Mask | None) -> Float[Array, "items items"]:
+    """The costs with those of padded items and places as the head of this module states; ``mask`` of real items.
 
     >>> set_aside(jnp.array([[1.0, 0, 7], [7, 7, 7], [1, 3, 7]]), jnp.array([True, False, True])).tolist()
     [[1.0, 0.0, 7.0], [4.0, 4.0, 0.0], [1.0, 3.0, 7.0]]
@@ -306,15 +302,14 @@ def _checked_mask(name: str, mask: MaskLike, shape: tuple[int, ...]) -> Mask:
     return found
 
 
-def check_histograms(histograms: PositionHistograms) -> None:
+def _check_histograms(histograms: PositionHistograms) -> None:
     """Raise ``ValueError`` unless the counts are those of n users; traced ones need only have the shape."""
     check_square("counts", histograms.counts)
-    if np.ndim(histograms.counts) != 2:
+    kind, shape = histograms.counts.dtype, np.shape(histograms.counts)
+    if len(shape) != 2 or not jnp.issubdtype(kind, jnp.integer):
         raise ValueError(
-            f"counts must have shape (m, m), got {np.shape(histograms.counts)}: use jax.vmap for a batch."
+            f"counts must be integers of shape (m, m), got {kind} {shape}: use jax.vmap for a batch."
         )
-    if not jnp.issubdtype(histograms.counts.dtype, jnp.integer):
-        raise ValueError(f"counts must be integers, got {histograms.counts.dtype}.")
     check_users(histograms.num_users)
     mask = histograms.mask
     if mask is not None:
@@ -350,37 +345,21 @@ def _count_positions(ranks: Array, missing: str, users: Array | None = None) -> 
 
 @jax.jit
 def _mean_costs(counts: Array, num_users: Count, mask: Mask | None) -> Array:
-    unit = 4 * jnp.asarray(num_users, jnp.result_type(float))
-    return set_aside(_costs(counts) / unit, mask)
-
-
-@jax.jit
-def _costs(histograms: Array) -> Array:
-    places = jnp.arange(histograms.shape[0])
-    histograms = histograms.astype(jnp.result_type(float))
-    return product(histograms, jnp.abs(places[:, None] - places).astype(histograms.dtype))
+    places, counts = jnp.arange(counts.shape[0]), counts.astype(jnp.result_type(float))
+    costs = product(counts, jnp.abs(places[:, None] - places).astype(counts.dtype))
+    return set_aside(costs / (4 * jnp.asarray(num_users, counts.dtype)), mask)
 
 
 def counted_histograms(ranks: RankingsLike, missing: str = "last") -> PositionHistograms:
-    """:meth:`PositionHistograms.from_ranks` on the host, by a program that compiles soon.
-
-    Args:
-        ranks, missing: as there.
-
-    Raises:
-        ValueError: as there.
-    """
-    given = np.asarray(ranks)
-    count = functools.partial(_counts, missing=missing)
-    return PositionHistograms(quickly(count, given), len(given))
-
-
-def _counts(ranks: Any, missing: str) -> Any:
-    return PositionHistograms.from_ranks(ranks, missing=missing).counts
+    """:meth:`PositionHistograms.from_ranks` on the host, by a program that compiles soon."""
+    given = np.asarray(ranks_of_users(ranks))
+    return PositionHistograms(
+        quickly(functools.partial(_count_positions, missing=missing), given), len(given)
+    )
 
 
 def _floats(histograms: PositionHistograms) -> tuple[Any, Facts]:
-    check_histograms(histograms)
+    _check_histograms(histograms)
     mask = None if histograms.mask is None else jnp.asarray(histograms.mask, bool)
     unit = 4 * jnp.asarray(histograms.num_users, jnp.result_type(float))
     facts = Facts(histograms.num_items, histograms.num_users, mask)
@@ -390,7 +369,7 @@ def _floats(histograms: PositionHistograms) -> tuple[Any, Facts]:
 def _whole(histograms: PositionHistograms) -> tuple[np.ndarray, Facts]:
     if is_traced(histograms.counts, histograms.num_users):
         raise ValueError("exact releases run on the host, and these histograms are traced.")
-    check_histograms(histograms)
+    _check_histograms(histograms)
     if histograms.num_items < 2:
         raise ValueError("a ranking of fewer than 2 items has nothing to release.")
     facts = Facts(histograms.num_items, int(histograms.num_users))
@@ -406,3 +385,82 @@ HISTOGRAMS = Data(
     mean=True,
 )
 """How mechanisms read histograms of positions."""
+
+
+def cost_deviation(num_items: Count, scale: Numbers, noise: str) -> Numbers:
+    """Root mean square of the noise on an item's costs, less its mean over places, in positions.
+
+    Args:
+        num_items: m >= 1, may be traced.
+        scale: of the noise on one prefix count, in shares of users.
+        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+
+    >>> round(cost_deviation(20, 0.001, "k-norm"), 3), round(cost_deviation(20, 0.2, "laplace"), 3)
+    (0.803, 1.032)
+    """
+    items = 1.0 * num_items
+    dimension = items * (items - 1)
+    cube = (dimension + 1) * (dimension + 2) / 3
+    of_count = {"k-norm": cube, "laplace": 2.0, "gaussian": 1.0}[noise]
+    return scale * (of_count * 2 * (items * items - 1) / (3 * items)) ** 0.5
+
+
+def _behind(histograms: Any, facts: Facts) -> Any:
+    """1 - F: the share of users who have an item behind a place, of each place but the last and each item."""
+    return histograms.T[::-1].cumsum(0)[:-1][::-1]
+
+
+def _counted(facts: Facts) -> Any:
+    """The prefix counts of real items before real places."""
+    if facts.mask is None:
+        return np.ones((facts.num_items - 1, facts.num_items), bool)
+    return (jnp.arange(1, facts.num_items) < jnp.sum(facts.mask))[:, None] & facts.mask
+
+
+def _moved(attained: Privacy, facts: Facts, noise: str) -> Change:
+    def moved(items: Any) -> Any:
+        return (jnp if is_traced(items) else np).maximum(items, 2) ** 2 // 2
+
+    most = int(moved(facts.num_items))
+    largest: Any = np.full(most, 4)
+    if facts.mask is not None:
+        largest = 4 * (jnp.arange(most) < moved(jnp.sum(facts.mask)))
+    counted = _counted(facts)
+    return Change(largest, lambda: Cube(jnp.asarray(counted)), 4)
+
+
+def _noisy_costs(noisy: Any, facts: Facts) -> Any:
+    """C_jp = Σ_{q<p} F_jq + Σ_{q>=p} (1 - F_jq), of 1 - F."""
+    xp: Any = np if isinstance(noisy, np.ndarray) else jnp
+    if facts.mask is not None:
+        noisy = xp.where(_counted(facts), noisy, 0)
+    first = xp.sum(noisy, axis=0, keepdims=True)
+    costs = xp.concatenate([first, first + xp.cumsum(1 - 2 * noisy, axis=0)]).T
+    return costs if facts.mask is None else set_aside(costs, facts.mask)
+
+
+dp_footrule = Additive(
+    "dp_footrule",
+    """Footrule costs with noise, of which ``assignment`` makes a ranking; of
+    :class:`~privrank_jax.aggregation.PositionHistograms`.
+
+    **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user,
+    adjacency replace, and whatever these cover; proofs at the head of :mod:`privrank_jax.aggregation.footrule`.
+
+    ``value``: noisy costs ``(m, m)``, unbiased, in positions: ``assignment(value)`` is the ranking, padded items last.
+    The diagnostics hold the scale of the noise on a prefix count, in shares of users; :func:`cost_deviation` makes that
+    of costs of it.
+
+    >>> histograms = PositionHistograms.from_ranks([[2, 0, 1]] * 500)
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> assignment(dp_footrule(jax.random.key(0), histograms, privacy).value).tolist()
+    [2, 0, 1]
+    """,
+    data=HISTOGRAMS,
+    kinds=REPLACED,
+    statistic=_behind,
+    change=_moved,
+    finish=_noisy_costs,
+    shape=lambda facts: (facts.num_items - 1, facts.num_items),
+    real=_counted,
+)

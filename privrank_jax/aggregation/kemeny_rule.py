@@ -62,29 +62,22 @@ def kemeny(
     """Find a ranking whose Kemeny score is provably at most 1 + ξ times the minimum.
 
     Runs on the host, one problem at a time; under ``jit`` and ``vmap`` use
-    :func:`~privrank_jax.aggregation.dynamic_program.exact_kemeny` or :func:`local_search`. Votes, even random ones, are
-    mostly proved in a fraction of a second; weights without any order stay open from about 30 items on.
+    :func:`~privrank_jax.aggregation.dynamic_program.exact_kemeny` or :func:`local_search`. Votes are mostly proved in a
+    fraction of a second; weights without any order stay open from about 30 items on.
 
     Args:
-        weights: :class:`~privrank_jax.aggregation.PairWeights` without padding, or a plain ``(m, m)`` matrix, finite
-            and >= 0, w_ij the weight of i before j, consistent or not.
+        weights: :class:`~privrank_jax.aggregation.PairWeights` without padding, or a plain ``(m, m)`` matrix, >= 0.
         xi: how far from the optimum the ranking may be, >= 0; 0 asks for an optimum.
-        time_limit: in seconds; at the limit the best ranking and the best bound so far are returned, and ``ratio`` says
-            what they prove. None sets no limit.
-
-    Returns:
-        :class:`ProvenRanking` with ``ranks``, ``cost``, ``lower_bound``, ``ratio`` and ``solver``: ``"local search"``,
-        ``"linear program"`` or ``"integer program"``, the most expensive one that was needed.
+        time_limit: in seconds; at the limit ``ratio`` says what is proved of the best ranking so far. None: no limit.
 
     Raises:
-        ValueError: weights that are not a square matrix of finite numbers >= 0, xi < 0, a time limit that is not
-            positive.
+        ValueError: weights that are not a square matrix of finite numbers >= 0, ξ < 0, a limit that is not positive.
 
     >>> best = kemeny([[0.0, 0.6, 0.3], [0.4, 0.0, 0.9], [0.7, 0.1, 0.0]])
     >>> best.ranks.tolist(), best.ratio, best.solver
     ([2, 0, 1], 1.0, 'linear program')
     """
-    matrix = checked_host_weights(weights)
+    matrix = _checked(weights)
     check_nonnegative("xi", xi)
     if time_limit is not None:
         check_positive("time_limit", time_limit)
@@ -96,7 +89,7 @@ def kemeny(
     while True:
         order = np.concatenate([items[part.order] for items, part in zip(members, parts)])
         ranks = np.argsort(order).astype(np.int32)
-        cost = host_score(ranks, matrix)
+        cost = _score(ranks, matrix)
         bound = float(min(cost, across + sum(part.apart + part.bound for part in parts)))
         best = ProvenRanking(ranks, cost, bound, _SOLVERS[needed])
         left = [part for part in parts if part.open]
@@ -108,7 +101,7 @@ def kemeny(
         needed = max(needed, part.advance(max(spare, 0.0)))
 
 
-def checked_host_weights(weights: PairWeights | PairMatrixLike) -> np.ndarray:
+def _checked(weights: PairWeights | PairMatrixLike) -> np.ndarray:
     """The weights in float64, diagonal 0; ``ValueError`` if they are traced, not square, not finite or negative."""
     given: Any = weights
     if isinstance(weights, PairWeights):
@@ -124,22 +117,21 @@ def checked_host_weights(weights: PairWeights | PairMatrixLike) -> np.ndarray:
         )
     given = in_floats("the weights", given)
     check_square("the weights", given)
-    if np.all(np.isfinite(np.asarray(given))) and np.any(np.asarray(given) < 0):
-        raise ValueError(
-            "weights must be finite and at least 0, for a ratio of costs to be meaningful. For debiased or noised "
-            "weights w pass w - w.min(), which has the same best rankings."
-        )
-    check_nonnegative("the weights", given)
     matrix = np.array(given, float)
     if matrix.ndim != 2:
         raise ValueError(
             f"the weights must have shape (m, m), got {matrix.shape}: solve one problem at a time"
         )
+    if not np.all((matrix >= 0) & (matrix < np.inf)):
+        raise ValueError(
+            "weights must be finite and at least 0, for a ratio of costs to be meaningful. For debiased or noised "
+            "weights w pass w - w.min(), which has the same best rankings."
+        )
     np.fill_diagonal(matrix, 0)
     return matrix
 
 
-def host_score(ranks: np.ndarray, weights: np.ndarray) -> float:
+def _score(ranks: np.ndarray, weights: np.ndarray) -> float:
     """The Kemeny score in double precision."""
     return float(weights.T[ranks[:, None] < ranks].sum())
 

@@ -3,7 +3,7 @@ r"""Rules that rank items by the weights of all pairs alone: of private weights 
 The *lead* of i over j is d_ij = w_ij - w_ji. Each rule gives scores, and equal scores are ranked by item index, which
 is public (``rankings.ranks_from_scores``; with a key at random).
 
-- **Copeland**: how many items an item leads (:mod:`privrank_jax.aggregation.copeland_rule`).
+- **Copeland**: how many items an item leads, a tie counting half.
 - **Minimax**: its smallest lead over another item, negative but for an item that leads all others.
 - **Schulze**: p_ij is the largest number such that a path from i to j has no smaller lead. The items j with p_ij > p_ji
   are behind i; that relation is transitive (Schulze 2011), so counting them ranks the items. A lead below 0 on a path
@@ -26,23 +26,51 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Scores
+from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Ranks, Scores
 from privrank_jax.aggregation.borda import borda_scores
-from privrank_jax.aggregation.copeland_rule import copeland_scores
 from privrank_jax.aggregation.weights import PairWeights, shares_of
+from privrank_jax.rankings import ranks_from_scores
+
+
+def copeland_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Scores:
+    """Number of items that each item beats, a tie counting half.
+
+    Arguments, results and errors: as for :func:`minimax_scores`.
+
+    >>> copeland_scores([[0.0, 0.7, 0.5], [0.3, 0.0, 0.9], [0.5, 0.1, 0.0]]).tolist()
+    [1.5, 1.0, 0.5]
+    """
+    return _copeland_scores(*_leads(weights, mask))
+
+
+def copeland(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Ranks:
+    """Rank items by :func:`copeland_scores`, the best first: a Kemeny optimum where the majorities have no cycle.
+
+    Args:
+        weights, mask: as for :func:`minimax_scores`; masked items get the last ranks, in index order.
+
+    Returns:
+        Ranks ``(m,)``, int32, 0 = best; equal scores by item index.
+
+    Raises:
+        ValueError: weights that are not one square, finite matrix.
+
+    >>> copeland([[0.0, 0.2, 0.5], [0.8, 0.0, 0.9], [0.5, 0.1, 0.0]]).tolist()
+    [1, 0, 2]
+    """
+    w, mask = shares_of(weights, mask)
+    return ranks_from_scores(copeland_scores(w, mask), mask)
 
 
 def minimax_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Scores:
     """Smallest lead of each item over another one; 0 for a single item.
 
     Args:
-        weights: :class:`~privrank_jax.aggregation.PairWeights`, or a plain ``(m, m)`` matrix, noisy ones too; only the
-            differences w_ij - w_ji count.
-        mask: ``(m,)`` bool, of a plain matrix; items with False score 0 and don't count for the others. None keeps all.
+        weights: :class:`~privrank_jax.aggregation.PairWeights`, or a plain ``(m, m)`` matrix, noisy ones too.
+        mask: ``(m,)`` bool, of a plain matrix; items with False score 0 and don't count for the others.
 
     Returns:
-        ``(m,)`` in the dtype of the weights (JAX's default float for integers), high = preferred; sort them with
-        ``rankings.ranks_from_scores(scores, mask)``.
+        ``(m,)`` in the dtype of the weights (JAX's default float for integers), high = preferred.
 
     Raises:
         ValueError: weights that are not one square, finite matrix.
@@ -78,7 +106,8 @@ def schulze_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None 
     [2.0, 1.0, 0.0]
     """
     lead, keep = _leads(weights, mask)
-    return copeland_scores(_paths(lead, keep), keep)
+    paths = _paths(lead, keep)
+    return _copeland_scores(paths - paths.T, keep)
 
 
 def ranked_pairs_scores(
@@ -116,6 +145,11 @@ def _leads(
 def _others(keep: Mask) -> Array:
     """Which pairs are of two real items."""
     return keep[:, None] & keep & ~jnp.eye(keep.size, dtype=bool)
+
+
+@jax.jit
+def _copeland_scores(lead: Array, keep: Mask) -> Array:
+    return jnp.sum(jnp.where(_others(keep), 0.5 * (1 + jnp.sign(lead)), 0), axis=1)
 
 
 @jax.jit

@@ -8,19 +8,12 @@ is; Gaussian noise has the smallest σ at which that ℓ₂ change is (ε, δ)-D
 mirroring w̃_ji = 1 - w̃_ij, and every ranking that a solver derives from w̃, are post-processing.
 
 **Shape.** The d = m(m-1)/2 entries move together, each by at most 1/n: their change lies in the cube [-1, 1]^d over n,
-and in a vertex where a ranking is reversed. So K-norm noise of that shape at scale 1/(nε), that is a point of the cube,
-uniform, times Gamma(d + 1)/(nε), is ε-DP, and at no smaller scale (:mod:`privrank_jax.privacy.geometry`). Its mean
-absolute value on an entry is (d + 1)/(2nε), half of that of Laplace noise; its standard deviation is
-√((d + 1)(d + 2)/3)/(nε) instead of √2·d/(nε); and where Laplace noise reaches d log d/(nε) on some entry, it stays
-below Gamma(d + 1)/(nε) on all of them. Rankings change within a part of the cube: noise in its shape would be smaller
-on an entry, but larger on Borda scores.
+and in a vertex where a ranking is reversed. So K-norm noise of that shape at scale 1/(nε) is ε-DP, and at no smaller
+scale (:mod:`privrank_jax.privacy.geometry`). Its mean absolute value on an entry is (d + 1)/(2nε), half of that of
+Laplace noise.
 
-**Error.** A ranking σ that is α-optimal for w̃ has, by Fact 2 of the paper counted over unordered pairs,
-K(σ, w) ≤ α OPT(w) + (1 + α) Σ_{i<j} |w̃_ij - w_ij|, and clipping only shrinks each term, whose mean is at most that
-of the noise: (d + 1)/(2nε), the Laplace scale, or σ√(2/π). :func:`privrank_jax.aggregation.bounds.bound`
-computes it.
-
-Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 1 and Corollaries 3 and 4, with the constants worked out.
+Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 1 and Corollaries 3 and 4; the cost of a ranking that is
+optimal for noisy weights is bounded in :mod:`privrank_jax.aggregation.bounds`.
 """
 
 from __future__ import annotations

@@ -14,10 +14,8 @@ removed (:mod:`privrank_jax.mechanism.change`): 2 points in ℓ₁ and √2 in �
 0, and a mean of two halves has neither more nor less. So an entry of x - x' is at most 1, and the entries of x and x'
 sum to at most 2. Where a user ranks another item first, x - x' = e_i - e_j; where one is added, x may be e_i. ∎
 
-**No center.** Less c for each item, e_i has ℓ₁ norm 1 - c + (m-1)c ≥ 1 for 0 ≤ c ≤ 1, and larger beyond, so Laplace
-noise has no use for one. In ℓ₂ c = 1/m is best, √(1 - 1/m) in place of 1, which is not worth a finer grid.
-
-*Shape.* Changes lie in the cube [-1, 1]^m, but its noise is less than Laplace noise for three items at most.
+Less a center c for each item the ℓ₁ norm would not be smaller, and noise in the shape of the cube [-1, 1]^m is less
+than Laplace noise for three items at most.
 """
 
 from __future__ import annotations

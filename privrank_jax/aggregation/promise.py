@@ -19,10 +19,6 @@ ADDED: tuple[Kind, ...] = (*REPLACED, ("user", "add-remove"))
 def unit_of(promise: Privacy, num_users: int) -> tuple[int, int]:
     """What a user changes of twice a count, and what noisy sums are divided by: n, or 1 where that is private.
 
-    Args:
-        promise: whose adjacency counts.
-        num_users: n.
-
     >>> unit_of(Privacy(1.0, unit="user", adjacency="add-remove"), 100)
     (1, 1)
     """
@@ -38,18 +34,10 @@ def of_rankings(
 ) -> Privacy:
     """The privacy that ``by``, which protects whole rankings or ballots, attains where ``privacy`` is asked for.
 
-    Args:
-        privacy: what is asked for: one of ``kinds``, or any promise that these cover.
-        by: name of the mechanism.
-        noise: one of ``noises``; δ = 0 is attained unless it is ``"gaussian"``. ``"laplace"`` for mechanisms without
-            noise.
-        noises: the kinds of noise that it has.
-        kinds: units and adjacencies that it protects, the weakest first.
+    As :func:`~privrank_jax.privacy.noise.kept_by_noise`; ``"laplace"`` is for mechanisms without noise as well.
 
     Raises:
-        TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
-        ValueError: a promise that this does not cover, or one with ``contributions``; a noise that is not one of
-            ``noises``; Gaussian noise at δ = 0.
+        TypeError, ValueError: as there; a promise with ``contributions``.
 
     >>> of_rankings(Privacy(1.0, unit="user", adjacency="replace", delta=1e-6), "dp_borda").delta
     0.0

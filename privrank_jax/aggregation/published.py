@@ -28,17 +28,7 @@ def published_kwiksort(
 
     **Guarantee.** That is 1.5ε where the budget can be exceeded, and the guarantee says so.
 
-    Args:
-        key: PRNG key.
-        weights: of n users.
-        privacy: as of :func:`~privrank_jax.aggregation.dp_kwiksort`.
-        max_queries: q, as there.
-
-    Returns:
-        As there.
-
-    Raises:
-        TypeError, ValueError: as there.
+    Arguments, results and errors: as of :func:`~privrank_jax.aggregation.dp_kwiksort`.
 
     >>> import jax
     >>> weights, promise = PairWeights.from_ranks([[2, 0, 1]]), Privacy(1.0, unit="user", adjacency="replace")
@@ -65,16 +55,7 @@ def published_local_plan(
 ) -> LocalPlan:
     """Algorithm 3: all of ε for the responses of :func:`~privrank_jax.aggregation.ldp_kwiksort`, and ε/2 on top.
 
-    Args:
-        num_items: m.
-        privacy: as there.
-        max_queries: q, as there.
-
-    Returns:
-        The plan, whose guarantee says what is proven.
-
-    Raises:
-        ValueError: as there.
+    Arguments and errors: as of :func:`~privrank_jax.aggregation.ldp_plan.local_plan`.
 
     >>> plan = published_local_plan(30, Privacy(2.0, unit="user", adjacency="replace"), max_queries=900)
     >>> plan.max_uses, plan.fallback_epsilon, float(plan.guarantee.epsilon)
@@ -99,9 +80,6 @@ def zero_one_response(words: Integers, lead: Integers, flip: Integers) -> Flags:
     w̃ = mean(r)/t is unbiased too, but its variance is up to 1/(t² g), four times as large as that of
     :func:`~privrank_jax.aggregation.ldp_sorting.respond`, whose arguments these are.
 
-    Args:
-        words, lead, flip: as there.
-
     >>> [int(zero_one_response(np.uint32(2**31 - 1), lead, np.uint32(2**30))) for lead in (-1, 0, 1)]
     [0, 1, 1]
     """
@@ -111,13 +89,7 @@ def zero_one_response(words: Integers, lead: Integers, flip: Integers) -> Flags:
 
 
 def zero_one_loss(epsilon_per_query: Scalar) -> Scalar:
-    """Its largest loss, log 1/(1 - t) = log((e^{ε₀}+1)/2) where r = -1: near ε₀/2 for small ε₀.
-
-    Args:
-        epsilon_per_query: ε₀.
-
-    Returns:
-        The loss.
+    """Its largest loss at ε₀, log 1/(1 - t) = log((e^{ε₀}+1)/2) where r = -1: near ε₀/2 for small ε₀.
 
     >>> round(float(zero_one_loss(1.0)), 4)
     0.6201

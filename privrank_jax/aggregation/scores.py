@@ -8,29 +8,24 @@ ranked by it.
 **Replace.** The change of T is x' - x, any vector of whole numbers with entries in [-c, c] where k = m. It lies in the
 cube c[-1, 1]^m and is a vertex of it where a ballot that gives c to some items is replaced by the ballot that gives c
 to the others. So K-norm noise of that shape at scale c/ε is ε-DP, and at no smaller scale
-(:mod:`privrank_jax.privacy.geometry`); its variance is (m + 1)(m + 2)c²/(3ε²) for each item, a sixth of that of
-Laplace noise for large m. At most t = min(m, 2k) entries change, each by at most c, which is attained by ballots
-without a common item: ct in ℓ₁, c√t in ℓ₂.
+(:mod:`privrank_jax.privacy.geometry`). At most t = min(m, 2k) entries change, each by at most c, which is attained by
+ballots without a common item: ct in ℓ₁, c√t in ℓ₂.
 
 **Add or remove.** The change is ±x. Let the ballot count as x - c/2 instead, the *middle* c/2 subtracted for each
 item: all totals then move by the same number, -nc/2, and their order and differences stay. ±(x - c/2) lies in
 (c/2)[-1, 1]^m, again up to its vertices, so cube noise of half the scale serves, cm/2 in ℓ₁, c√m/2 in ℓ₂. Without a
-middle it is c in the cube, ck in ℓ₁ and c√k in ℓ₂. The smaller number is taken; which one it is depends on m, c and k
-alone. The number n of users is private here. With a middle, a total above 0 says that an item has more than half of
-all points.
+middle it is c in the cube, ck in ℓ₁ and c√k in ℓ₂. The smaller number is taken. The number n of users is private here.
 
 **The best items alone.** The mechanisms of :mod:`privrank_jax.mechanism.selection` need to know how far one total can
-change, s = c, and what all rises, or all falls, add up to, T = ck: rises are at most x', falls at most x. So one draw
-among all sets or lists of several items has scale (2s + min(2s, T))/ε: 3c/ε where a ballot names one item, k = 1, else
-4c/ε; where a single item is selected it is 2c/ε. Under add or remove all totals move together: 2c/ε, and c/ε where a
-single item is selected. All of it is free of m. For one-shot noise the ℓ₁ changes above count as well; these laws
-depend on differences alone, so the middle may be subtracted.
+change, s = c, and what all rises, or all falls, add up to, T = ck: rises are at most x', falls at most x. Under add or
+remove all totals move together. For one-shot noise the ℓ₁ changes above count as well; these laws depend on differences
+alone, so the middle may be subtracted.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import jax
@@ -98,7 +93,8 @@ class PointTotals:
                 f"points must be integers, got {dtype}: round them, or count smaller points."
             )
         _check_rules(most, limit)
-        add = _added_up(np) if isinstance(points, np.ndarray) else _ADDED_UP
+        host = isinstance(points, np.ndarray)
+        add = functools.partial(_added_up, xp=np) if host else _ADDED_UP
         return cls(add(points, most, limit), shape[0], most, limit)
 
     @property
@@ -120,16 +116,7 @@ def _facts(data: PointTotals) -> Facts:
 def points_change(
     num_items: int, privacy: Privacy, most: int, limit: int | None, noise: str
 ) -> Change:
-    """What one user moves of the totals; proof at the head of this module.
-
-    Args:
-        num_items: m.
-        privacy: whose adjacency counts.
-        most, limit: c and k, as for :class:`PointTotals`.
-        noise: its kind.
-
-    Raises:
-        ValueError: ``most`` or ``limit`` below 1.
+    """What one user moves of the totals of ballots with c = ``most`` and k = ``limit``.
 
     >>> private = Privacy(1.0, unit="user", adjacency="add-remove")
     >>> points_change(4, private, 1, None, "laplace").center, points_change(4, private, 1, 1, "laplace").center
@@ -179,15 +166,7 @@ dp_scores = Additive(
 
 
 def selection_moves(num_items: int, privacy: Privacy, most: int, limit: int | None) -> Moves:
-    """What one user moves of the totals, for the selection of the best items; proof at the head of this module.
-
-    Args:
-        num_items: m.
-        privacy: whose adjacency counts.
-        most, limit: as for :func:`points_change`.
-
-    Raises:
-        ValueError: ``most`` or ``limit`` below 1.
+    """What one user moves of the totals, for the selection of the best items; arguments as of :func:`points_change`.
 
     >>> replaced = Privacy(1.0, unit="user", adjacency="replace")
     >>> selection_moves(5, replaced, 1, 2)
@@ -204,11 +183,9 @@ def least_noise(
 ) -> str:
     """The noise of ``"k-norm"`` and ``"laplace"`` that has the smaller variance, by public facts alone.
 
-    Arguments: as for :func:`points_change`.
-
     >>> promise = Privacy(1.0, unit="user", adjacency="replace")
-    >>> least_noise(10, promise), least_noise(10, promise, limit=1), least_noise(500, promise, limit=1)
-    ('k-norm', 'laplace', 'laplace')
+    >>> least_noise(10, promise), least_noise(10, promise, limit=1)
+    ('k-norm', 'laplace')
     """
     facts = Facts(num_items, rules=(most, limit))
     free = dataclasses.replace(privacy, epsilon=1.0)
@@ -222,17 +199,13 @@ def _check_rules(most: int, limit: int | None) -> None:
             raise ValueError(f"{name} must be at least 1, got {number}.")
 
 
-def _added_up(xp: Any) -> Callable[..., Any]:
+def _added_up(points: Any, most: int, limit: int | None, xp: Any = jnp) -> Any:
     """Totals of ballots by NumPy, which compiles nothing, or by JAX."""
-
-    def add(points: Any, most: int, limit: int | None) -> Any:
-        counted = xp.clip(points, 0, most).astype(np.int32)
-        if limit is not None:
-            valid = xp.sum(counted > 0, axis=1, keepdims=True) <= limit
-            counted = xp.where(valid, counted, 0)
-        return xp.sum(counted, axis=0)
-
-    return add
+    counted = xp.clip(points, 0, most).astype(np.int32)
+    if limit is not None:
+        valid = xp.sum(counted > 0, axis=1, keepdims=True) <= limit
+        counted = xp.where(valid, counted, 0)
+    return xp.sum(counted, axis=0)
 
 
-_ADDED_UP = jax.jit(_added_up(jnp), static_argnames=("most", "limit"))
+_ADDED_UP = jax.jit(_added_up, static_argnames=("most", "limit"))

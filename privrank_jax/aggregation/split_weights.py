@@ -25,9 +25,9 @@ the rest. φ = 0 is noise-all, φ = 1 Borda.
 **K-norm noise.** b with K-norm noise of the complete zonotope at ε₁ = φε, and all pairs with that of the cube at ε₂ =
 (1 - φ)ε (:mod:`privrank_jax.privacy.geometry`): (ε₁ + ε₂)-DP by composition, and no less, as a ranking and its reversal
 differ by a vertex of both bodies. The noise of pairs has variance v₂ = (d+1)(d+2)/(3ε₂²), d = m(m-1)/2, in every
-direction of g and of c, that of b has variance v₁ in every direction (:mod:`privrank_jax.privacy.noise_law`), so v₁/m
-for g, and all are uncorrelated. So generalized least squares is the mean of the two estimates of g by inverse
-variances, and c comes from the pairs: 1/σ_g² = m/v₁ + 1/v₂, σ_c² = v₂.
+direction of g and of c, that of b has variance v₁ in every direction, so v₁/m for g, and all are uncorrelated. So
+generalized least squares is the mean of the two estimates of g by inverse variances, and c comes from the pairs:
+1/σ_g² = m/v₁ + 1/v₂, σ_c² = v₂.
 
 **Add or remove.** The number of users is private, and n·x is published in the place of 1/2 + x. One user more or less
 changes it by x_u, \|x_ij\| ≤ 1/2: half of what was said above in every direction, again attained by any ranking. So all
@@ -39,16 +39,11 @@ alike. A solver minimizes a cost that is linear in the weights, and the expected
 
 **Exactly.** A user orders the pair i < j by σ_ij in {-1, 0, 1}. With p the sum of these over all users, and t_i the sum
 of what i is ahead by, Σ_j σ_ij, both are integers, and move by 2n times what x and b do. K-norm noise: t at ε₁ = φε,
-rounded to a double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε, the sum taken exactly
-(:mod:`privrank_jax.exact.k_norm`). Gaussian noise, rounded to integers: N(0, σ_t²) on t and N(0, σ_p²) on p are one
-Gaussian mechanism, on (t/σ_t, p/σ_p). Its ℓ₂ sensitivity squared is at most ‖Δt‖²/σ_t² + ‖Δp‖²/σ_p² ≤ φμ² + (1 - φ)μ² =
-μ², with σ_t and σ_p rounded up to rationals and μ the largest sensitivity that is proven (ε, δ)-DP
-(:mod:`privrank_jax.privacy.gaussian`). So neither two releases, nor the lattice, nor rounding costs privacy: the law
-before rounding is that of a simulation. Its noise on g has precision m/σ_t² + 1/σ_p² in doubled units, which is
-μ²(φ/A + (1 - φ)/(A + C))/4 as above; the noise on the sum of t, which is 0, is projected out.
-
-Two noises of two shapes, whose estimates are weighed by each other's variance, are no sum of numbers and one noise: so
-the mechanism is a pair of functions.
+rounded to a double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε, the sum taken exactly. Gaussian noise, rounded to
+integers: N(0, σ_t²) on t and N(0, σ_p²) on p are one Gaussian mechanism, on (t/σ_t, p/σ_p). Its ℓ₂ sensitivity squared
+is at most ‖Δt‖²/σ_t² + ‖Δp‖²/σ_p² ≤ φμ² + (1 - φ)μ² = μ², with σ_t and σ_p rounded up to rationals and μ the largest
+sensitivity that is proven (ε, δ)-DP. So neither two releases, nor the lattice, nor rounding costs privacy. The noise on
+the sum of t, which is 0, is projected out.
 """
 
 from __future__ import annotations
@@ -92,9 +87,8 @@ class WeightsDiagnostics:
     """The noise of private weights.
 
     Attributes:
-        gradient_scale: σ_g, standard deviation of the noise of the gradient part in each direction, in shares of users;
-            public. Borda scores of the weights have noise of standard deviation √(m - 1)·σ_g.
-        cycle_scale: σ_c of the cycle part, before shrinkage; public. ∞ where all of the budget is spent on scores.
+        gradient_scale: σ_g, in shares of users; public. Borda scores have noise of standard deviation √(m - 1)·σ_g.
+        cycle_scale: σ_c, before shrinkage; public. ∞ where all of the budget is spent on scores.
         cycle_factor: s, by which the cycle part was multiplied; a private value, as the weights are.
     """
 
@@ -106,20 +100,13 @@ class WeightsDiagnostics:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class _Budget:
-    """How the noise is shared, all public.
+    """How the noise is shared; all public."""
 
-    Attributes:
-        unit: scale of the noise on a query of sensitivity 1 at the whole budget, in the unit of the value.
-        focus: φ.
-        of_scores: 1/variance in a direction of g of the release of scores, at the whole budget and unit scale.
-        of_pairs: that of the release of pairs.
-        power: of a share of the budget, with which a precision grows: 1 for Gaussian noise, 2 for K-norm noise.
-    """
-
-    unit: Any
-    focus: Any
-    of_scores: Any
-    of_pairs: Any
+    unit: Any  #: scale of the noise on a query of sensitivity 1 at the whole budget, in the unit of the value
+    focus: Any  #: φ
+    of_scores: Any  #: 1/variance in a direction of g of the release of scores, at the whole budget and unit scale
+    of_pairs: Any  #: that of the release of pairs
+    #: of a share of the budget, with which a precision grows: 1 for Gaussian noise, 2 for K-norm noise
     power: int = dataclasses.field(metadata={"static": True})
 
     @property
@@ -127,11 +114,6 @@ class _Budget:
         """1/σ_g² and 1/σ_c² at unit scale."""
         cycle = (1 - self.focus) ** self.power * self.of_pairs
         return self.focus**self.power * self.of_scores + cycle, cycle
-
-    def scales(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """σ_g and σ_c."""
-        gradient, cycle = self.precisions
-        return self.unit / jnp.sqrt(gradient), self.unit / jnp.sqrt(cycle)
 
 
 def _budget(
@@ -143,18 +125,9 @@ def _budget(
     items: Count,
     most: int,
 ) -> _Budget:
-    """The shares of a release.
-
-    Args:
-        noise: its kind.
-        unit: 1/ε or 1/μ.
-        users: n; None where it is private, and sums over users are published.
-        focus: φ, None for the default.
-        items: m, may be traced.
-        most: m at most.
-    """
+    """The shares of a release, of so many ``users``; None where their number is private, and sums are published."""
     unit = unit / (2 if users is None else users)
-    of_scores, of_pairs = precisions(items, most, noise)
+    of_scores, of_pairs = _precisions(items, most, noise)
     if focus is None:
         focus = 0.0
         if users is not None:
@@ -165,14 +138,8 @@ def _budget(
     return _Budget(unit, focus, of_scores, of_pairs, 1 if noise == "gaussian" else 2)
 
 
-def precisions(items: Count, most: int, noise: str) -> tuple[Numbers, Numbers]:
-    """1/variance in a direction of g of the release of scores and of that of pairs, each at the whole budget.
-
-    Args:
-        items: m, may be traced.
-        most: m at most.
-        noise: ``"k-norm"`` or ``"gaussian"``.
-    """
+def _precisions(items: Count, most: int, noise: str) -> tuple[Numbers, Numbers]:
+    """1/variance in a direction of g of the release of scores and of that of pairs, each at the whole budget."""
     items = jnp.maximum(items, 2) if is_traced(items) else max(int(items), 2)
     d = items * (items - 1) / 2
     if noise == "gaussian":
@@ -185,25 +152,26 @@ def precisions(items: Count, most: int, noise: str) -> tuple[Numbers, Numbers]:
     return items / both, 3 / ((d + 1) * (d + 2))
 
 
-def _public(
-    facts: Facts, privacy: Privacy, noise: str, focus: Scalar | None, by: str = "private_weights"
-) -> _Budget:
-    attained = of_rankings(privacy, by, noise, WEIGHT_NOISES)
+def _public(facts: Facts, privacy: Privacy, noise: str, focus: Scalar | None) -> _Budget:
+    """The shares of a release where so much is public."""
+    attained = of_rankings(privacy, "private_weights", noise, WEIGHT_NOISES)
     items = facts.num_items
     if items < 2:
         raise ValueError(f"num_items must be at least 2, got {items!r}.")
     of_facts = functools.partial(_budget, noise, items=items, most=items)
     given = (additive_scale(noise, attained, 1.0, 1.0), facts.num_users)
-    if focus is None:
-        return quickly(of_facts, *given)
-    return of_facts(*given, focus)
+    return quickly(of_facts, *given) if focus is None else of_facts(*given, focus)
 
 
 def _scale(
     privacy: Privacy, facts: Facts, noise: str = "k-norm", *, focus: Scalar | None = None
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """σ_g and σ_c, in shares of users; the latter is infinite at φ = 1."""
-    return jax.device_put(quickly(_Budget.scales, _public(facts, privacy, noise, focus)))
+
+    def scales(budget: _Budget) -> tuple[Any, ...]:
+        return tuple(budget.unit / jnp.sqrt(precision) for precision in budget.precisions)
+
+    return jax.device_put(quickly(scales, _public(facts, privacy, noise, focus)))
 
 
 def default_focus(
@@ -212,9 +180,7 @@ def default_focus(
     """φ of least worst regret over six kinds of crowds (measured at 48fdee4), from public facts only.
 
     It is 0, or where the noise on a weight of noise-all is large: 1 for K-norm noise of a standard deviation above 1/4,
-    1/2 for Gaussian noise above 1/2. With less noise, cycles can be told from it, and losing them may cost far more
-    than the larger noise of the gradient. A φ in between loses on both sides under pure ε: standard deviations of
-    K-norm noise grow as 1/φ and 1/(1 - φ), those of Gaussian noise only as their roots.
+    1/2 for Gaussian noise above 1/2. With less noise, cycles can be told from it.
 
     Args:
         num_items: m >= 2.
@@ -222,20 +188,13 @@ def default_focus(
         privacy: what is promised, as for :func:`private_weights`.
         noise: ``"k-norm"`` or ``"gaussian"``.
 
-    Returns:
-        Scalar, φ.
-
     Raises:
         ValueError: a promise that this can't keep, Gaussian noise without δ, fewer than 2 items.
 
-    >>> [
-    ...     float(default_focus(10, 1000, Privacy(epsilon, unit="user", adjacency="replace")))
-    ...     for epsilon in (1.0, 0.1)
-    ... ]
-    [0.0, 1.0]
+    >>> float(default_focus(10, 1000, Privacy(0.1, unit="user", adjacency="replace")))
+    1.0
     """
-    facts = Facts(num_items, num_users)
-    return jax.device_put(_public(facts, privacy, noise, None, "default_focus").focus)
+    return jax.device_put(_public(Facts(num_items, num_users), privacy, noise, None).focus)
 
 
 def _release(
@@ -257,8 +216,6 @@ def _release(
     if noise == "gaussian":
         most = gaussian_budget(attained.epsilon, attained.delta)
         rho, unit = concentrated_budget(most), float(1 / most)
-    if focus is None and not summed:
-        focus = float(default_focus(items, users, attained, noise=noise))
     budget = _budget(noise, unit, None if summed else users, focus, items=items, most=items)
     counts = whole - users * (1 - np.eye(items, dtype=np.int64))
     above = np.triu_indices(items, 1)
@@ -278,7 +235,7 @@ def _release(
 def _with_k_norm_noise(
     totals: np.ndarray, pairs: np.ndarray, change: int, share: float, attained: Privacy
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Noisy t and p, zeros for a release that has no share; c is the change."""
+    """Noisy t and p, zeros for a release that has no share."""
     from privrank_jax.exact.k_norm import discrete_cube, discrete_zonotope
     from privrank_jax.exact.spanning_trees import Graph
 
@@ -292,11 +249,7 @@ def _with_k_norm_noise(
 
 
 def split_epsilon(epsilon: float, share: float) -> tuple[float, float]:
-    """ε₁ = φε, rounded to a double, and the largest double ε₂ with ε₁ + ε₂ ≤ ε.
-
-    Args:
-        epsilon: ε.
-        share: φ in [0, 1].
+    """ε₁ = φε, rounded to a double, and the largest double ε₂ with ε₁ + ε₂ ≤ ε; ``share`` is φ.
 
     >>> split_epsilon(1.0, 0.25)
     (0.25, 0.75)
@@ -319,34 +272,22 @@ def _with_gaussian_noise(
     values = np.concatenate([part for part, _ in parts])
     sizes = tuple((part.size, scale) for part, scale in parts)
     released = gaussian_mechanism(values, sizes, attained.epsilon, budget)
-    noisy, above = np.zeros(totals.size), np.zeros(pairs.size)
-    if scales[0] is not None:
-        noisy, released = released[: totals.size], released[totals.size :]
-    if scales[1] is not None:
-        above = released
-    return noisy, above
+    first = totals.size if scales[0] else 0
+    noisy, above = released[:first], released[first:]
+    return noisy if first else np.zeros(totals.size), above if scales[1] else np.zeros(pairs.size)
 
 
 def deviations(
     num_items: int, change: int, share: Fraction, budget: Fraction
 ) -> tuple[Fraction | None, Fraction | None]:
-    """σ_t and σ_p, None for a release that has no share.
-
-    Args:
-        num_items: m >= 2.
-        change: c.
-        share: φ in [0, 1].
-        budget: μ.
-    """
+    """σ_t and σ_p at φ = ``share`` and μ = ``budget``; None for a release that has no share."""
     from privrank_jax.exact.rounded_gaussian import root_above
 
     m, square = num_items, change**2
-    squares = (
-        (Fraction(square * m * (m * m - 1), 3), share),
-        (Fraction(square * m * (m - 1), 2), 1 - share),
-    )
+    moved = Fraction(square * m * (m * m - 1), 3), Fraction(square * m * (m - 1), 2)
     first, second = (
-        root_above(moved / (part * budget**2)) if part else None for moved, part in squares
+        root_above(size / (part * budget**2)) if part else None
+        for size, part in zip(moved, (share, 1 - share))
     )
     return first, second
 
@@ -364,20 +305,19 @@ def private_weights(
     """Private pairwise weights whose Borda scores may be sharper than their cycles, for any solver.
 
     **Guarantee.** ε-DP with K-norm noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace or add-remove,
-    and whatever these cover; sensitivities and their proof are at the head of this module:
-    ``help(sys.modules[private_weights.__module__])``.
+    and whatever these cover; sensitivities and their proof are at the head of this module.
 
     Args:
         key, weights, privacy: as for :func:`~privrank_jax.aggregation.noise_all`; adjacency add-remove as well.
         noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
         focus: φ in [0, 1], the share of the budget for the Borda scores alone, may be traced: 0 is noise-all, 1 Borda;
-            None takes :func:`default_focus`, from public facts only, and 0 under add-remove.
+            None takes :func:`default_focus`, and 0 under add-remove.
         shrink: ``"james-stein"`` multiplies the cycle part by s, found from the release itself; ``"none"`` keeps it.
 
     Returns:
         ``value``: ``(m, m)``, dtype of the weights, not clipped: w̃_ij + w̃_ji = 1, diagonal 0; 0 in the rows and
         columns of masked items. Under add-remove it is antisymmetric: half of how many more users have i ahead of j
-        than j ahead of i. ``guarantee``. ``diagnostics``: :class:`WeightsDiagnostics`, in the unit of the value.
+        than j ahead of i. ``diagnostics``: :class:`WeightsDiagnostics`, in the unit of the value.
 
     Raises:
         TypeError, ValueError: as for :func:`~privrank_jax.aggregation.noise_all`; a focus out of range, unknown names.
@@ -452,21 +392,13 @@ def _antisymmetric(x: PairMatrix) -> PairMatrix:
 def _combined(
     scores: Scores, pairs: PairMatrix, keep: Mask, middle: Numbers, budget: _Budget, shrink: str
 ) -> tuple[PairMatrix, WeightsDiagnostics]:
-    """Weights from a release of scores and one of pairs, and their diagnostics: post-processing.
+    """Weights from noisy scores, which sum to 0, and noisy w - 1/2, and their diagnostics: post-processing.
 
-    Args:
-        scores: ``(m,)`` noisy b, summing to 0.
-        pairs: ``(m, m)`` noisy w - 1/2, antisymmetric.
-        keep: ``(m,)`` bool, real items; the entries of others are 0.
-        middle: 1/2, or 0 for sums over users; what a tied pair has.
-        budget: how the noise was shared.
-        shrink: ``"james-stein"`` or ``"none"``.
+    ``middle`` is what a tied pair has: 1/2, or 0 for sums over users.
     """
     gradient, cycle = budget.precisions
-    real, count = _real(keep), jnp.maximum(jnp.sum(keep), 1).astype(pairs.dtype)
-    own = jnp.sum(pairs, axis=1)
+    real, count, own, _, cycles = _parts(pairs, keep)
     scores = ((gradient - cycle) * scores + cycle * own) / gradient
-    cycles = jnp.where(real, pairs - (own[:, None] - own) / count, 0)
     none = cycle == 0  # of the budget is spent on cycles
     cycle_scale = budget.unit / jnp.sqrt(jnp.where(none, 1, cycle))
     factor = jnp.ones((), pairs.dtype)
@@ -496,16 +428,18 @@ def shrunk_weights(
     Returns:
         The weights, and s.
     """
-    items = weights.shape[0]
-    keep = jnp.ones(items, bool) if mask is None else mask
-    count = jnp.maximum(jnp.sum(keep), 1).astype(weights.dtype)
-    real = _real(keep)
-    pairs = jnp.where(real, weights - 0.5, 0)
-    own = jnp.sum(pairs, axis=1)
-    slope = (own[:, None] - own) / count
-    cycles = jnp.where(real, pairs - slope, 0)
+    keep = jnp.ones(weights.shape[0], bool) if mask is None else mask
+    real, count, _, slope, cycles = _parts(jnp.where(_real(keep), weights - 0.5, 0), keep)
     factor = _shrink_factor(cycles, count, cycle_scale)
     return jnp.where(real, 0.5 + slope + factor * cycles, 0), factor
+
+
+def _parts(pairs: PairMatrix, keep: Mask) -> tuple[Array, ...]:
+    """Real pairs, m, and of antisymmetric pairs: b, and the gradient and cycle parts."""
+    real, count = _real(keep), jnp.maximum(jnp.sum(keep), 1).astype(pairs.dtype)
+    own = jnp.sum(pairs, axis=1)
+    slope = (own[:, None] - own) / count
+    return real, count, own, slope, jnp.where(real, pairs - slope, 0)
 
 
 def _shrink_factor(cycles: PairMatrix, count: Array, cycle_scale: Numbers) -> Float[Array, ""]:

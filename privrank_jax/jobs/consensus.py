@@ -24,9 +24,8 @@ from privrank_jax.aggregation.bounds import (
     proven_errors,
     report_deviation,
 )
-from privrank_jax.aggregation.footrule import counted_histograms
+from privrank_jax.aggregation.footrule import cost_deviation, counted_histograms
 from privrank_jax.aggregation.kemeny_rule import ProvenRanking
-from privrank_jax.aggregation.private_footrule import cost_deviation
 from privrank_jax.aggregation.split_weights import shrunk_weights
 from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data.engine_counts import RankingRows

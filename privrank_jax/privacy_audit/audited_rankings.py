@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation.private_footrule import dp_footrule
+from privrank_jax.aggregation.footrule import dp_footrule
 from privrank_jax.privacy import Privacy, noise_law
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy_audit import contents, laws

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from privrank_jax.aggregation.assignments import assignment
+from privrank_jax.aggregation.footrule import assignment
 from tests.reference import footrule as reference
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights, bounds
-from privrank_jax.aggregation.assignments import assignment
+from privrank_jax.aggregation.footrule import assignment
 from privrank_jax.aggregation.query_budgets import exceeding_probability
 from privrank_jax.aggregation.sub_rankings import one_pair_variance
 from privrank_jax.aggregation.subset_selection import subset_norm

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import copeland
-from privrank_jax.aggregation.copeland_rule import copeland_scores
+from privrank_jax.aggregation.majority_rules import copeland_scores
 from privrank_jax.rankings import ranks_from_scores
 from tests.reference import aggregation as reference
 

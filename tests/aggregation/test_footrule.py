@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairWeights, PositionHistograms, footrule_optimal
-from privrank_jax.aggregation.assignments import assignment
-from privrank_jax.aggregation.footrule import footrule_costs
+from privrank_jax.aggregation import PositionHistograms, footrule_optimal
+from privrank_jax.aggregation.footrule import assignment, footrule_costs
 from tests.reference import aggregation as weights_reference
 from tests.reference import footrule as reference
 
@@ -36,8 +35,6 @@ def test_histograms_and_costs_are_those_of_the_naive_twin(missing):
         np.testing.assert_allclose(
             footrule_costs(found), reference.costs(ranks, missing), rtol=1e-6
         )
-        shares = found.counts / 120
-        np.testing.assert_allclose(footrule_costs(shares), footrule_costs(found), rtol=1e-6)
 
 
 def test_full_rankings_count_each_place_once():
@@ -64,9 +61,6 @@ def test_optimum_is_least_and_its_kemeny_ratio_holds(missing):
         assert found.lower_bound <= least + 1e-12
         assert score <= found.upper_bound + 1e-12
         assert score <= found.ratio * least + 1e-12
-        proven = found.proven(w)
-        assert (proven.cost, proven.solver) == (pytest.approx(score), "assignment")
-        assert found.lower_bound - 1e-12 <= proven.lower_bound <= least + 1e-12
         placed = assignment(footrule_costs(histograms))
         assert sum(reference.costs(ranks, missing)[range(items), placed]) == pytest.approx(
             mean, abs=1e-5
@@ -77,7 +71,6 @@ def test_two_items_are_solved_exactly_and_one_costs_nothing():
     ranks = [[0, 1], [1, 0], [1, 0]]
     found = footrule_optimal(PositionHistograms.from_ranks(ranks))
     assert found.ranks.tolist() == [1, 0]
-    assert found.proven(PairWeights.from_ranks(ranks)).ratio == 1
     alone = footrule_optimal(PositionHistograms.from_ranks([[0], [-1]]))
     assert (alone.ranks.tolist(), alone.footrule, alone.ratio) == ([0], 0, 1)
 
@@ -121,11 +114,10 @@ def test_bad_histograms_are_refused():
             with pytest.raises(ValueError, match=match):
                 function(bad)
     plain: Any = good.counts
-    with pytest.raises(TypeError, match="from_ranks"):
-        footrule_optimal(plain)
+    for function in (footrule_costs, footrule_optimal):
+        with pytest.raises(TypeError, match="from_ranks"):
+            function(plain)
     with pytest.raises(ValueError, match="traced"):
         jax.jit(lambda one: footrule_optimal(one).footrule)(good)
-    with pytest.raises(ValueError, match="same users"):
-        footrule_optimal(good).proven(np.zeros((3, 3)))
     with pytest.raises(ValueError, match="exact sums"):
         footrule_optimal(PositionHistograms(np.array([[2**51, 0], [0, 2**51]]), 2**49))

@@ -93,4 +93,6 @@ def test_one_pair_holds_in_the_exact_law_of_two_items(users):
 
 def test_too_few_answers_leave_no_bound():
     promise = user(1.0)
-    assert math.isinf(bounds.bound("borda", 10, 30, promise, trust="local", noise="one-pair").additive)
+    assert math.isinf(
+        bounds.bound("borda", 10, 30, promise, trust="local", noise="one-pair").additive
+    )

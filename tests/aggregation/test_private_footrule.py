@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import PositionHistograms, dp_footrule
-from privrank_jax.aggregation.assignments import assignment
-from privrank_jax.aggregation.footrule import footrule_costs
-from privrank_jax.aggregation.private_footrule import cost_deviation
+from privrank_jax.aggregation.footrule import assignment, cost_deviation, footrule_costs
 from privrank_jax.mechanism import Facts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import SHAPED_NOISES

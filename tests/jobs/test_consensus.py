@@ -11,7 +11,7 @@ import pytest
 
 import privrank_jax as pr
 from privrank_jax.aggregation import bounds
-from privrank_jax.aggregation.private_footrule import cost_deviation, dp_footrule
+from privrank_jax.aggregation.footrule import cost_deviation, dp_footrule
 from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.jobs import consensus
 from privrank_jax.mechanism import Facts
