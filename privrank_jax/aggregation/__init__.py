@@ -21,10 +21,9 @@ from privrank_jax.aggregation.footrule import (
     dp_footrule,
     footrule_optimal,
 )
-from privrank_jax.aggregation.kemeny_rule import kemeny
+from privrank_jax.aggregation.kemeny_rule import kemeny, local_search
 from privrank_jax.aggregation.ldp_sorting import ldp_kwiksort
 from privrank_jax.aggregation.local_borda import ldp_borda, ldp_borda_privunit
-from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.majority_rules import copeland
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.query_budgets import query_budget

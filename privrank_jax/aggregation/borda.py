@@ -92,7 +92,7 @@ def borda_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = 
         mask: ``(m,)`` bool, real items of a plain matrix; pairs with others don't count.
 
     Returns:
-        ``(m,)``, dtype of the weights, high = preferred; sort them with ``rankings.ranks_from_scores(scores, mask)``.
+        ``(m,)``, dtype of the weights, high = preferred; ``rankings.ranks_from_scores(scores, mask)`` sorts them.
 
     Raises:
         ValueError: weights that are not square or not finite, a mask of another shape.

@@ -57,7 +57,7 @@ from privrank_jax._types import Count, Flags, Key, Mask, Numbers, PairMatrix, Ra
 from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
-from privrank_jax.aggregation.local_moves import local_search
+from privrank_jax.aggregation.kemeny_rule import local_search
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budgets import check_max_queries, check_split, query_budget

@@ -30,11 +30,10 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Count, Key, RankingsLike, RanksLike
-from privrank_jax._validate import as_ranks
+from privrank_jax._types import Count, Key
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import ExponentialDiagnostics
-from privrank_jax.aggregation.dynamic_program import MAX_ITEMS, item_bits, over_orders
+from privrank_jax.aggregation.kemeny_rule import MAX_ITEMS, item_bits, over_orders
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users, whole_counts
 from privrank_jax.estimate import Estimate
@@ -103,30 +102,6 @@ def exponential_kemeny(key: Key, weights: PairWeights, privacy: Privacy) -> Esti
     return Estimate(ranks, Guarantee(privacy, attained), ExponentialDiagnostics(rate))
 
 
-def exponential_log_probability(
-    ranks: RanksLike | RankingsLike, weights: PairWeights, privacy: Privacy
-) -> Float[Array, "*batch"]:
-    """Exact log-probability ``(...)`` of rankings ``(..., m)`` under :func:`exponential_kemeny`; ε finite.
-
-    Raises:
-        TypeError, ValueError: as there; padded items.
-
-    >>> weights = PairWeights.from_ranks([[0, 1]])
-    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
-    >>> round(float(exponential_log_probability([0, 1], weights, privacy)), 4)  # 1/(1 + e^(-1/2))
-    -0.4741
-    """
-    attained = of_rankings(privacy, "exponential_log_probability")
-    w, users, mask = shares_of_users(weights, "exponential_log_probability")
-    _check_items(w.shape[0])
-    if mask is not None:
-        raise ValueError(
-            "probabilities are defined for rankings of real items: leave padded items out of the weights."
-        )
-    costs = _steepness(w, users, rate_of(attained, w.shape[0]), None)
-    return _log_probability(as_ranks(ranks), costs)
-
-
 def _check_items(num_items: int) -> None:
     if num_items > MAX_ITEMS:
         raise ValueError(
@@ -144,15 +119,11 @@ def _steepness(w: Array, num_users: Count, rate: Array, mask: Array | None) -> A
     return excess * (num_users * jnp.minimum(rate, _SHARP)).astype(w.dtype)
 
 
-def _log_weights(costs: Array) -> Array:
-    """log Z[S] for all subsets."""
-    return -over_orders(costs, lambda terms: -logsumexp(-terms, axis=1), jnp.inf)
-
-
 @jax.jit
 def _draw(key: Key, costs: Array) -> Array:
     items = costs.shape[0]
-    log_z, bits = _log_weights(costs), item_bits(items)
+    log_z = -over_orders(costs, lambda terms: -logsumexp(-terms, axis=1), jnp.inf)
+    bits = item_bits(items)
 
     def place_last(subset: Array, step: tuple[Array, Array]) -> tuple[Array, Array]:
         key, _ = step
@@ -167,9 +138,3 @@ def _draw(key: Key, costs: Array) -> Array:
     _, last_to_first = jax.lax.scan(place_last, jnp.asarray((1 << items) - 1), steps)
     places = jnp.arange(items - 1, -1, -1, dtype=jnp.int32)
     return jnp.zeros(items, jnp.int32).at[last_to_first].set(places)
-
-
-@jax.jit
-def _log_probability(ranks: Array, costs: Array) -> Array:
-    before = ranks[..., :, None] < ranks[..., None, :]
-    return -jnp.sum(jnp.where(before, costs.T, 0), axis=(-2, -1)) - _log_weights(costs)[-1]

@@ -106,8 +106,7 @@ from privrank_jax.privacy.privacy import Privacy
 class PositionHistograms:
     """How many of n users have each of m items at each position: the input of footrule functions.
 
-    A pytree, like :class:`~privrank_jax.aggregation.PairWeights`: a batch has a leading axis in ``counts``, and in
-    ``num_users`` and ``mask`` where they differ.
+    A pytree, like :class:`~privrank_jax.aggregation.PairWeights`.
 
     Attributes:
         counts: ``(m, m)`` integers, ``counts[j, q]`` = four times the number of users who have item ``j`` at position
@@ -173,11 +172,6 @@ class FootruleRanking:
     def lower_bound(self) -> float:
         """No ranking has a lower Kemeny score."""
         return self.footrule / 2
-
-    @property
-    def upper_bound(self) -> float:
-        """The Kemeny score of the ranking is at most this."""
-        return self.footrule * (1 - 1 / (4 * len(self.ranks) - 2))
 
     @property
     def ratio(self) -> float:
@@ -390,10 +384,7 @@ HISTOGRAMS = Data(
 def cost_deviation(num_items: Count, scale: Numbers, noise: str) -> Numbers:
     """Root mean square of the noise on an item's costs, less its mean over places, in positions.
 
-    Args:
-        num_items: m >= 1, may be traced.
-        scale: of the noise on one prefix count, in shares of users.
-        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+    ``scale`` is that of the noise on a prefix count, in shares of users; ``noise`` its kind.
 
     >>> round(cost_deviation(20, 0.001, "k-norm"), 3), round(cost_deviation(20, 0.2, "laplace"), 3)
     (0.803, 1.032)

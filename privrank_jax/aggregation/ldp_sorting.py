@@ -66,7 +66,7 @@ from privrank_jax._validate import check_choice, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics
-from privrank_jax.aggregation.local_moves import local_search
+from privrank_jax.aggregation.kemeny_rule import local_search
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budgets import (
     check_max_queries,

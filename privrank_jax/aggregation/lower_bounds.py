@@ -1,8 +1,7 @@
 """Lower bounds on the number of users for all private algorithms: Theorems 13 and 14, with constants.
 
-Both theorems speak of few users, n = o(m/ε) and n = o(√m/ε), and exclude an additive error of a constant times m²
-there: they say nothing of smaller errors for more users. Theorem 14 is printed for (1, o(1/n))-DP at every ε ≤ 1; its
-proof is for ε = 1 and goes to (ε, o(1/n))-DP by group privacy, which is what is meant.
+Both theorems exclude an additive error of a constant times m², for n = o(m/ε) and for n = o(√m/ε) users. Theorem 14 is
+printed for (1, o(1/n))-DP at every ε ≤ 1; its proof is for ε = 1 and goes to (ε, o(1/n))-DP by group privacy.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022).
 """
@@ -36,9 +35,6 @@ def pure_lower_bound(
         packing: ``"codes"``: the paper's, π^x_{d,t} over a binary code of distance D with (t + 1)D > 4·additive·m²,
             2d + t = m, the best d, T by Gilbert and Varshamov: at 0.01, about 0.03m/ε. ``"rankings"`` (ours): in
             Kendall's metric, T ≥ m!/#{rankings with at most 4·additive·m² inversions}, several times larger.
-
-    Returns:
-        The bound, at least 0, not rounded.
 
     Raises:
         ValueError: ε <= 0, ``additive`` not positive, unknown ``packing``.

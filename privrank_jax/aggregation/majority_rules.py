@@ -86,10 +86,7 @@ def schulze_paths(
 ) -> PairMatrix:
     """The largest p_ij such that a path from item i to item j has no smaller lead.
 
-    Arguments and errors: as for :func:`minimax_scores`.
-
-    Returns:
-        ``(m, m)`` in the dtype of the weights; 0 on the diagonal, and in the rows and columns of masked items.
+    Arguments and errors: as for :func:`minimax_scores`; ``(m, m)``, 0 on the diagonal and for masked items.
 
     >>> schulze_paths([[0.0, 1.0, 0.25], [0.0, 0.0, 0.75], [0.75, 0.25, 0.0]])[0].tolist()[1:]
     [1.0, 0.5]
@@ -174,17 +171,14 @@ def _ranked_pairs_scores(lead: Array, keep: Mask) -> Array:
     leads, real = lead[first, second], keep[first] & keep[second]
     turned = leads < 0
     pairs = jnp.stack([jnp.where(turned, second, first), jnp.where(turned, first, second)], axis=1)
-    # A row of bits says which items are behind: an eighth of the memory that each step reads.
-    own = jnp.packbits(jnp.eye(keep.size, dtype=bool), axis=1)
 
     def lock(behind: Array, pair: Array) -> tuple[Array, None]:
         better, worse = pair
-        byte = better // 8
-        ahead = (behind[:, byte] & own[better, byte]) > 0
+        ahead = behind[:, better]
         gains = (ahead | (items == better)) & ~ahead[worse]
-        return behind | jnp.where(gains[:, None], behind[worse] | own[worse], 0), None
+        return behind | (gains[:, None] & (behind[worse] | (items == worse))), None
 
     strongest_first = jnp.argsort(jnp.where(real, -jnp.abs(leads), 1), stable=True)
-    behind, _ = jax.lax.scan(lock, jnp.zeros_like(own), pairs[strongest_first])
-    counted = jnp.unpackbits(behind, axis=1, count=keep.size).astype(bool) & _others(keep)
-    return jnp.sum(counted, axis=1).astype(lead.dtype)
+    none = jnp.zeros((keep.size, keep.size), bool)
+    behind, _ = jax.lax.scan(lock, none, pairs[strongest_first])
+    return jnp.sum(behind & _others(keep), axis=1).astype(lead.dtype)

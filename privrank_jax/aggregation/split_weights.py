@@ -2,8 +2,7 @@ r"""Private weights of all pairs from two releases at once: Borda scores, and ev
 
 **Two parts.** Write x_ij = w_ij - 1/2, so that x_ji = -x_ij, and ‖x‖² = Σ_{i<j} x_ij². Borda scores less their mean are
 b_i = Σ_j x_ij. The *gradient part* g_ij = (b_i - b_j)/m has the same b, and the *cycle part* c = x - g has b = 0. They
-are orthogonal, ⟨x, g⟩ = Σ_i b_i²/m = ‖g‖² = ‖b‖²/m, of dimensions m - 1 and C(m-1, 2). The Borda order depends on g
-alone; a crowd that no scores describe has a large c.
+are orthogonal, ⟨x, g⟩ = Σ_i b_i²/m = ‖g‖² = ‖b‖²/m, of dimensions m - 1 and C(m-1, 2). Borda's order depends on g.
 
 **Sensitivity.** Replacing a user changes n·x by y = x_u - x_v, \|y_ij\| ≤ 1. So ‖y‖² ≤ m(m-1)/2, and ‖b(y)‖² ≤
 m(m²-1)/3 (:mod:`privrank_jax.aggregation.borda`), ties and gaps included. A ranking and its reversal attain both.
@@ -17,10 +16,9 @@ A = (m²-1)/3, C = m(m-1)/2 - A = (m-1)(m-2)/6: both terms have nonnegative fact
 the release has the privacy of one Gaussian query of sensitivity √(A/σ_g² + C/σ_c²) at σ = 1, exactly. With μ the
 largest sensitivity at which such a query is (ε, δ)-DP, and φ = ``focus`` in [0, 1],
 
-    1/σ_g² = μ²·(φ/A + (1 - φ)/(A + C)),        1/σ_c² = μ²·(1 - φ)/(A + C).
+    1/σ_g² = μ²·(φ/A + (1 - φ)/(A + C)),        1/σ_c² = μ²·(1 - φ)/(A + C):
 
-It is the law of two independent releases, combined by inverse variances: b with the share φ of μ², and all pairs with
-the rest. φ = 0 is noise-all, φ = 1 Borda.
+the law of two independent releases, combined by inverse variances: b with the share φ of μ², all pairs with the rest.
 
 **K-norm noise.** b with K-norm noise of the complete zonotope at ε₁ = φε, and all pairs with that of the cube at ε₂ =
 (1 - φ)ε (:mod:`privrank_jax.privacy.geometry`): (ε₁ + ε₂)-DP by composition, and no less, as a ranking and its reversal
@@ -34,8 +32,7 @@ changes it by x_u, \|x_ij\| ≤ 1/2: half of what was said above in every direct
 scales are halved. What φ is best depends on n, so φ is 0 there unless it is given.
 
 **Shrinkage.** The cycle part that is published is s·c̃, s = max(0, 1 - C(m-1, 2)·σ_c²/‖c̃‖²), which is post-processing:
-the factor of James and Stein, so the estimated posterior mean of c where its directions are independent, normal and
-alike. A solver minimizes a cost that is linear in the weights, and the expected cost is least for the posterior mean.
+the factor of James and Stein. The expected cost is least for the posterior mean of the weights, which s·c̃ estimates.
 
 **Exactly.** A user orders the pair i < j by σ_ij in {-1, 0, 1}. With p the sum of these over all users, and t_i the sum
 of what i is ahead by, Σ_j σ_ij, both are integers, and move by 2n times what x and b do. K-norm noise: t at ε₁ = φε,

@@ -279,22 +279,6 @@ def _kemeny_score(ranks: Array, w: Array) -> Array:
     return jnp.sum(jnp.where(ranks[:, None] < ranks[None, :], w.T, 0))
 
 
-def integer_lead(w: Array, keep: Array, *, total: bool) -> Array:
-    """w − wᵀ as integers, antisymmetric, 0 where not both items are kept or w is not finite.
-
-    The unit is a power of two such that the absolute values of a row, or of the matrix if ``total``, sum to at most
-    2^30 (int32) or 2^52 (int64, for float64).
-    """
-    integer, bits = (jnp.int64, 52) if w.dtype == jnp.float64 else (jnp.int32, 30)
-    lead = jnp.where(keep[:, None] & keep, w - w.T, 0)
-    lead = jnp.where(jnp.isfinite(lead), lead, 0)
-    rows = jnp.sum(jnp.abs(lead), axis=1)
-    largest = 2 * jnp.sum(rows) if total else jnp.max(rows)
-    unit = jnp.exp2(bits - jnp.ceil(jnp.log2(jnp.where(largest > 0, largest, 1))))
-    upper = jnp.triu(jnp.round(lead * unit).astype(integer))
-    return upper - upper.T
-
-
 def counted_weights(ranks: RankingsLike, missing: str = "last") -> PairWeights:
     """:meth:`PairWeights.from_ranks` on the host: exact counts in NumPy's float64, by a program that compiles soon.
 

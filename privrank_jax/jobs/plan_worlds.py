@@ -42,7 +42,7 @@ from privrank_jax._types import Key, PairMatrix, Ranks, Scores
 from privrank_jax._workarounds.xla import compiled
 from privrank_jax.aggregation.auto import choose_report
 from privrank_jax.aggregation.bounds import SPLIT
-from privrank_jax.aggregation.local_moves import local_search
+from privrank_jax.aggregation.kemeny_rule import local_search
 from privrank_jax.aggregation.majority_rules import RULES
 from privrank_jax.aggregation.scores import PointTotals, dp_scores, least_noise
 from privrank_jax.aggregation.sub_rankings import best_size, told_chance, weights_of_leads

@@ -11,7 +11,7 @@ import scipy.stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights, bounds
-from privrank_jax.aggregation.exponential import exponential_log_probability
+from privrank_jax.aggregation.kemeny_rule import over_orders
 from tests.promises import user
 from tests.reference import borda as reference_borda
 
@@ -29,14 +29,14 @@ def _log_law(w, users, epsilon):
 
 
 @pytest.mark.parametrize(("items", "users"), [(1, 5), (2, 5), (4, 9), (6, 500)])
-def test_probabilities_are_those_of_enumeration(items, users):
-    w = _weights(items)
-    if items == 1:
-        assert float(exponential_log_probability([0], PairWeights(w, users), user(2.0))) == 0
-        return
-    ranks, law = _log_law(w, users, 2.0)
-    got = exponential_log_probability(ranks, PairWeights(w, users), user(2.0))
-    np.testing.assert_allclose(got, law, rtol=1e-10, atol=1e-10)
+def test_the_weight_of_all_orders_is_that_of_enumeration(items, users):
+    w, rate = _weights(items), 2.0 / (items * max(items - 1, 1))
+    total = -over_orders(
+        rate * users * jnp.asarray(w), lambda terms: -jax.nn.logsumexp(-terms, axis=1), jnp.inf
+    )[-1]
+    costs = reference_borda.kemeny_scores(w, reference_borda.orders(items))
+    logits = -rate * users * costs
+    assert float(total) == pytest.approx(scipy.special.logsumexp(logits), rel=1e-10, abs=1e-10)
 
 
 def test_masked_items_come_last_and_do_not_count(key):

@@ -59,7 +59,6 @@ def test_optimum_is_least_and_its_kemeny_ratio_holds(missing):
         score = weights_reference.kemeny_score(found.ranks, w)
         least = weights_reference.least_kemeny_score(w)
         assert found.lower_bound <= least + 1e-12
-        assert score <= found.upper_bound + 1e-12
         assert score <= found.ratio * least + 1e-12
         placed = assignment(footrule_costs(histograms))
         assert sum(reference.costs(ranks, missing)[range(items), placed]) == pytest.approx(

@@ -29,7 +29,7 @@ from jax.typing import DTypeLike
 import privrank_jax as pr
 from privrank_jax._backend import memory_for_batches, on_cpu, product
 from privrank_jax._workarounds.threefry import fused
-from privrank_jax.aggregation.dynamic_program import exact_kemeny
+from privrank_jax.aggregation.kemeny_rule import exact_kemeny
 from privrank_jax.exact import randomized_response
 from privrank_jax.privacy import local
 from privrank_jax.simulate import Study, grid, run

@@ -13,8 +13,7 @@ from scipy import stats
 
 from privrank_jax import aggregation, pairwise, plan
 from privrank_jax.aggregation.bounds import SUMMED
-from privrank_jax.aggregation.dynamic_program import exact_kemeny
-from privrank_jax.aggregation.local_moves import local_search
+from privrank_jax.aggregation.kemeny_rule import exact_kemeny, local_search
 from privrank_jax.aggregation.scores import PointTotals, dp_scores
 from privrank_jax.aggregation.weights import kemeny_score
 from privrank_jax.comparisons import WinCounts

@@ -13,7 +13,7 @@ import pytest
 import scipy.optimize
 
 from privrank_jax import mallows
-from privrank_jax.aggregation.dynamic_program import exact_kemeny
+from privrank_jax.aggregation.kemeny_rule import exact_kemeny
 from privrank_jax.mallows import attack
 from tests.reference.attack import (
     attack_error,

@@ -8,10 +8,11 @@ import jax
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.special
 import scipy.stats
 
 from privrank_jax import mallows, privacy_audit
-from privrank_jax.aggregation.exponential import exponential_log_probability
+from privrank_jax.aggregation import kemeny_score
 from privrank_jax.aggregation.split_weights import private_weights
 from privrank_jax.mechanism import Facts
 from privrank_jax.privacy_audit import audited_rankings, enumeration, laws, neighbors
@@ -67,16 +68,14 @@ def test_mallows_law_is_log_prob():
     np.testing.assert_allclose(logs, found, atol=1e-12)
 
 
-def test_exponential_law_is_log_probability():
+def test_exponential_law_is_that_of_enumeration():
     row = privacy_audit.get("exponential-kemeny")
     logs = enumeration.log_densities(row, 0.7, np.stack(row.neighbors))
     for counts, found in zip(row.neighbors, logs):
-        orders = neighbors.strict_orders(3)
-        np.testing.assert_allclose(
-            exponential_log_probability(orders, pair_weights(counts), user(0.7)),
-            found,
-            atol=1e-12,
-        )
+        weights = pair_weights(counts)
+        costs = [kemeny_score(ranks, weights) for ranks in neighbors.strict_orders(3)]
+        logits = -0.7 / 6 * weights.num_users * np.array(costs)
+        np.testing.assert_allclose(found, logits - scipy.special.logsumexp(logits), atol=1e-12)
 
 
 @pytest.mark.parametrize("gap", [-40.0, -3.0, 0.0, 1.5, 12.0])

@@ -18,8 +18,8 @@ from privrank_jax import aggregation
 from privrank_jax._backend import map_parts
 from privrank_jax._types import Key, Mask, Numbers, PairMatrix
 from privrank_jax._workarounds.xla import Optimized
-from privrank_jax.aggregation.dynamic_program import exact_kemeny
 from privrank_jax.aggregation.footrule import assignment
+from privrank_jax.aggregation.kemeny_rule import exact_kemeny
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.claims import Claim, Wanted, minus

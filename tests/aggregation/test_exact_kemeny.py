@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import kemeny, kemeny_score, local_search
-from privrank_jax.aggregation.dynamic_program import exact_kemeny
+from privrank_jax.aggregation.kemeny_rule import exact_kemeny
 from tests.reference import aggregation as reference
 
 solve_many = jax.jit(jax.vmap(exact_kemeny))
