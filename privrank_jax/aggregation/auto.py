@@ -46,6 +46,9 @@ def choose_method(
         trust: ``"central"``, ``"shuffled"`` (one pair per user, with δ > 0) or ``"local"`` (the order of a few items).
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``, central only.
 
+    Returns:
+        ``"borda"``, ``"noise-all"`` or ``"weights"``: a name of ``privrank aggregate``.
+
     Raises:
         ValueError: a promise that the methods can't keep, n < 1, fewer than 2 items, unknown names.
 
@@ -77,13 +80,11 @@ def choose_report(num_items: int, num_users: int, privacy: Privacy) -> str:
 
     The one of less mean squared error of all scores together, r² = m(m²-1)/12: for two sets (B² - r²)/n in every crowd
     of full rankings. For one pair, N = m(m-1)/2, t = tanh(ε/2), it is N²/(2t²n) less (κN²/2 + (1 - κ)r²)/n in a crowd
-    of two camps that reverse one another's ranking, κ the mean of (2w - 1)² over pairs: 0 where the camps are equal and
-    1 where one is empty. The data must not decide: κ is taken for 1/2.
+    of two camps that reverse one another's ranking, κ the mean of (2w - 1)² over pairs. The data must not decide: κ is
+    taken for 1/2.
 
     Args:
-        num_items: m >= 2.
-        num_users: n.
-        privacy: what is promised: unit user, adjacency replace; concrete.
+        num_items, num_users, privacy: as for :func:`choose_method`.
 
     Returns:
         ``"one-pair"`` or ``"subset-selection"``; the latter if there are fewer users than pairs, up to 20 items.

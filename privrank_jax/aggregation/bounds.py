@@ -61,7 +61,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from privrank_jax._quickly import quickly
-from privrank_jax._types import Count, Epsilon, Numbers, Scalar
+from privrank_jax._types import Count, Epsilon, Scalar
 from privrank_jax._validate import check_choice, check_nonnegative, check_users
 from privrank_jax.aggregation import exponential, subset_designs
 from privrank_jax.aggregation.borda import dp_borda
@@ -203,9 +203,18 @@ def proven_errors(
         private = pure and trust != "shuffled"
         found.append(
             ProvenError(
-                *(row.method, row.function, row.noise, row.trust, private, *proven, row.order),
-                *(row.source, _pairs(num_items), row.remark),
-            )
+                row.method,
+                row.function,
+                row.noise,
+                row.trust,
+                private,
+                proven.ratio,
+                proven.additive,
+                row.order,
+                row.source,
+                _pairs(num_items),
+                row.remark,
+            )  # fmt: skip
         )
     return tuple(found)
 
@@ -229,6 +238,9 @@ def bound(
         settings: of the method, by default as ``privrank aggregate`` runs it: ``xi`` of a solver; of KwikSort
             ``max_queries``, or of reports ``max_uses`` and the chance ``failure`` that some group is asked more often,
             and ``split``; ``focus`` and ``shrink`` of private weights.
+
+    Returns:
+        :class:`Bound`, of floats.
 
     Raises:
         TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`, a setting that the method does not have.
@@ -286,7 +298,7 @@ def report_deviation(num_items: int, num_users: int, epsilon: float, mechanism: 
 
 
 def _weight_variance(
-    items: int, users: Count, epsilon: Numbers, mechanism: str
+    items: int, users: Count, epsilon: Epsilon, mechanism: str
 ) -> Float[Array, "..."]:
     if mechanism in _ONE_ANSWER:
         return _ONE_ANSWER[mechanism](items, users, epsilon)

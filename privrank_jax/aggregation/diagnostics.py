@@ -6,7 +6,7 @@ import dataclasses
 
 import jax
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from privrank_jax._types import Count, Numbers, Scalar
 
@@ -14,35 +14,49 @@ from privrank_jax._types import Count, Numbers, Scalar
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class SortDiagnostics:
-    """Diagnostics of a sort on noisy answers."""
+    """Diagnostics of a sort on noisy answers.
 
-    queries: Count  #: answered; a private value, as the ranking is
-    exceeded: (
-        bool | Bool[Array, ""]
-    )  #: whether more than ``max_queries`` were needed; a private value
-    noise_scale: Numbers  #: λ or σ of the noise on one weight; public
-    max_queries: Count  #: q, the most queries that are answered; public
+    Attributes:
+        queries: answered; a private value, as the ranking is.
+        exceeded: whether the sort needed more than ``max_queries``; a private value.
+        noise_scale: λ or σ of the noise on one weight; public.
+        max_queries: q, the most queries that are answered; public.
+    """
+
+    queries: Count
+    exceeded: bool | Bool[Array, ""]
+    noise_scale: Numbers
+    max_queries: Count
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class LocalSortDiagnostics:
-    """Diagnostics of LDPKwikSort, a sort that asks groups of users."""
+    """Diagnostics of LDPKwikSort, a sort that asks groups of users.
 
-    queries: Count  #: answered; a private value, as the ranking is
-    refused: (
-        bool | Bool[Array, ""]
-    )  #: whether a group had no answer left, for the fallback to rank; a private value
-    epsilon_per_query: Scalar  #: ε₀ of one response; public
-    max_uses: Count  #: τ, the most queries that a group answers; public
+    Attributes:
+        queries: answered; a private value, as the ranking is.
+        refused: whether a group had no answer left, so that the fallback ranked; a private value.
+        epsilon_per_query: ε₀ of one response; public.
+        max_uses: τ, the most queries that a group answers; public.
+    """
+
+    queries: Count
+    refused: bool | Bool[Array, ""]
+    epsilon_per_query: Scalar
+    max_uses: Count
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ExponentialDiagnostics:
-    """Diagnostics of the exponential mechanism."""
+    """Diagnostics of the exponential mechanism.
 
-    rate: Scalar  #: β, per pair of items and user that disagree with the ranking; public
+    Attributes:
+        rate: β, per pair of items and user that disagree with the ranking; public.
+    """
+
+    rate: Scalar
 
 
 @jax.tree_util.register_dataclass
@@ -63,16 +77,26 @@ class ReportDiagnostics:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PairDiagnostics:
-    """Diagnostics of a protocol with one answer per user, the order of a few items."""
+    """Diagnostics of a protocol with one answer per user, the order of a few items.
 
-    users_per_pair: Count  #: the smallest number of users asked about one pair; public
-    items_per_user: Count  #: k, the number of items that each user orders; public
+    Attributes:
+        users_per_pair: the smallest number of users asked about one pair; public.
+        items_per_user: k, the number of items that each user orders; public.
+    """
+
+    users_per_pair: Count
+    items_per_user: Count
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ShuffledDiagnostics:
-    """Diagnostics of a protocol with one shuffled answer per user."""
+    """Diagnostics of a protocol with one shuffled answer per user.
 
-    local_epsilon: Scalar  #: ε₀ of one report, before it is shuffled; public
-    users_per_pair: Scalar  #: the expected number of users who draw one pair; public
+    Attributes:
+        local_epsilon: ε₀ of one report, before it is shuffled; public.
+        users_per_pair: the expected number of users who draw one pair; public.
+    """
+
+    local_epsilon: Scalar
+    users_per_pair: Scalar

@@ -43,15 +43,14 @@ the padded items last and the real ones at least cost.
 users who have item j at place p or before, and C_j0 = Σ_p (1 - F_jp). What is published is that function of noisy F.
 
 *What one user changes* (unit user, adjacency replace). In a row, n·F changes by a vector y_j with entries in [-1, 1].
-For full rankings Σ_p \|y_jp\| is \|π(j) - π'(j)\|, and Σ_j of it at most ⌊m²/2⌋, for a ranking and its reversal. The
-same holds with ties: as entries of a row change from 0 to 1 at the user's position (by halves around q + 1/2), Σ_p
-\|y_jp\| is the distance of the two positions; positions are points of the permutohedron, and Σ_j of the distances is
-convex, so largest at vertices, which are full rankings (:mod:`privrank_jax.aggregation.borda`). With unknown items y is
-a mean of two such vectors. \|y\| ≤ 1 gives y² ≤ \|y\|. So n·F changes by at most ⌊m²/2⌋ in ℓ₁, √⌊m²/2⌋ in ℓ₂ and 1 in
-ℓ_∞, and the reversal attains all three. Hence these are ε-DP or (ε, δ)-DP on all F, and at no smaller scale: K-norm
-noise of the cube [-1, 1]^d, d = m(m-1), of scale 1/(nε); Laplace noise of scale ⌊m²/2⌋/(nε); Gaussian noise of σ =
-√⌊m²/2⌋/(μn), μ the largest sensitivity that is (ε, δ)-DP at σ = 1. The four times n times F are whole numbers, of which
-any k change by at most 4k, and all by 4⌊m²/2⌋: so Laplace noise composes as on ⌊m²/2⌋ numbers that change by 4.
+Σ_p \|y_jp\| is the distance of the two positions of j, with ties as well: entries of a row change from 0 to 1 at the
+user's position, by halves around q + 1/2. Positions are points of the permutohedron, and Σ_j of the distances is
+convex, so largest at vertices, which are full rankings: at most ⌊m²/2⌋, for a ranking and its reversal. With unknown
+items y is a mean of two such vectors. \|y\| ≤ 1 gives y² ≤ \|y\|. So n·F changes by at most ⌊m²/2⌋ in ℓ₁, √⌊m²/2⌋ in ℓ₂ and 1 in ℓ_∞, and the reversal attains all three. Hence these are
+ε-DP or (ε, δ)-DP on all F, and at no smaller scale: K-norm noise of the cube [-1, 1]^d, d = m(m-1), of scale 1/(nε);
+Laplace noise of scale ⌊m²/2⌋/(nε); Gaussian noise of σ = √⌊m²/2⌋/(μn), μ the largest sensitivity that is (ε, δ)-DP at
+σ = 1. Four times n times F are whole numbers, of which any k change by at most 4k, and all by 4⌊m²/2⌋: so Laplace noise
+composes as on ⌊m²/2⌋ numbers that change by 4.
 
 *Error.* Let E be the noise on the costs, and σ̃ of least noisy cost. Then C(σ̃) ≤ C(σ) + Σ_j R_j for all σ, R_j the
 range of E_jp over p, and K ≤ C ≤ 2K give K(σ̃, w) ≤ (2 - 1/(2m-1))·OPT + (1 - 1/(4m-2))·Σ_j R_j;
@@ -180,9 +179,13 @@ class FootruleRanking:
 
 
 def footrule_costs(histograms: PositionHistograms) -> Float[Array, "items items"]:
-    """Mean footrule cost ``(m, m)`` of each item at each place, ``C_jp = Σ_q h_jq·|q - p|``, in positions.
+    """Mean footrule cost of each item at each place, ``C_jp = Σ_q h_jq·|q - p|``.
 
-    :func:`assignment` finds the ranking of least cost, in which padded items are last.
+    Args:
+        histograms: of n users.
+
+    Returns:
+        ``(m, m)``, in positions; :func:`assignment` finds the ranking of least cost, in which padded items are last.
 
     Raises:
         ValueError: counts that are not those of n users.
@@ -200,6 +203,12 @@ def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
 
     Runs on the host, one problem at a time, on exact integers; under ``jit`` and ``vmap`` use :func:`assignment` of the
     costs.
+
+    Args:
+        histograms: of n users.
+
+    Returns:
+        :class:`FootruleRanking`.
 
     Raises:
         TypeError: anything but :class:`PositionHistograms`.
@@ -229,9 +238,7 @@ def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
 
 
 def assignment(costs: PairMatrixLike) -> Ranks:
-    """Give each item a place such that the total cost is least, by ``optax.assignment``.
-
-    For ``jit`` and ``vmap``; on the host ``scipy.optimize.linear_sum_assignment`` takes less time.
+    """Give each item a place such that the total cost is least, by ``optax.assignment``; for ``jit`` and ``vmap``.
 
     Args:
         costs: ``(m, m)``, cost of item i at place p, finite; optimal up to rounding, and for integers below 2^21 in
@@ -384,7 +391,13 @@ HISTOGRAMS = Data(
 def cost_deviation(num_items: Count, scale: Numbers, noise: str) -> Numbers:
     """Root mean square of the noise on an item's costs, less its mean over places, in positions.
 
-    ``scale`` is that of the noise on a prefix count, in shares of users; ``noise`` its kind.
+    Args:
+        num_items: m >= 1, may be traced.
+        scale: of the noise on one prefix count, in shares of users.
+        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+
+    Returns:
+        That of a walk of m - 1 steps, of the type of ``scale``.
 
     >>> round(cost_deviation(20, 0.001, "k-norm"), 3), round(cost_deviation(20, 0.2, "laplace"), 3)
     (0.803, 1.032)

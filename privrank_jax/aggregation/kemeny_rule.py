@@ -75,16 +75,17 @@ class ProvenRanking:
 def kemeny(
     weights: PairWeights | PairMatrixLike, xi: float = 0.0, *, time_limit: float | None = 60.0
 ) -> ProvenRanking:
-    """Find a ranking whose Kemeny score is provably at most 1 + ξ times the minimum.
+    """Find a ranking whose Kemeny score is provably at most 1 + ξ times the minimum, on the host.
 
-    Runs on the host, one problem at a time; under ``jit`` and ``vmap`` use
-    :func:`exact_kemeny` or :func:`local_search`. Votes are mostly proved in a
-    fraction of a second; weights without any order stay open from about 30 items on.
+    Votes are mostly proved in a fraction of a second; weights without any order stay open from about 30 items on.
 
     Args:
         weights: :class:`~privrank_jax.aggregation.PairWeights` without padding, or a plain ``(m, m)`` matrix, >= 0.
         xi: how far from the optimum the ranking may be, >= 0; 0 asks for an optimum.
         time_limit: in seconds; at the limit ``ratio`` says what is proved of the best ranking so far. None: no limit.
+
+    Returns:
+        :class:`ProvenRanking`.
 
     Raises:
         ValueError: weights that are not a square matrix of finite numbers >= 0, ξ < 0, a limit that is not positive.

@@ -36,6 +36,9 @@ def pure_lower_bound(
             2d + t = m, the best d, T by Gilbert and Varshamov: at 0.01, about 0.03m/ε. ``"rankings"`` (ours): in
             Kendall's metric, T ≥ m!/#{rankings with at most 4·additive·m² inversions}, several times larger.
 
+    Returns:
+        The bound, at least 0, not rounded.
+
     Raises:
         ValueError: ε <= 0, ``additive`` not positive, unknown ``packing``.
 
@@ -81,6 +84,9 @@ def approximate_lower_bound(
         num_items: m; treated as if 40α + 2 divided it.
         epsilon: ε in (0, 1]; below 1 by group privacy, with an accordingly smaller δ, as in the paper.
         ratio: α >= 1.
+
+    Returns:
+        :class:`ApproximateLowerBound`.
 
     Raises:
         ValueError: ε outside (0, 1], α < 1.

@@ -86,7 +86,10 @@ def schulze_paths(
 ) -> PairMatrix:
     """The largest p_ij such that a path from item i to item j has no smaller lead.
 
-    Arguments and errors: as for :func:`minimax_scores`; ``(m, m)``, 0 on the diagonal and for masked items.
+    Arguments and errors: as for :func:`minimax_scores`.
+
+    Returns:
+        ``(m, m)`` in the dtype of the weights; 0 on the diagonal, and in the rows and columns of masked items.
 
     >>> schulze_paths([[0.0, 1.0, 0.25], [0.0, 0.0, 0.75], [0.75, 0.25, 0.0]])[0].tolist()[1:]
     [1.0, 0.5]

@@ -55,7 +55,7 @@ def published_local_plan(
 ) -> LocalPlan:
     """Algorithm 3: all of ε for the responses of :func:`~privrank_jax.aggregation.ldp_kwiksort`, and ε/2 on top.
 
-    Arguments and errors: as of :func:`~privrank_jax.aggregation.ldp_plan.local_plan`.
+    Arguments, results and errors: as of :func:`~privrank_jax.aggregation.ldp_sorting.local_plan`.
 
     >>> plan = published_local_plan(30, Privacy(2.0, unit="user", adjacency="replace"), max_queries=900)
     >>> plan.max_uses, plan.fallback_epsilon, float(plan.guarantee.epsilon)
@@ -78,7 +78,7 @@ def zero_one_response(words: Integers, lead: Integers, flip: Integers) -> Flags:
     """Whether r = 1 in Algorithm 2: the truth is w in {0, 1/2, 1}, r = 1 with probability (1 + w t)/2.
 
     w̃ = mean(r)/t is unbiased too, but its variance is up to 1/(t² g), four times as large as that of
-    :func:`~privrank_jax.aggregation.ldp_sorting.respond`, whose arguments these are.
+    :func:`~privrank_jax.aggregation.ldp_sorting.respond`. Arguments: as there.
 
     >>> [int(zero_one_response(np.uint32(2**31 - 1), lead, np.uint32(2**30))) for lead in (-1, 0, 1)]
     [0, 1, 1]
@@ -90,6 +90,12 @@ def zero_one_response(words: Integers, lead: Integers, flip: Integers) -> Flags:
 
 def zero_one_loss(epsilon_per_query: Scalar) -> Scalar:
     """Its largest loss at ε₀, log 1/(1 - t) = log((e^{ε₀}+1)/2) where r = -1: near ε₀/2 for small ε₀.
+
+    Args:
+        epsilon_per_query: ε₀.
+
+    Returns:
+        The loss.
 
     >>> round(float(zero_one_loss(1.0)), 4)
     0.6201

@@ -29,7 +29,7 @@ generalized least squares is the mean of the two estimates of g by inverse varia
 
 **Add or remove.** The number of users is private, and n·x is published in the place of 1/2 + x. One user more or less
 changes it by x_u, \|x_ij\| ≤ 1/2: half of what was said above in every direction, again attained by any ranking. So all
-scales are halved. What φ is best depends on n, so φ is 0 there unless it is given.
+scales are halved, and φ is 0 unless it is given.
 
 **Shrinkage.** The cycle part that is published is s·c̃, s = max(0, 1 - C(m-1, 2)·σ_c²/‖c̃‖²), which is post-processing:
 the factor of James and Stein. The expected cost is least for the posterior mean of the weights, which s·c̃ estimates.
@@ -184,6 +184,9 @@ def default_focus(
         num_users: n >= 1, may be traced.
         privacy: what is promised, as for :func:`private_weights`.
         noise: ``"k-norm"`` or ``"gaussian"``.
+
+    Returns:
+        Scalar, φ.
 
     Raises:
         ValueError: a promise that this can't keep, Gaussian noise without δ, fewer than 2 items.
@@ -389,10 +392,7 @@ def _antisymmetric(x: PairMatrix) -> PairMatrix:
 def _combined(
     scores: Scores, pairs: PairMatrix, keep: Mask, middle: Numbers, budget: _Budget, shrink: str
 ) -> tuple[PairMatrix, WeightsDiagnostics]:
-    """Weights from noisy scores, which sum to 0, and noisy w - 1/2, and their diagnostics: post-processing.
-
-    ``middle`` is what a tied pair has: 1/2, or 0 for sums over users.
-    """
+    """Weights from noisy scores, which sum to 0, and noisy w - 1/2; ``middle`` is what a tied pair has, 1/2 or 0."""
     gradient, cycle = budget.precisions
     real, count, own, _, cycles = _parts(pairs, keep)
     scores = ((gradient - cycle) * scores + cycle * own) / gradient
@@ -413,19 +413,18 @@ def _real(keep: Mask) -> Array:
 
 @jax.jit
 def shrunk_weights(
-    weights: PairMatrix, cycle_scale: Numbers, mask: Mask | None = None
+    weights: PairMatrix, cycle_scale: Numbers
 ) -> tuple[PairMatrix, Float[Array, ""]]:
     """What :func:`private_weights` returns with ``shrink="james-stein"``, from what it returns without: no new noise.
 
     Args:
         weights: ``(m, m)``, unshrunk.
         cycle_scale: σ_c, of their diagnostics.
-        mask: ``(m,)`` bool, real items; the entries of others are 0.
 
     Returns:
         The weights, and s.
     """
-    keep = jnp.ones(weights.shape[0], bool) if mask is None else mask
+    keep = jnp.ones(weights.shape[0], bool)
     real, count, _, slope, cycles = _parts(jnp.where(_real(keep), weights - 0.5, 0), keep)
     factor = _shrink_factor(cycles, count, cycle_scale)
     return jnp.where(real, 0.5 + slope + factor * cycles, 0), factor

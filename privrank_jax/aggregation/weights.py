@@ -261,6 +261,9 @@ def kemeny_score(ranks: RanksLike, weights: PairWeights | PairMatrixLike) -> Flo
         ranks: ``(m,)`` integers, 0 = best; a pair tied in it adds nothing.
         weights: :class:`PairWeights`, or a plain ``(m, m)`` matrix.
 
+    Returns:
+        Scalar in the dtype of the weights.
+
     Raises:
         ValueError: shapes that don't fit, weights that are not finite.
 

@@ -31,6 +31,7 @@ JAX, HOST = {"jax", "jnp", "lax"}, {"np", "numpy", "scipy"}
 
 # Functions and classes whose products are of NumPy arrays, on the host, in files that use JAX as well.
 OF_NUMPY = {
+    "aggregation.kemeny_rule": {"_Component"},
     "jobs.plan_worlds": {"_consensus"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.figures": {"exponents"},
