@@ -108,6 +108,8 @@ REPORTS_ON_SCORES = {
 }
 """Mechanisms by which a user reports on scores."""
 
+_TOLD = ("method", "function", "noise", "trust", "order", "source", "remark")
+
 
 class Bound(NamedTuple):
     """E K(σ, w) ≤ ratio · OPT + additive."""
@@ -200,22 +202,9 @@ def proven_errors(
         proven = bound(
             row.method, num_items, num_users, privacy, trust=trust, noise=row.noise, **settings
         )
+        told = {name: getattr(row, name) for name in _TOLD} | proven._asdict()
         private = pure and trust != "shuffled"
-        found.append(
-            ProvenError(
-                row.method,
-                row.function,
-                row.noise,
-                row.trust,
-                private,
-                proven.ratio,
-                proven.additive,
-                row.order,
-                row.source,
-                _pairs(num_items),
-                row.remark,
-            )  # fmt: skip
-        )
+        found.append(ProvenError(pure=private, pairs=_pairs(num_items), **told))
     return tuple(found)
 
 

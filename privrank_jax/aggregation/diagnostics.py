@@ -6,7 +6,7 @@ import dataclasses
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from privrank_jax._types import Count, Numbers, Scalar
 
@@ -14,49 +14,33 @@ from privrank_jax._types import Count, Numbers, Scalar
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class SortDiagnostics:
-    """Diagnostics of a sort on noisy answers.
+    """Diagnostics of a sort on noisy answers."""
 
-    Attributes:
-        queries: answered; a private value, as the ranking is.
-        exceeded: whether the sort needed more than ``max_queries``; a private value.
-        noise_scale: λ or σ of the noise on one weight; public.
-        max_queries: q, the most queries that are answered; public.
-    """
-
-    queries: Count
-    exceeded: bool | Bool[Array, ""]
-    noise_scale: Numbers
-    max_queries: Count
+    queries: Count  #: answered; a private value, as the ranking is
+    exceeded: bool | Bool[Array, ""]  #: whether more than ``max_queries`` were needed; private
+    noise_scale: Numbers  #: λ or σ of the noise on one weight; public
+    max_queries: Count  #: q, the most queries that are answered; public
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class LocalSortDiagnostics:
-    """Diagnostics of LDPKwikSort, a sort that asks groups of users.
+    """Diagnostics of LDPKwikSort, a sort that asks groups of users."""
 
-    Attributes:
-        queries: answered; a private value, as the ranking is.
-        refused: whether a group had no answer left, so that the fallback ranked; a private value.
-        epsilon_per_query: ε₀ of one response; public.
-        max_uses: τ, the most queries that a group answers; public.
-    """
-
-    queries: Count
-    refused: bool | Bool[Array, ""]
-    epsilon_per_query: Scalar
-    max_uses: Count
+    queries: Count  #: answered; a private value, as the ranking is
+    refused: (
+        bool | Bool[Array, ""]
+    )  #: whether a group had no answer left, and the fallback ranked; private
+    epsilon_per_query: Scalar  #: ε₀ of one response; public
+    max_uses: Count  #: τ, the most queries that a group answers; public
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ExponentialDiagnostics:
-    """Diagnostics of the exponential mechanism.
+    """Diagnostics of the exponential mechanism."""
 
-    Attributes:
-        rate: β, per pair of items and user that disagree with the ranking; public.
-    """
-
-    rate: Scalar
+    rate: Scalar  #: β, per pair of items and user that disagree with the ranking; public
 
 
 @jax.tree_util.register_dataclass
@@ -64,39 +48,28 @@ class ExponentialDiagnostics:
 class ReportDiagnostics:
     """Diagnostics of local reports of vectors.
 
-    Attributes:
-        report_norm: B, the norm of every report; public.
-        standard_errors: ``(m,)``, of the scores, by the variance of the reports over users, with that of the users'
-            scores, so rather too large; ∞ for one user. Post-processing of the reports; a private value.
+    The variance of reports holds that of the users' scores, so standard errors are rather too large; ∞ for one user.
     """
 
-    report_norm: Scalar
-    standard_errors: Float[Array | np.ndarray, "*batch items"]
+    report_norm: Scalar  #: B, the norm of every report; public
+    standard_errors: Float[
+        Array | np.ndarray, "*batch items"
+    ]  #: of the scores, by the variance of reports; private
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PairDiagnostics:
-    """Diagnostics of a protocol with one answer per user, the order of a few items.
+    """Diagnostics of a protocol with one answer per user, the order of a few items."""
 
-    Attributes:
-        users_per_pair: the smallest number of users asked about one pair; public.
-        items_per_user: k, the number of items that each user orders; public.
-    """
-
-    users_per_pair: Count
-    items_per_user: Count
+    users_per_pair: Count  #: the smallest number of users asked about one pair; public
+    items_per_user: Count  #: k, the number of items that each user orders; public
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ShuffledDiagnostics:
-    """Diagnostics of a protocol with one shuffled answer per user.
+    """Diagnostics of a protocol with one shuffled answer per user."""
 
-    Attributes:
-        local_epsilon: ε₀ of one report, before it is shuffled; public.
-        users_per_pair: the expected number of users who draw one pair; public.
-    """
-
-    local_epsilon: Scalar
-    users_per_pair: Scalar
+    local_epsilon: Scalar  #: ε₀ of one report, before it is shuffled; public
+    users_per_pair: Scalar  #: the expected number of users who draw one pair; public

@@ -22,12 +22,8 @@ SPLIT = np.stack([np.roll([0, 1, 2, 3], shift) for shift in range(24)])
 
 
 def said_of(kind):
-    """``{field: what the docstring says of it}``."""
-    text = inspect.getdoc(kind).split("Attributes:")[1]
-    return {
-        name: " ".join(words.split())
-        for name, words in re.findall(r"^    (\w+): (.*?)(?=^    \w+: |\Z)", text, re.M | re.S)
-    }
+    """``{field: what the comment beside it says}``."""
+    return dict(re.findall(r"^    (\w+): .*  #: (.*)$", inspect.getsource(kind), re.M))
 
 
 def weighing(function, **settings):
