@@ -17,7 +17,7 @@ class SortDiagnostics:
     """Diagnostics of a sort on noisy answers."""
 
     queries: Count  #: answered; a private value, as the ranking is
-    exceeded: bool | Bool[Array, ""]  #: whether more than ``max_queries`` were needed; private
+    exceeded: bool | Bool[Array, ""]  #: whether more were needed; a private value
     noise_scale: Numbers  #: λ or σ of the noise on one weight; public
     max_queries: Count  #: q, the most queries that are answered; public
 
@@ -28,9 +28,7 @@ class LocalSortDiagnostics:
     """Diagnostics of LDPKwikSort, a sort that asks groups of users."""
 
     queries: Count  #: answered; a private value, as the ranking is
-    refused: (
-        bool | Bool[Array, ""]
-    )  #: whether a group had no answer left, and the fallback ranked; private
+    refused: bool | Bool[Array, ""]  #: whether a group had no answer left; a private value
     epsilon_per_query: Scalar  #: ε₀ of one response; public
     max_uses: Count  #: τ, the most queries that a group answers; public
 
@@ -52,9 +50,7 @@ class ReportDiagnostics:
     """
 
     report_norm: Scalar  #: B, the norm of every report; public
-    standard_errors: Float[
-        Array | np.ndarray, "*batch items"
-    ]  #: of the scores, by the variance of reports; private
+    standard_errors: Float[Array | np.ndarray, "*batch items"]  #: of the scores; private
 
 
 @jax.tree_util.register_dataclass
