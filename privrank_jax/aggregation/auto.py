@@ -34,7 +34,7 @@ def choose_method(
     """The method that is good in every crowd: ``"weights"`` unless noise is large, else ``"borda"``.
 
     K-norm and Gaussian noise: ``"weights"`` (:func:`~privrank_jax.aggregation.private_weights`) wherever
-    :func:`~privrank_jax.aggregation.split_weights.default_focus` spends some of the budget on pairs. Laplace noise,
+    ``split_weights.default_focus`` spends some of the budget on pairs. Laplace noise,
     local and shuffled reports: ``"noise-all"`` where its noise is negligible, else ``"borda"``. Where noise dominates,
     Borda wins, in every crowd of the studies ``alabi-central`` and ``alabi-local``; but its order may cost more than
     the optimum even without noise, 4 % of all pairs in the worst case of ``alabi-central``.
@@ -76,21 +76,12 @@ def choose_method(
 
 
 def choose_report(num_items: int, num_users: int, privacy: Privacy) -> str:
-    """What users report for Borda scores, where reports are drawn exactly: one pair, or two sets of items.
+    """What users report for Borda scores, where reports are drawn exactly: ``"one-pair"`` or ``"subset-selection"``.
 
     The one of less mean squared error of all scores together, r² = m(m²-1)/12: for two sets (B² - r²)/n in every crowd
     of full rankings. For one pair, N = m(m-1)/2, t = tanh(ε/2), it is N²/(2t²n) less (κN²/2 + (1 - κ)r²)/n in a crowd
     of two camps that reverse one another's ranking, κ the mean of (2w - 1)² over pairs. The data must not decide: κ is
     taken for 1/2.
-
-    Args:
-        num_items, num_users, privacy: as for :func:`choose_method`.
-
-    Returns:
-        ``"one-pair"`` or ``"subset-selection"``; the latter if there are fewer users than pairs, up to 20 items.
-
-    Raises:
-        ValueError: a promise that reports can't keep, n < 1, fewer than 2 items.
 
     >>> choose_report(10, 5000, Privacy(1.0, unit="user", adjacency="replace"))
     'one-pair'

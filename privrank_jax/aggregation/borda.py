@@ -60,7 +60,6 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._types import (
-    Mask,
     MaskLike,
     PairMatrixLike,
     RankingsLike,
@@ -116,9 +115,6 @@ def user_scores(
     Returns:
         ``(..., m)``, JAX's default float.
 
-    Raises:
-        ValueError: no items, ranks that are not integers, an unknown rule.
-
     >>> user_scores([[0, 1, 2], [0, -1, -1]]).tolist()
     [[2.0, 1.0, 0.0], [2.0, 0.5, 0.5]]
     """
@@ -138,27 +134,19 @@ def _scores(w: Any, facts: Facts) -> Any:
 _borda_scores = jax.jit(_scores)
 
 
-def reversal(num_items: int, mask: Mask | None = None) -> Any:
-    r"""\|m - 1 - 2i\| for each place i, ``(m,)``: what all items are moved by where a ranking is reversed.
-
-    One item, without any pair, counts as two.
-
-    >>> reversal(4).tolist()
-    [3, 1, 1, 3]
-    """
-    if mask is None:
-        real: Any = max(num_items, 2)
-        place = np.arange(real)
-        return abs(real - 1 - 2 * place)
-    real, place = jnp.maximum(jnp.sum(mask), 2), jnp.arange(max(num_items, 2))
-    return jnp.where(place < real, jnp.abs(real - 1 - 2 * place), 0)
-
-
 def _reversed(attained: Privacy, facts: Facts, noise: str) -> Change:
-    items: Any = facts.num_items if facts.mask is None else jnp.sum(facts.mask)
+    """All items are moved where a ranking is reversed; one item, without any pair, counts as two."""
     times = 1 if attained.adjacency == "add-remove" else 2
+    items: Any = facts.num_items
+    place = np.arange(max(items, 2))
+    if facts.mask is None:
+        moved: Any = abs(place[-1] - 2 * place)
+    else:
+        items = jnp.sum(facts.mask)
+        real = jnp.maximum(items, 2)
+        moved = jnp.where(place < real, jnp.abs(real - 1 - 2 * place), 0)
     return Change(
-        times * reversal(facts.num_items, facts.mask),
+        times * moved,
         lambda: Zonotope.of_all_pairs(facts.num_items, facts.mask),
         times,
         center=0.5 * (items - 1),

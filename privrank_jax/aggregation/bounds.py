@@ -65,18 +65,14 @@ from privrank_jax._types import Count, Epsilon, Scalar
 from privrank_jax._validate import check_choice, check_nonnegative, check_users
 from privrank_jax.aggregation import exponential, subset_designs
 from privrank_jax.aggregation.borda import dp_borda
-from privrank_jax.aggregation.dp_sorting import default_queries
+from privrank_jax.aggregation.dp_sorting import hay_plan, kwiksort_plan
 from privrank_jax.aggregation.footrule import dp_footrule
 from privrank_jax.aggregation.ldp_sorting import local_plan
 from privrank_jax.aggregation.local_borda import ldp_borda, ldp_borda_privunit, score_radius
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budgets import MAX_ITEMS as MOST_SORTED
-from privrank_jax.aggregation.query_budgets import (
-    exceeding_probability,
-    query_budget,
-    refusal_bound,
-)
+from privrank_jax.aggregation.query_budgets import exceeding_probability, refusal_bound
 from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled, shuffled_pair_variance
 from privrank_jax.aggregation.split_weights import SHRINKAGES, private_weights
 from privrank_jax.aggregation.sub_rankings import one_pair_variance, sub_ranking_variance
@@ -84,7 +80,6 @@ from privrank_jax.aggregation.subset_selection import ldp_borda_subsets
 from privrank_jax.aggregation.weight_reports import local_weight_variance
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import noise_law
-from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.guarantee import TRUSTS
 from privrank_jax.privacy.privacy import Privacy
@@ -333,14 +328,12 @@ def _kwiksort(
     max_queries: int | None = None,
     split: float = SPLIT,
 ) -> Bound:
-    pairs = _pairs(items)
-    queries = min(query_budget(items) if max_queries is None else max_queries, pairs)
-    failure = 0.0 if queries >= pairs else exceeding_probability(items, queries)
-    asked = own if queries >= pairs else dataclasses.replace(own, epsilon=split * own.epsilon)
-    scale = additive_scale(noise, asked, queries / users, queries**0.5 / users)
-    additive = 6 * float(scale) * absolute_sum(noise, pairs)
-    if queries < pairs:
-        rest = dataclasses.replace(own, epsilon=(1 - split) * own.epsilon)
+    facts = Facts(items, users)
+    plan, exceeds = kwiksort_plan(own, facts, noise=noise, max_queries=max_queries, split=split)
+    additive, failure = 6 * float(plan.scale) * absolute_sum(noise, _pairs(items)), 0.0
+    if exceeds:
+        failure = exceeding_probability(items, int(plan.budget))
+        rest = dataclasses.replace(own, epsilon=plan.of_fallback)
         additive += failure * _noise_all(items, users, rest, noise="k-norm", xi=4.0).additive
     return Bound(5 + 5 * failure, additive)
 
@@ -348,10 +341,9 @@ def _kwiksort(
 def _hay_kwiksort(
     items: int, users: int, own: Privacy, noise: str, max_queries: int | None = None
 ) -> Bound:
-    pairs = _pairs(items)
-    queries = min(default_queries(items) if max_queries is None else max_queries, pairs)
-    failure = 0.0 if queries >= pairs else exceeding_probability(items, queries)
-    return Bound(5.0, 6 * pairs * queries / (users * own.epsilon) + failure * pairs)
+    plan, pairs = hay_plan(own, Facts(items, users), max_queries=max_queries), _pairs(items)
+    failure = exceeding_probability(items, int(plan.budget)) if plan.budget < pairs else 0.0
+    return Bound(5.0, 6 * pairs * float(plan.scale) + failure * pairs)
 
 
 def _footrule(items: int, users: int, own: Privacy, noise: str) -> Bound:

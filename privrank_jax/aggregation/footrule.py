@@ -103,9 +103,7 @@ from privrank_jax.privacy.privacy import Privacy
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PositionHistograms:
-    """How many of n users have each of m items at each position: the input of footrule functions.
-
-    A pytree, like :class:`~privrank_jax.aggregation.PairWeights`.
+    """How many of n users have each of m items at each position; a pytree, as ``PairWeights`` are.
 
     Attributes:
         counts: ``(m, m)`` integers, ``counts[j, q]`` = four times the number of users who have item ``j`` at position
@@ -194,15 +192,12 @@ def footrule_costs(histograms: PositionHistograms) -> Float[Array, "items items"
     [[0.0, 1.0, 2.0], [1.25, 0.25, 0.75], [1.75, 0.75, 0.25]]
     """
     HISTOGRAMS.check(histograms, "footrule_costs")
-    _check_histograms(histograms)
-    return _mean_costs(jnp.asarray(histograms.counts), histograms.num_users, histograms.mask)
+    shares, facts = HISTOGRAMS.floats(histograms)
+    return _costs(shares, facts.mask)
 
 
 def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
-    """Find the ranking of least mean footrule: a Kemeny score within 2 - 1/(2m-1) times the least one.
-
-    Runs on the host, one problem at a time, on exact integers; under ``jit`` and ``vmap`` use :func:`assignment` of the
-    costs.
+    """Find the ranking of least mean footrule, on the host: a Kemeny score within 2 - 1/(2m-1) times the least one.
 
     Args:
         histograms: of n users.
@@ -345,10 +340,9 @@ def _count_positions(ranks: Array, missing: str, users: Array | None = None) -> 
 
 
 @jax.jit
-def _mean_costs(counts: Array, num_users: Count, mask: Mask | None) -> Array:
-    places, counts = jnp.arange(counts.shape[0]), counts.astype(jnp.result_type(float))
-    costs = product(counts, jnp.abs(places[:, None] - places).astype(counts.dtype))
-    return set_aside(costs / (4 * jnp.asarray(num_users, counts.dtype)), mask)
+def _costs(shares: Array, mask: Mask | None) -> Array:
+    places = jnp.arange(shares.shape[0])
+    return set_aside(product(shares, jnp.abs(places[:, None] - places).astype(shares.dtype)), mask)
 
 
 def counted_histograms(ranks: RankingsLike, missing: str = "last") -> PositionHistograms:
@@ -389,15 +383,7 @@ HISTOGRAMS = Data(
 
 
 def cost_deviation(num_items: Count, scale: Numbers, noise: str) -> Numbers:
-    """Root mean square of the noise on an item's costs, less its mean over places, in positions.
-
-    Args:
-        num_items: m >= 1, may be traced.
-        scale: of the noise on one prefix count, in shares of users.
-        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
-
-    Returns:
-        That of a walk of m - 1 steps, of the type of ``scale``.
+    """Root mean square of the noise on an item's costs, less its mean over places: of a walk of m - 1 steps.
 
     >>> round(cost_deviation(20, 0.001, "k-norm"), 3), round(cost_deviation(20, 0.2, "laplace"), 3)
     (0.803, 1.032)
@@ -452,7 +438,7 @@ dp_footrule = Additive(
     adjacency replace, and whatever these cover; proofs at the head of :mod:`privrank_jax.aggregation.footrule`.
 
     ``value``: noisy costs ``(m, m)``, unbiased, in positions: ``assignment(value)`` is the ranking, padded items last.
-    The diagnostics hold the scale of the noise on a prefix count, in shares of users; :func:`cost_deviation` makes that
+    The diagnostics hold the scale of the noise on a prefix count, in shares of users; ``cost_deviation`` makes that
     of costs of it.
 
     >>> histograms = PositionHistograms.from_ranks([[2, 0, 1]] * 500)

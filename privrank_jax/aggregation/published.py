@@ -77,8 +77,7 @@ def published_local_plan(
 def zero_one_response(words: Integers, lead: Integers, flip: Integers) -> Flags:
     """Whether r = 1 in Algorithm 2: the truth is w in {0, 1/2, 1}, r = 1 with probability (1 + w t)/2.
 
-    w̃ = mean(r)/t is unbiased too, but its variance is up to 1/(t² g), four times as large as that of
-    :func:`~privrank_jax.aggregation.ldp_sorting.respond`. Arguments: as there.
+    w̃ = mean(r)/t is unbiased too, but its variance is up to four times that of ``ldp_sorting.respond``.
 
     >>> [int(zero_one_response(np.uint32(2**31 - 1), lead, np.uint32(2**30))) for lead in (-1, 0, 1)]
     [0, 1, 1]
@@ -90,12 +89,6 @@ def zero_one_response(words: Integers, lead: Integers, flip: Integers) -> Flags:
 
 def zero_one_loss(epsilon_per_query: Scalar) -> Scalar:
     """Its largest loss at ε₀, log 1/(1 - t) = log((e^{ε₀}+1)/2) where r = -1: near ε₀/2 for small ε₀.
-
-    Args:
-        epsilon_per_query: ε₀.
-
-    Returns:
-        The loss.
 
     >>> round(float(zero_one_loss(1.0)), 4)
     0.6201

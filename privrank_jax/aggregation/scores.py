@@ -140,7 +140,7 @@ dp_scores = Additive(
 
     **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user,
     adjacency replace or add-remove, and whatever these cover; what a user can change, and its proof, are at the head of
-    :mod:`privrank_jax.aggregation.scores`. :func:`least_noise` says which noise is smaller.
+    :mod:`privrank_jax.aggregation.scores`. ``least_noise`` says which noise is smaller.
 
     ``value``: noisy totals ``(m,)``, in points less n times the center, high = preferred. The diagnostics hold the
     center, 0 or half of the most points.

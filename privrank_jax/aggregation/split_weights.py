@@ -179,18 +179,6 @@ def default_focus(
     It is 0, or where the noise on a weight of noise-all is large: 1 for K-norm noise of a standard deviation above 1/4,
     1/2 for Gaussian noise above 1/2. With less noise, cycles can be told from it.
 
-    Args:
-        num_items: m >= 2.
-        num_users: n >= 1, may be traced.
-        privacy: what is promised, as for :func:`private_weights`.
-        noise: ``"k-norm"`` or ``"gaussian"``.
-
-    Returns:
-        Scalar, φ.
-
-    Raises:
-        ValueError: a promise that this can't keep, Gaussian noise without δ, fewer than 2 items.
-
     >>> float(default_focus(10, 1000, Privacy(0.1, unit="user", adjacency="replace")))
     1.0
     """
@@ -311,7 +299,7 @@ def private_weights(
         key, weights, privacy: as for :func:`~privrank_jax.aggregation.noise_all`; adjacency add-remove as well.
         noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
         focus: φ in [0, 1], the share of the budget for the Borda scores alone, may be traced: 0 is noise-all, 1 Borda;
-            None takes :func:`default_focus`, and 0 under add-remove.
+            None takes ``default_focus``, and 0 under add-remove.
         shrink: ``"james-stein"`` multiplies the cycle part by s, found from the release itself; ``"none"`` keeps it.
 
     Returns:
