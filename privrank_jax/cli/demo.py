@@ -133,15 +133,14 @@ def rank_voters(key: Key) -> Votes:
     from privrank_jax import pairwise
     from privrank_jax._promise import Privacy
     from privrank_jax._quickly import quickly
-    from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
-    from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
+    from privrank_jax.pairwise.questionnaire import noise_on_totals, questionnaire_sensitivity
 
     wins = voter_wins()
     pairs = list(itertools.combinations(range(len(OFFICES)), 2))
     # One voter may reverse the whole ranking; every pair is asked once.
     promise = Privacy(1.0, unit="user", adjacency="flip")
-    sensitivity = questionnaire_sensitivity(pairs, len(OFFICES), promise)
     asked = pairwise.questionnaire_counts(pairs, len(OFFICES))
+    sensitivity = questionnaire_sensitivity(asked, promise)
 
     def noisy(key: Key, epsilon: Scalar) -> Array:
         privacy = dataclasses.replace(promise, epsilon=epsilon)

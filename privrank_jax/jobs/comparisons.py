@@ -53,15 +53,15 @@ from privrank_jax.pairwise.davidson import has_maximum
 from privrank_jax.pairwise.intervals import Intervals, confidence_intervals
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
-from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
-from privrank_jax.pairwise.questionnaire_noise import (
+from privrank_jax.pairwise.questionnaire import (
     noise_on_totals,
     questionnaire_changes,
+    questionnaire_sensitivity,
+    totals_sensitivity,
 )
 from privrank_jax.pairwise.ridges import default_ridges, least_risk_gamma
 from privrank_jax.pairwise.tie_noise import noise_on_ties
 from privrank_jax.pairwise.top_k import choose_top_k, totals_moves
-from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
@@ -360,7 +360,8 @@ def _sensitivity(
     if privacy.unit != "user" or table.questionnaire is None or asked.ties == "davidson":
         return total, one, table.public
     pairs = table.questionnaire
-    known = questionnaire_sensitivity(pairs, table.num_items, privacy, norm)
+    asked_pairs = pairwise.questionnaire_counts(pairs, table.num_items)
+    known = questionnaire_sensitivity(asked_pairs, privacy, norm)
     meetings = float(np.bincount(pairs.ravel()).max())
     used = known < total or (asked.lists and meetings < one)
     public = (*table.public, "questionnaire") if used else table.public

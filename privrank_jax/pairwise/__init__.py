@@ -10,10 +10,9 @@ import importlib
 import pkgutil
 from types import ModuleType
 
-from privrank_jax.pairwise.choice_noise import noisy_choices
-from privrank_jax.pairwise.choices import Choices, break_rankings
+from privrank_jax.pairwise.choices import Choices, break_rankings, noisy_choices
 from privrank_jax.pairwise.covariate_noise import noisy_sums, noisy_sums_and_ties
-from privrank_jax.pairwise.covariate_tables import covariate_table
+from privrank_jax.pairwise.covariates import covariate_table
 from privrank_jax.pairwise.debiased_fit import debiased_rr, debiased_sums
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fits import fit
@@ -28,7 +27,7 @@ from privrank_jax.pairwise.perturbed_answers import (
     perturbed_covariates,
     perturbed_davidson,
 )
-from privrank_jax.pairwise.perturbed_fit import perturbed_mle
+from privrank_jax.pairwise.perturbed_fit import bounded_weights, perturbed_mle
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
 from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.pairwise.tie_noise import noisy_ties
@@ -39,7 +38,6 @@ from privrank_jax.pairwise.top_k import (
     permute_and_flip_top_k,
 )
 from privrank_jax.pairwise.uncertainty import standard_errors
-from privrank_jax.pairwise.weighted_comparisons import bounded_weights
 
 __all__ = [
     "Choices",

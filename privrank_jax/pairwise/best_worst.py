@@ -28,7 +28,7 @@ from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.whole_counts import counts_in_parts
+from privrank_jax.pairwise.noisy_totals import counts_in_parts
 from privrank_jax.privacy.noise import NOISES
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
 

@@ -5,17 +5,23 @@ Bradley-Terry-Luce model. A ranking is a series of choices: its first item among
 and so on. :func:`~privrank_jax.pairwise.mle` fits it.
 
 **Sufficient statistic.** The likelihood sees choices through N alone, N_i how often i was chosen
-(:mod:`privrank_jax.pairwise.designs`). Where it is *public who was offered what* (adjacency ``flip``: only the choice
-differs), noise on N and a ridge fit to it are private (:mod:`privrank_jax.pairwise.choice_noise`).
+(:mod:`privrank_jax.pairwise.designs`), next to the sets.
+
+**Sensitivity.** A choice adds one unit vector e_i to N, as a comparison without ties adds e_i to the win totals, so the
+sensitivities are those of win totals (:mod:`privrank_jax.pairwise.questionnaire`).
+
+**What is public.** Noisy totals alone protect choices under any adjacency. The fit also needs the sets, which are
+public under ``flip`` alone, where neighbors differ in what was chosen and not in what was offered. Then it is
+post-processing of the totals, whatever its ridge, solver and rounding: it takes the sets from ``Choices.design``, in an
+order that does not depend on the choices. Elsewhere noise goes into the objective
+(:mod:`privrank_jax.pairwise.perturbed_answers`).
 
 **Rankings have no such statistic.** The sets of the second and later choices of a ranking are what the first choices
 left over: they depend on the answers, and the fit needs them. Noise on N alone would publish a function of private
 sets, so it is refused. The sound route *breaks* rankings into pairs (:func:`break_rankings`): a ranking of k items is
-k(k - 1)/2 comparisons of one user, with the sensitivity of that many, k(k - 1) in ℓ₁ for the totals, or less if all
-users rank the same items (``noisy_counts(..., questionnaire=...)``, :func:`~privrank_jax.pairwise.perturbed_mle`). The
-pairs of a ranking follow the Bradley-Terry-Luce model with the same scores, so the fit to all of its pairs is
-consistent, if less efficient. (A list of the k best says less: its pairs of a listed and an unlisted item follow
-another law, and only the listed items are broken.)
+k(k - 1)/2 comparisons of one user. The pairs follow the Bradley-Terry-Luce model with the same scores, so the fit to
+all of them is consistent, if less efficient. (A list of the k best says less: its pairs of a listed and an unlisted
+item follow another law, and only the listed items are broken.)
 
 Source: Plackett (1975); Luce (1959); the private fit and its constants are ours.
 """
@@ -35,7 +41,13 @@ from jaxtyping import Array, Bool, Float, Int
 from privrank_jax._batches import of_each_problem
 from privrank_jax._validate import in_floats, is_real
 from privrank_jax.comparisons import Comparisons, WinCounts, default_float
+from privrank_jax.mechanism.additive import Additive
+from privrank_jax.mechanism.data import Data, Facts
 from privrank_jax.pairwise.designs import Sets
+from privrank_jax.pairwise.fits import STAGES
+from privrank_jax.pairwise.noisy_totals import doubled_totals, totals_change
+from privrank_jax.privacy.noise import NOISES
+from privrank_jax.privacy.privacy import COMPARISON_KINDS
 
 
 @jax.tree_util.register_dataclass
@@ -70,8 +82,7 @@ class Choices:
         """Choices given as (chosen item, the other items that were offered).
 
         Raises:
-            ValueError: no choices, nothing else offered, an item out of range or offered twice, anything that is not
-                the number of an item, such as several tied ones.
+            ValueError: no choices, nothing else offered, an item offered twice, anything that is no item's number.
 
         >>> Choices.from_top1([(0, [1, 2]), (2, [0])], num_items=3).totals.tolist()
         [1.0, 0.0, 1.0]
@@ -122,10 +133,7 @@ class Choices:
     @property
     @functools.partial(jax.jit, inline=True)
     def design(self) -> Sets:
-        """The sets and weights alone, each set in the order of its items: a fit to it can't tell who was chosen.
-
-        A constructor may keep the chosen item first, and sums of floats in another order differ in their last digits.
-        """
+        """The sets and weights alone, each set in the order of its items: a fit to it can't tell who was chosen."""
         ranked = jnp.sort(jnp.where(self.offered, self.sets, self.num_items), axis=-1)
         offered = ranked < self.num_items
         sets = jnp.where(offered, ranked, ranked[..., :1])
@@ -185,11 +193,8 @@ def break_rankings(orders: Sequence[Sequence[int]], *, num_items: int) -> Compar
     A user who ranks k items gives k(k - 1)/2 comparisons: promise that many ``contributions``, or a questionnaire.
 
     Args:
-        orders: rankings of some of the items, one per user, each an order, best first.
+        orders: rankings of some of the items, each an order, best first; user u is the u-th.
         num_items: m.
-
-    Returns:
-        :class:`~privrank_jax.comparisons.Comparisons`; user u is the u-th ranking.
 
     Raises:
         ValueError: as :meth:`Choices.from_rankings`.
@@ -210,3 +215,60 @@ def break_rankings(orders: Sequence[Sequence[int]], *, num_items: int) -> Compar
     users, winners, losers = (jnp.asarray(column, jnp.int32) for column in zip(*rows))
     none, every = jnp.zeros(len(rows), bool), jnp.ones(len(rows), bool)
     return Comparisons(users, winners, losers, none, every, num_items)
+
+
+def check_no_stages(choices: Choices) -> None:
+    """Raise ``ValueError`` for stages of rankings, whose sets depend on answers."""
+    if not choices.public_sets:
+        raise ValueError(STAGES)
+
+
+def _floats(choices: Choices) -> tuple[Choices, Facts]:
+    check_no_stages(choices)
+    return choices, Facts(choices.num_items)
+
+
+def whole_weights(choices: Choices) -> np.ndarray:
+    """The weights, if they are whole."""
+    weights = np.asarray(choices.weights, np.float64)
+    if not np.all((weights >= 0) & (weights == np.round(weights))):
+        raise ValueError("exact noise needs weights that are whole numbers of choices, at least 0.")
+    return weights
+
+
+def _whole(choices: Choices) -> tuple[Any, Facts]:
+    check_no_stages(choices)
+    weights = whole_weights(choices)
+    totals = np.bincount(np.asarray(choices.chosen), weights, choices.num_items)
+    return doubled_totals(totals), Facts(choices.num_items)
+
+
+CHOICES = Data(
+    Choices, "make them by Choices.from_top1 or Choices.", floats=_floats, whole=_whole, times=2
+)
+"""Choices as mechanisms read them."""
+
+noisy_choices = Additive(
+    "noisy_choices",
+    """How often each item was chosen, with noise, of :class:`~privrank_jax.pairwise.Choices` from public sets.
+
+    Stages of rankings are refused: their sets depend on answers. :func:`~privrank_jax.pairwise.fit` fits a model to the
+    value: post-processing where the sets are public, that is under ``flip``.
+
+    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, for one choice or a user, under any
+    adjacency; proof at the head of :mod:`privrank_jax.pairwise.choices`. Users need ``contributions``.
+
+    ``value``: noisy totals, ``(m,)``, in choices, high = preferred.
+
+    >>> from privrank_jax.privacy import Privacy
+    >>> choices = Choices.from_top1([(0, [1, 2])] * 6 + [(1, [0, 2]), (2, [0])], num_items=3)
+    >>> free = Privacy(float("inf"), unit="comparison", adjacency="flip")
+    >>> noisy_choices(jax.random.key(0), choices, free).value.tolist()
+    [6.0, 1.0, 1.0]
+    """,
+    data=CHOICES,
+    kinds=COMPARISON_KINDS,
+    statistic=lambda choices, facts: choices.totals if isinstance(choices, Choices) else choices,
+    change=totals_change,
+    noises=NOISES,
+)

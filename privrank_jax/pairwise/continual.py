@@ -47,9 +47,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.program import Mechanism
 from privrank_jax.pairwise.graph import check_counts
-from privrank_jax.pairwise.noisy_totals import totals_change
-from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.pairwise.whole_counts import doubled_counts
+from privrank_jax.pairwise.noisy_totals import doubled_counts, of_comparisons, totals_change
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee

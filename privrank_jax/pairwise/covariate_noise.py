@@ -1,13 +1,12 @@
 r"""Noise on the sums of comparisons with public covariates, and on the number of ties.
 
 *What it protects*: outcomes alone, adjacency flip. Who compared what and the covariates enter a fit without noise, so
-the promise must take them as public. The statistic is S = Σ_r y_r z_r (:mod:`privrank_jax.pairwise.covariates`, whose
-theorem bounds its change by norms of single comparisons) and, where ties are outcomes of their own, their number T:
-Davidson's model sees outcomes through these alone.
+the promise must take them as public. The statistic is S = Σ_r y_r z_r (:mod:`privrank_jax.pairwise.covariates`) and,
+where ties are outcomes of their own, their number T: Davidson's model sees outcomes through these alone.
 
-**Theorem (ties cost nothing).** *Let c = 1 for the ℓ₁ norm and c ≤ √(3/2) for the ℓ₂ norm. Between neighbors that
-differ in the outcome of comparison r, (S, cT) moves by at most ‖z_r‖, and this is attained; if they differ in outcomes
-of user u, by at most Σ_{r of u} ‖z_r‖. So its sensitivity is that of S alone.*
+**Theorem (norms; ties cost nothing).** *Let c = 0 or 1 for the ℓ₁ norm and 0 ≤ c ≤ √(3/2) for the ℓ₂ norm. Between
+neighbors that differ in the outcome of comparison r, (S, cT) moves by at most ‖z_r‖, and this is attained; if they
+differ in outcomes of user u, by at most Σ_{r of u} ‖z_r‖. In ℓ₁ ‖z_r‖ = 2 + ‖x_r‖₁, in ℓ₂ √(2 + ‖x_r‖₂²).*
 
 Proof. Another outcome of comparison r changes (S, cT) by
 
@@ -24,25 +23,26 @@ change one after the other: the change is a sum of such changes, of norm at most
 inequality. ∎ Hence the noise of the sums alone, of scale λ or σ, serves for S, and λ or σ/c for T, with c = 11/9 for
 Gaussian noise as in :mod:`privrank_jax.pairwise.tie_noise`.
 
+The largest norm of one comparison, or of those of one user, is a function of the design, which neighbors share. So the
+scale of the noise may be published. Where only some comparisons of a user are kept, the choice must not depend on
+outcomes either (:func:`~privrank_jax.comparisons.bound_contributions`).
+
 **Common questions.** Let R_u be the comparisons of user u; G the graph on the items that has, for each pair, as many
 edges as the user who meets it most often has comparisons of it; b_k = max_u Σ_{r in R_u} \|x_rk\|; and E the largest
-\|R_u\|. These are functions of the design. If outcomes of one user change, the items' sums move within the zonotope
-Z(G) = Σ_e [-1, 1](e_i - e_j), feature k by at most b_k, and T by at most E: S moves by Σ_{r in R_u} δ_r z_r with
-\|δ_r\| ≤ 1, and the pairs of u are some of the edges of G.
+\|R_u\|. If outcomes of one user change, S moves by Σ_{r in R_u} δ_r z_r with \|δ_r\| ≤ 1, and the pairs of u are among
+the edges of G. So the items' sums move within the zonotope Z(G) = Σ_e [-1, 1](e_i - e_j), feature k by at most b_k, and
+T by at most E.
 
-**Theorem (norms).** *With F the largest ℓ₂ norm in Z(G), S moves by at most 2·maxcut(G) + max_u Σ_{r in R_u} ‖x_r‖₁ in
+**Theorem (shape).** *With F the largest ℓ₂ norm in Z(G), S moves by at most 2·maxcut(G) + max_u Σ_{r in R_u} ‖x_r‖₁ in
 ℓ₁ and √(F² + Σ_k b_k²) in ℓ₂; (S, T) by at most E + maxcut(G) + max_u Σ_{r in R_u} ‖x_r‖₁ in ℓ₁.*
 
 Proof. The items' sums alone move by at most 2·maxcut and F (:mod:`privrank_jax.pairwise.questionnaire`), and with T by
 at most \|R_u\| + maxcut (:mod:`privrank_jax.pairwise.tie_noise`), those of the pairs of u; none of these is less for
-more edges. ∎ For users with many comparisons this is far below Σ ‖z_r‖, as if the moves of all pairs added up. Where
-users meet few of the pairs of G, or one of them far more than others, Σ ‖z_r‖ is less. T costs something here; in ℓ₂
-only the theorem before is known.
+more edges. ∎ The smaller of the two bounds is taken. In ℓ₂ only the first one is known of (S, T).
 
-*Integers.* Where features are multiples of 2^{-b}, 2^{b+1}S is a vector of whole numbers whose sensitivity is 2^{b+1}
-times that of S: in ℓ₁ a whole number, computed in integers or, below 2^53, exactly in doubles. b is a function of the
-public design. With the number of ties T, 2^{b+1}(S, T) for Laplace noise and 2^{b+1}(9S, 11T) for Gaussian noise are
-whole, and their sensitivity is 2^{b+1} and 9·2^{b+1} times that of S, or of (S, T) where users share questions.
+*Integers.* Where features are multiples of 2^{-b}, b public, 2^{b+1}S is a vector of whole numbers; with T it is
+2^{b+1}(S, T) for Laplace noise and 2^{b+1}(9S, 11T) for Gaussian noise. The sensitivity is 2^{b+1} or 9·2^{b+1} times
+that of S or (S, T): in ℓ₁ a whole number, computed in integers or, below 2^53, exactly in doubles.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, resolution
-from privrank_jax.pairwise.questionnaire import counts_sensitivity
+from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.tie_noise import FLIPS, tie_parts, tie_weight
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.noise import NOISES, norm_of
@@ -77,18 +77,9 @@ _TOO_LARGE = (
 def covariate_sensitivity(
     design: CovariateDesign, privacy: Privacy, norm: str, *, ties: bool = False
 ) -> Any:
-    """Sensitivity of the sums to one unit: by norms of single comparisons or, if that is less, by the shape of G.
+    """Sensitivity of the sums, with ``ties`` of them and the number of ties, by the better of the two theorems.
 
-    Args:
-        design: the comparisons.
-        privacy: the promise, of which the unit counts.
-        norm: ``"l1"`` or ``"l2"``.
-        ties: whether the number of ties is released too.
-
-    Raises:
-        ValueError: a traced design, for users: its shape is computed on the host.
-
-    >>> from privrank_jax.pairwise.covariate_tables import covariate_table
+    >>> from privrank_jax.pairwise import covariate_table
     >>> first, second, who = [0, 0, 1] * 2, [1, 2, 2] * 2, [0, 0, 0, 1, 1, 1]
     >>> table = covariate_table(first, second, [1] * 6, {}, num_items=3, users=who)
     >>> promise = Privacy(1.0, unit="user", adjacency="flip", public=("covariates",))
@@ -107,19 +98,7 @@ def covariate_sensitivity(
 
 
 def shaped_sensitivity(design: CovariateDesign, norm: str, *, ties: bool = False) -> float:
-    """Sensitivity of the sums to one user by the theorem on norms; ∞ where that is not worth computing, or unknown.
-
-    Args:
-        design: the comparisons, not traced.
-        norm: ``"l1"`` or ``"l2"``.
-        ties: whether the number of ties is released too; in ℓ₂ nothing is known of it.
-
-    >>> from privrank_jax.pairwise.covariate_tables import covariate_table
-    >>> pairs, who = np.array([(0, 1), (0, 2), (1, 2)] * 2).T, [0, 0, 0, 1, 1, 1]
-    >>> table = covariate_table(*pairs, [1] * 6, {"x": [1.0, 1.0, 1.0, -1.0, 0.0, 1.0]}, num_items=3, users=who)
-    >>> shaped_sensitivity(table.design, "l1"), shaped_sensitivity(table.design, "l1", ties=True)
-    (7.0, 8.0)
-    """
+    """That for one user by the theorem on the shape, on the host; ∞ where it is not worth computing, or unknown."""
     real = np.ones(len(design.first), bool) if design.mask is None else np.asarray(design.mask)
     first, second, users = (
         np.asarray(part)[real].astype(np.int64)
@@ -136,7 +115,7 @@ def shaped_sensitivity(design: CovariateDesign, norm: str, *, ties: bool = False
     questions = np.zeros((m, m), np.int64)
     questions[edges // m, edges % m] = times
     user = Privacy(1.0, unit="user", adjacency="flip")
-    of_items = counts_sensitivity(questions + questions.T, user, norm)
+    of_items = questionnaire_sensitivity(questions + questions.T, user, norm)
     together = np.zeros((len(real), design.size - m))
     np.add.at(together, users, np.abs(np.asarray(design.features, np.float64)[real]))
     if norm == "l2":
@@ -146,15 +125,70 @@ def shaped_sensitivity(design: CovariateDesign, norm: str, *, ties: bool = False
 
 
 def noise_on_sums(design: CovariateDesign, kind: str, scale: Any, *, ties: bool = False) -> Noise:
-    """Noise of this kind and scale on the sums of this design, and on the number of ties behind them.
-
-    Args:
-        design: the comparisons.
-        kind: ``"laplace"`` or ``"gaussian"``.
-        scale: λ or σ of each sum.
-        ties: whether the number of ties is released too.
-    """
+    """Noise of this kind and scale on the sums of this design, and on the number of ties behind them."""
     return Noise.independent(kind, scale, design.size + ties, (tie_weight(kind),) * ties)
+
+
+# --- exactly, on the host -------------------------------------------------------------------------------
+
+
+def _rows(
+    design: CovariateDesign, bits: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """First and second items, 2^b times the features as int64, of the rows that are no padding; and which these are."""
+    count = len(design.first)
+    real = np.ones(count, bool) if design.mask is None else np.asarray(design.mask)
+    first, second = (np.asarray(items)[real] for items in (design.first, design.second))
+    whole = np.ldexp(np.asarray(design.features, np.float64)[real], bits)
+    if np.any(np.abs(whole) > _LARGEST):
+        raise ValueError(_TOO_LARGE)
+    return first, second, whole.astype(np.int64), real
+
+
+def _whole(table: CovariateTable, *, ties: bool) -> tuple[Any, Facts]:
+    """Twice the sums, and the number of ties, exactly in float64."""
+    bits = resolution(np.asarray(table.design.features))
+    first, second, features, real = _rows(table.design, bits)
+    doubled = 2 * np.asarray(table.outcomes, np.float64)[real]
+    if not np.all(np.isin(doubled, (0.0, 1.0, 2.0))):
+        raise ValueError("exact noise needs outcomes that are 0, 1/2 or 1.")
+    if 2 * len(first) * max(int(np.abs(features).max(initial=0)), 1 << bits) > _LARGEST:
+        raise ValueError(_TOO_LARGE)
+    twice = doubled.astype(np.int64)
+    items = np.zeros(table.design.num_items, np.int64)
+    np.add.at(items, first, twice << bits)
+    np.subtract.at(items, second, twice << bits)
+    whole = np.concatenate([items, (twice[:, None] * features).sum(0)])
+    sums, tied = np.ldexp(whole.astype(float), -bits), 2.0 * int(np.sum(twice == 1))
+    told = {"design": table.design, "bits": bits}
+    return np.append(sums, tied) if ties else sums, Facts(table.design.num_items, told=told)
+
+
+def _exact_change(
+    design: CovariateDesign, privacy: Privacy, noise: str, bits: int, ties: bool = False
+) -> float:
+    """:func:`covariate_sensitivity`, exact in ℓ₁, and rounded up in ℓ₂."""
+    first, _, features, real = _rows(design, bits)
+    if noise == "laplace":
+        each = (2 << bits) + np.abs(features).sum(1)
+    else:
+        # 32 roundings upward; pairwise sums of up to 2^20 squares, and the root, make at most 18
+        each = np.sqrt(2 + np.square(np.ldexp(features, -bits)).sum(1)) * (1 + 2**-48)
+    if privacy.unit == "user":
+        together = np.zeros(len(real), each.dtype)
+        np.add.at(together, np.asarray(design.users)[real], each)
+        each = together
+    most = each.max()
+    if noise == "laplace":
+        found = math.ldexp(int(most), -bits)
+    else:
+        found = float(most) * (1 + len(first) * 2**-52)
+    if privacy.unit != "user":
+        return found
+    return min(found, shaped_sensitivity(design, norm_of(noise), ties=ties))
+
+
+# --- the records ----------------------------------------------------------------------------------------
 
 
 def _changed(attained: Privacy, facts: Facts, noise: str, ties: bool) -> Change:
@@ -171,23 +205,10 @@ def _changed(attained: Privacy, facts: Facts, noise: str, ties: bool) -> Change:
         if bits is None:
             given = covariate_sensitivity(design, attained, norm_of(noise), ties=ties)
         else:
-            given = _exact_change(design, attained, noise, bits, ties=ties)
+            given = _exact_change(design, attained, noise, bits, ties)
         return 2 * (parts if np.ndim(parts) == 0 else parts[0]) * given
 
     return Change(lambda: [size()], parts=parts)
-
-
-def _floats(table: CovariateTable) -> tuple[CovariateTable, Facts]:
-    return table, Facts(table.design.num_items, told={"design": table.design})
-
-
-def _whole(table: CovariateTable, *, ties: bool) -> tuple[Any, Facts]:
-    """Twice the sums, and the number of ties, exactly in float64."""
-    bits = resolution(np.asarray(table.design.features))
-    told = {"design": table.design, "bits": bits}
-    sums = np.ldexp(_whole_sums(table, bits).astype(float), -bits)
-    values = np.append(sums, 2.0 * _number_of_ties(table, bits)) if ties else sums
-    return values, Facts(table.design.num_items, told=told)
 
 
 def _sums(table: Any, facts: Facts, ties: bool) -> Any:
@@ -199,17 +220,32 @@ def _sums(table: Any, facts: Facts, ties: bool) -> Any:
 TABLES = Data(
     CovariateTable,
     "make a table by covariate_table.",
-    floats=_floats,
+    floats=lambda table: (table, Facts(table.design.num_items, told={"design": table.design})),
     whole=functools.partial(_whole, ties=False),
     times=2,
 )
 """Tables as mechanisms read them."""
 
 
-def _record(name: str, doc: str, *, ties: bool) -> Additive:
+def _record(name: str, also: str, published: str, example: str, *, ties: bool) -> Additive:
     return Additive(
         name,
-        doc,
+        f"""Sums of comparisons with features, a tie half a win{also}, with noise; of a table by ``covariate_table``.
+
+    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, for one comparison or a user, adjacency flip,
+    public ``"covariates"``; theorems at the head of :mod:`privrank_jax.pairwise.covariate_noise`. Users need no
+    ``contributions``, but a design that is not traced. :func:`~privrank_jax.pairwise.fit` fits a model to the value,
+    which is post-processing. A release needs features that are multiples of a power of 1/2.
+
+    ``value``: sums of the items, then of the features{published}.
+
+    >>> import jax
+    >>> from privrank_jax.pairwise import covariate_table
+    >>> table = covariate_table([0, 1], [1, 0], [1, 0.5], {{"first": [1.0, 1.0]}}, num_items=2)
+    >>> free = Privacy(float("inf"), unit="comparison", adjacency="flip", public=("covariates",))
+    >>> {name}(jax.random.key(0), table, free).value.tolist()
+    {example}
+    """,
         data=dataclasses.replace(TABLES, whole=functools.partial(_whole, ties=ties)),
         kinds=FLIPS,
         statistic=functools.partial(_sums, ties=ties),
@@ -219,106 +255,12 @@ def _record(name: str, doc: str, *, ties: bool) -> Additive:
     )
 
 
-_ABOUT = """
-
-    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, for one comparison or a user, adjacency flip,
-    public ``"covariates"``; theorems at the heads of :mod:`privrank_jax.pairwise.covariate_noise` and
-    :mod:`privrank_jax.pairwise.covariates`. A table says who gave what, so users need no ``contributions``; for them
-    its design must not be traced. :func:`~privrank_jax.pairwise.fit` fits a model to the value, which is
-    post-processing. A release needs features that are multiples of a power of 1/2.
-
-    """
-
-noisy_sums = _record(
-    "noisy_sums",
-    """Sums of comparisons with features, a tie half a win, with noise; of a table by ``covariate_table``."""
-    + _ABOUT
-    + """``value``: ``(m + p,)``, sums of the items, then of the features.
-
-    >>> import jax
-    >>> from privrank_jax.pairwise import covariate_table
-    >>> table = covariate_table([0, 1], [1, 0], [1, 0.5], {"first": [1.0, 1.0]}, num_items=2)
-    >>> free = Privacy(float("inf"), unit="comparison", adjacency="flip", public=("covariates",))
-    >>> noisy_sums(jax.random.key(0), table, free).value.tolist()
-    [0.5, -0.5, 1.5]
-    """,
-    ties=False,
-)
+noisy_sums = _record("noisy_sums", "", ": ``(m + p,)``", "[0.5, -0.5, 1.5]", ties=False)
 
 noisy_sums_and_ties = _record(
     "noisy_sums_and_ties",
-    """Sums of comparisons with features, and the number of ties, with noise; of a table by ``covariate_table``."""
-    + _ABOUT
-    + """``value``: ``(m + p + 1,)``, sums of the items, of the features, and last the number of outcomes 1/2.
-
-    >>> import jax
-    >>> from privrank_jax.pairwise import covariate_table
-    >>> table = covariate_table([0, 1], [1, 0], [1, 0.5], {"first": [1.0, 1.0]}, num_items=2)
-    >>> free = Privacy(float("inf"), unit="comparison", adjacency="flip", public=("covariates",))
-    >>> noisy_sums_and_ties(jax.random.key(0), table, free).value.tolist()
-    [0.5, -0.5, 1.5, 1.0]
-    """,
+    ", and the number of ties",
+    ", and last the number of outcomes 1/2: ``(m + p + 1,)``",
+    "[0.5, -0.5, 1.5, 1.0]",
     ties=True,
 )
-
-
-def _number_of_ties(table: CovariateTable, bits: int) -> int:
-    real = _rows(table.design, bits)[3]
-    return int(np.sum(np.asarray(table.outcomes)[real] == 0.5))
-
-
-def _whole_sums(table: CovariateTable, bits: int) -> np.ndarray:
-    """2^{b+1}S as int64."""
-    first, second, features, real = _rows(table.design, bits)
-    doubled = 2 * np.asarray(table.outcomes, np.float64)[real]
-    if not np.all(np.isin(doubled, (0.0, 1.0, 2.0))):
-        raise ValueError("exact noise needs outcomes that are 0, 1/2 or 1.")
-    if 2 * len(first) * max(int(np.abs(features).max(initial=0)), 1 << bits) > _LARGEST:
-        raise ValueError(_TOO_LARGE)
-    twice = doubled.astype(np.int64)
-    items = np.zeros(table.design.num_items, np.int64)
-    np.add.at(items, first, twice << bits)
-    np.subtract.at(items, second, twice << bits)
-    return np.concatenate([items, (twice[:, None] * features).sum(0)])
-
-
-def _exact_change(
-    design: CovariateDesign, privacy: Privacy, noise: str, bits: int, *, ties: bool = False
-) -> float:
-    """Sensitivity of S, or of S and the number of ties, by the better of two theorems; exact, but in ℓ₂ rounded up."""
-    single = _change_by_norms(design, privacy, noise, bits)
-    if privacy.unit != "user":
-        return single
-    return min(single, shaped_sensitivity(design, norm_of(noise), ties=ties))
-
-
-def _change_by_norms(design: CovariateDesign, privacy: Privacy, noise: str, bits: int) -> float:
-    """That by the norms of single comparisons."""
-    first, _, features, real = _rows(design, bits)
-    if noise == "laplace":
-        each = (2 << bits) + np.abs(features).sum(1)
-    else:
-        # 32 roundings upward; pairwise sums of up to 2^20 squares, and the root, make at most 18
-        each = np.sqrt(2 + np.square(np.ldexp(features, -bits)).sum(1)) * (1 + 2**-48)
-    if privacy.unit == "user":
-        users = np.asarray(design.users)[real]
-        together = np.zeros(len(real), each.dtype)
-        np.add.at(together, users, each)
-        each = together
-    most = each.max()
-    if noise == "laplace":
-        return math.ldexp(int(most), -bits)
-    return float(most) * (1 + len(first) * 2**-52)
-
-
-def _rows(
-    design: CovariateDesign, bits: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """First and second items, 2^b times the features as int64, of the rows that are no padding; and which these are."""
-    count = len(design.first)
-    real = np.ones(count, bool) if design.mask is None else np.asarray(design.mask)
-    first, second = (np.asarray(items)[real] for items in (design.first, design.second))
-    whole = np.ldexp(np.asarray(design.features, np.float64)[real], bits)
-    if np.any(np.abs(whole) > _LARGEST):
-        raise ValueError(_TOO_LARGE)
-    return first, second, whole.astype(np.int64), real

@@ -1,54 +1,63 @@
-r"""Comparisons with public covariates: the design matrix, its sums, and how far one unit can move them.
+r"""Comparisons with covariates: the design matrix and its sums, made of columns of numbers.
 
 **Model.** Comparison r is of a first item i and a second item j, and has features x_r: with z_r = (e_i - e_j, x_r), the
 conditional logit of :mod:`privrank_jax.pairwise.designs`. A feature that is 1 throughout is the advantage of being
 first (left, at home). Outcomes y_r (1 if the first item won, 0 if it lost, 1/2 for a tie) enter through the *sums*
-S = Σ_r y_r z_r alone and, where ties are outcomes of their own, through their number
-(:mod:`privrank_jax.pairwise.covariate_noise`).
+S = Σ_r y_r z_r alone and, where ties are outcomes of their own, through their number.
 
 **What is public.** The design is: which items met, which was first, the features, and which user gave which
-comparison. Only outcomes are protected, so a promise is one of adjacency ``flip`` with public ``"covariates"``. Which
-item counts as the first must then not depend on the outcome, nor may a feature: the length of the *winner* less that of
-the loser is no feature, that of the *first* item less that of the second is one.
+comparison. Which item counts as the first must not depend on the outcome, nor may a feature: the length of the *winner*
+less that of the loser is no feature, that of the *first* item less that of the second is one. How far one unit moves
+the sums: :mod:`privrank_jax.pairwise.covariate_noise`.
 
-**Theorem (sensitivity).** *Between neighbors that differ in the outcome of comparison r, S moves by at most ‖z_r‖ in
-any norm, and this is attained. If they differ in all outcomes of user u, S moves by at most Σ_{r of u} ‖z_r‖.*
+**Scale.** Noise of one scale is added to all sums. A feature that is multiplied by w has noise that is smaller by the
+factor w once its coefficient is in units of the covariate again; but the sensitivity grows with w, and so does the
+noise of all scores. For N comparisons of m items, d = 2N/m of each, and features c times a covariate in [-1, 1] of mean
+square s², one linear step from the sums gives the noise in the m scores and in the effect of the covariate at its bound
+the total variance ∝ (2 + c)²(m/d² + 1/(c s²N)²), as the information is about d/4 and c²s²N/4. It is least near c =
+2/(m s^{4/3}). The nearest power of 2 is taken, at most 1. It depends on the public design alone.
 
-Proof. S moves by Σ_r (y_r - y'_r)z_r, over the comparisons whose outcome differs, and \|y_r - y'_r\| ≤ 1, with equality
-for a win against a loss; for several comparisons apply the triangle inequality. ∎ In ℓ₁ ‖z_r‖ = 2 + ‖x_r‖₁, in ℓ₂
-√(2 + ‖x_r‖₂²).
+**Rounding** to multiples of 2^{-10} of the largest feature or finer makes the release exact. What is fitted is the
+rounded feature; it is off by at most 2^{-11} of the covariate's bound.
 
-*One comparison*: the sensitivity is max_r ‖z_r‖. *A user*: max_u Σ_{r of u} ‖z_r‖, over the users in the table; less
-where they are asked about the same pairs (:mod:`privrank_jax.pairwise.covariate_noise`). Both are functions of the
-design. Neighbors share it, so they share the scale of the noise, which may be published: the exact maximum, in place of
-L times the largest norm that a comparison may have, costs no privacy. It would where the design is protected as well;
-other adjacencies are therefore refused. Where only some comparisons of a user are kept, the choice
-must not depend on outcomes either (:func:`~privrank_jax.comparisons.bound_contributions`); then the rows that are kept
-are a public design, for which the theorem holds.
+**Identifiability.** A covariate whose values are a linear combination of other covariates and of differences between
+numbers that belong to the items can't be told apart from these: its coefficient would be an arbitrary choice of the
+ridge. Such designs are refused, as are covariates that are always 0.
 
-**Integers.** Where all features are multiples of 2^{-b}, 2^{b+1}S is a vector of integers, since 2y_r and 2^b z_r are
-whole, and its sensitivity is 2^{b+1} times that of S: exact integer noise serves
-(:mod:`privrank_jax.pairwise.covariate_noise`).
+**Private designs** (``private=True``), for :data:`~privrank_jax.pairwise.perturbed_covariates`: nothing may be
+read from the rows. Each covariate has public bounds, the larger of which makes a feature of 1/2, in multiples of
+2^{-11}; whether a coefficient is identifiable is not looked at, and its ridge decides where it is not.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, DTypeLike, Float, Int
+from jaxtyping import Array, Bool, DTypeLike, Float, Int, Real
 
+from privrank_jax._arguments import ArgumentError
 from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
-from privrank_jax._types import Scalar
-from privrank_jax._validate import check_choice
+from privrank_jax._types import RowsLike, Scalar
+from privrank_jax.comparisons import default_float
+from privrank_jax.exact.likelihoods import FEATURE_BITS
 from privrank_jax.pairwise.designs import Meetings
 from privrank_jax.privacy.privacy import Privacy
+
+LARGEST_FEATURE = 0.5
+"""Of private designs."""
+ColumnLike = Real[np.ndarray, "rows"] | Sequence[float]
+_LEVELS = 10  # bits of a feature below the largest
+_MOST_BITS = 30
+_RANK = 1e-9  # share of a column's squared norm that others must leave over
+_SHARE = 1e-6  # of a column's norm, from which another is named
 
 _Method = TypeVar("_Method", bound=Callable[..., Array])
 
@@ -72,9 +81,8 @@ class CovariateDesign(Meetings):
         mask: ``(N,)`` bool, False for rows that only pad the table; ``None`` = all are real.
         num_items: m, static.
         names: of the p features, static.
-        private: whether the scale of the features depends on public bounds alone, and each is a multiple of 2^-11 in
-            [-1/2, 1/2], so that the design may be private; static.
-        ties: whether ties are outcomes of their own in a fit, and their number is one more of what is counted; static.
+        private: whether features have scales by public bounds alone, so that the design may be private; static.
+        ties: whether ties are outcomes of their own in a fit; static.
     """
 
     first: Int[Array, "*batch rows"]
@@ -169,34 +177,17 @@ class CovariateDesign(Meetings):
         pairs = jnp.zeros((self.num_items,) * 2, self.features.dtype)
         return pairs.at[self.first, self.second].add(weights)
 
-    @functools.partial(jax.jit, static_argnames=("norm",), inline=True)
-    def norms(self, norm: str) -> Float[Array, "rows"]:
-        """‖z_r‖ of every comparison, ``(N,)``; 0 for padding.
-
-        Args:
-            norm: ``"l1"`` or ``"l2"``.
-        """
-        check_choice("norm", norm, ("l1", "l2"))
-        if norm == "l1":
-            return self.real(2 + jnp.sum(jnp.abs(self.features), -1))
-        return self.real(jnp.sqrt(2 + jnp.sum(jnp.square(self.features), -1)))
-
     def sensitivity(self, privacy: Privacy, norm: str = "l1") -> Float[Array, ""]:
-        """Sensitivity of the sums to one unit (theorem in the module docstring).
-
-        Args:
-            privacy: what is promised: unit comparison or user.
-            norm: ``"l1"`` for Laplace noise, ``"l2"`` for Gaussian noise.
-
-        Raises:
-            ValueError: an unknown norm.
-        """
+        """Sensitivity of the sums to one unit by norms of single comparisons; ``"l1"`` or ``"l2"``."""
         return self._largest_norm(norm, privacy.unit == "user")
 
     @functools.partial(jax.jit, static_argnames=("norm", "of_users"), inline=True)
     def _largest_norm(self, norm: str, of_users: bool) -> Float[Array, ""]:
         """That of one comparison, or the largest sum over those of one user."""
-        each = self.norms(norm)
+        if norm == "l1":
+            each = self.real(2 + jnp.sum(jnp.abs(self.features), -1))
+        else:
+            each = self.real(jnp.sqrt(2 + jnp.sum(jnp.square(self.features), -1)))
         if of_users:
             each = jnp.zeros_like(each).at[self.users].add(each)
         return jnp.max(each)
@@ -239,20 +230,193 @@ def check_private(table: CovariateTable) -> None:
         )
 
 
-def resolution(features: Float[np.ndarray, "rows covariates"]) -> int:
-    """b, the smallest number with all features multiples of 2^-b; features of multiples finer than 2^-30 are refused.
+def covariate_table(
+    first: RowsLike,
+    second: RowsLike,
+    outcomes: ColumnLike,
+    covariates: Mapping[str, ColumnLike],
+    *,
+    num_items: int,
+    users: RowsLike | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    private: bool = False,
+) -> CovariateTable:
+    """Comparisons of m items with covariates, ready for :func:`noisy_sums`; checked on the host.
 
     Args:
-        features: ``(N, p)``, on the host.
+        first: ``(N,)`` int, the item that was shown first (left, at home), or any choice that ignores the outcome.
+        second: ``(N,)`` int, the other item.
+        outcomes: ``(N,)``, 1 where the first item won, 0 where it lost, 1/2 for a tie.
+        covariates: name to ``(N,)`` numbers, how much more the first item has of it than the second.
+        num_items: m.
+        users: ``(N,)`` int, who compared; default: another user for each comparison.
+        bounds: name to (low, high), between which values are clipped; default: the range of the values.
+        private: whether covariates are private, and who met; then each needs bounds that are known without looking.
+
+    Returns:
+        :class:`CovariateTable`. Features are the covariates divided by ``design.units``, and rounded.
 
     Raises:
-        ValueError: a feature that is no multiple of 2^-30, or not finite.
+        ValueError: columns of different lengths, no comparisons, items out of range or compared with themselves,
+            outcomes other than 0, 1/2, 1, values that are not finite, wrong bounds, or none where they are needed;
+            a covariate that is always 0, or one that others or the items determine.
+
+    >>> left = {"left": np.ones(3)}
+    >>> table = covariate_table([0, 1, 0], [1, 2, 2], [1, 0, 0.5], left, num_items=3)
+    >>> table.sums.tolist()[:3]
+    [1.5, -1.0, -0.5]
+    """
+    items = _checked_items(first, second, num_items)
+    rows = len(items[0])
+    answered = _column("outcomes", outcomes, rows)
+    if not np.all(np.isin(answered, (0.0, 0.5, 1.0))):
+        raise ArgumentError(
+            "outcomes must be 1 (the first item won), 0 (it lost) or 0.5 (a tie).", "outcomes"
+        )
+    who = np.arange(rows) if users is None else np.asarray(users)
+    if who.shape != (rows,):
+        raise ArgumentError(f"users must have shape ({rows},), got {who.shape}.", "users")
+    values = _clipped(covariates, bounds or {}, rows, private)
+    columns, bits = np.column_stack([np.zeros((rows, 0)), *values.values()]), FEATURE_BITS
+    if private:
+        largest = [max(map(abs, (bounds or {})[name])) for name in values]
+        units = np.array(largest) / LARGEST_FEATURE
+    else:
+        _check_identifiable(*items, columns, list(values), num_items)
+        units = np.array([_unit(column, num_items) for column in columns.T])
+        least = float(np.abs(columns / units).max(axis=0).min()) if values else 1.0
+        bits = min(_LEVELS - math.floor(math.log2(least)), _MOST_BITS)
+    features = np.ldexp(np.rint(np.ldexp(columns / units, bits)), -bits)
+    dtype = default_float()
+    design = CovariateDesign(
+        jnp.asarray(items[0], jnp.int32),
+        jnp.asarray(items[1], jnp.int32),
+        jnp.asarray(features, dtype),
+        jnp.asarray(np.unique(who, return_inverse=True)[1].ravel(), jnp.int32),
+        jnp.asarray(units, dtype),
+        num_items=num_items,
+        names=tuple(values),
+        private=private,
+    )
+    return CovariateTable(design, jnp.asarray(answered, dtype))
+
+
+def _check_identifiable(
+    first: np.ndarray, second: np.ndarray, columns: np.ndarray, names: list[str], num_items: int
+) -> None:
+    """Refuse covariates that are always 0, or that others or the items determine."""
+    sizes = np.abs(columns).max(axis=0)
+    for name, size in zip(names, sizes):
+        if not size:
+            raise ArgumentError(
+                f"covariate {name!r} is 0 in every comparison, so it explains nothing: leave it out.",
+                "covariates",
+            )
+    features = columns / sizes
+    # The items' part of each feature, by the pseudo-inverse of the Laplacian of the comparisons.
+    graph = np.zeros((num_items, num_items))
+    np.add.at(graph, (first, second), -1.0)
+    graph += graph.T
+    np.fill_diagonal(graph, -graph.sum(1))
+    pull = np.zeros((num_items, len(names)))
+    np.add.at(pull, first, features)
+    np.subtract.at(pull, second, features)
+    levels = np.linalg.pinv(graph, hermitian=True) @ pull
+    rest = features - (levels[first] - levels[second])
+    for k, name in enumerate(names):
+        slopes = np.linalg.lstsq(rest[:, :k], rest[:, k], rcond=None)[0]
+        left = rest[:, k] - rest[:, :k] @ slopes
+        if left @ left > _RANK * (features[:, k] @ features[:, k]):
+            continue
+        others = [repr(one) for one, slope in zip(names, slopes) if abs(slope) > _SHARE]
+        level = levels[:, k] - levels[:, :k] @ slopes
+        if np.abs(level[first] - level[second]).max() > _SHARE:
+            others.append("the scores of the items")
+        raise ArgumentError(
+            f"covariate {name!r} can't be told apart from {' and '.join(others)}: its values are a sum of multiples of "
+            "theirs. Leave one of them out.",
+            "covariates",
+        )
+
+
+def _checked_items(
+    first: RowsLike, second: RowsLike, num_items: int
+) -> tuple[np.ndarray, np.ndarray]:
+    items = tuple(np.asarray(one) for one in (first, second))
+    if items[0].ndim != 1 or items[0].shape != items[1].shape or not items[0].size:
+        raise ArgumentError(
+            f"first and second must have one shape (N,), N >= 1, got {items[0].shape} and {items[1].shape}.",
+            "first",
+        )
+    both = np.stack(items)
+    if not np.issubdtype(both.dtype, np.integer) or both.min() < 0 or both.max() >= num_items:
+        raise ArgumentError(f"items must be integers from 0 to {num_items - 1}.", "first")
+    if np.any(both[0] == both[1]):
+        raise ArgumentError("an item is compared with itself: remove that row.", "first")
+    return both[0], both[1]
+
+
+def _column(name: str, values: ColumnLike, rows: int) -> np.ndarray:
+    column = np.asarray(values, np.float64)
+    if column.shape != (rows,):
+        raise ArgumentError(f"{name} must have shape ({rows},), got {column.shape}.", name)
+    if not np.all(np.isfinite(column)):
+        at = int(np.flatnonzero(~np.isfinite(column))[0])
+        raise ArgumentError(f"{name} must be finite, and comparison {at} has {column[at]}.", name)
+    return column
+
+
+def _clipped(
+    covariates: Mapping[str, ColumnLike],
+    bounds: Mapping[str, tuple[float, float]],
+    rows: int,
+    private: bool,
+) -> dict[str, np.ndarray]:
+    unknown = [repr(name) for name in bounds if name not in covariates]
+    if unknown:
+        raise ArgumentError(
+            f"bounds are given for {', '.join(unknown)}, which is none of the covariates "
+            f"{', '.join(map(repr, covariates))}.",
+            "bounds",
+        )
+    found = {}
+    for name, values in covariates.items():
+        column = _column(f"covariate {name!r}", values, rows)
+        if name in bounds:
+            low, high = bounds[name]
+            if not -math.inf < low < high < math.inf:
+                raise ArgumentError(
+                    f"the bounds of covariate {name!r} must be two finite numbers, the lower first, got "
+                    f"({low}, {high}).",
+                    "bounds",
+                )
+            column = np.clip(column, low, high)
+        elif private:
+            raise ArgumentError(
+                f"covariate {name!r} is private, so its range can't be read from the data: give bounds that are known "
+                "without looking, between which values are clipped.",
+                "bounds",
+            )
+        found[name] = column
+    return found
+
+
+def _unit(column: np.ndarray, num_items: int) -> float:
+    """What a feature of 1 stands for: the covariate's largest size over the weight c of the module docstring."""
+    most = float(np.abs(column).max())
+    spread = math.sqrt(float(np.mean(np.square(column / most))))
+    weight = min(1.0, 2 / (num_items * spread ** (4 / 3)))
+    return most / 2.0 ** round(math.log2(weight))
+
+
+def resolution(features: Float[np.ndarray, "rows covariates"]) -> int:
+    """b, the smallest number with all features multiples of 2^-b; multiples finer than 2^-30 are refused.
 
     >>> resolution(np.array([[0.5, 3.0], [0.75, 0.0]]))
     2
     """
     features = np.asarray(features, np.float64)
-    for bits in range(31):
+    for bits in range(_MOST_BITS + 1):
         if np.all(np.ldexp(features, bits) == np.rint(np.ldexp(features, bits))):
             return bits
     raise ValueError(

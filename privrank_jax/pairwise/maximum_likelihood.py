@@ -89,7 +89,7 @@ def mle(
     >>> found = mle(wins, ties="davidson").value
     >>> round(float(found.scores[0] - found.scores[1]), 4), round(float(found.tie), 4)  # log 5, 20/√(25·5)
     (1.6094, 1.7889)
-    >>> from privrank_jax.pairwise.covariate_tables import covariate_table
+    >>> from privrank_jax.pairwise.covariates import covariate_table
     >>> table = covariate_table([0, 1] * 9, [1, 0] * 9, [1, 0, 1] * 6, {"first": [1.0] * 18}, num_items=2)
     >>> round(float(mle(table).value.coefficients[0]), 3)  # log 2
     0.693

@@ -1,8 +1,7 @@
-r"""Win totals plus noise: to sort without a model, or to fit scores to.
+r"""Win totals plus noise: to sort without a model, or to fit scores to; and how mechanisms read win counts.
 
-*Sensitivities and proofs*: :func:`privrank_jax.pairwise.totals_noise.totals_sensitivity`, and for users who are asked a
-public questionnaire the head of :mod:`privrank_jax.pairwise.questionnaire_noise`. Totals are multiples of 1/2 (a tie is
-half a win for both), so twice the totals are whole, and change by twice as much.
+*Sensitivities and proofs*: :mod:`privrank_jax.pairwise.questionnaire`. Totals are multiples of 1/2 (a tie is half a win
+for both), so twice the totals are whole, and change by twice as much.
 
 *How a change spreads* (:class:`~privrank_jax.mechanism.Change`). Let Δ bound the change of doubled totals in ℓ₁. Under
 ``flip`` gains and losses are equal, so no total changes by more than Δ/2. Under ``replace`` no total changes by more
@@ -19,39 +18,84 @@ import numpy as np
 from jaxtyping import Int
 
 from privrank_jax._neighbors import SHAPED_ADJACENCIES
-from privrank_jax._validate import check_positive, is_traced
+from privrank_jax._types import ScoresLike
+from privrank_jax._validate import check_no_padding, check_positive, is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
-from privrank_jax.mechanism.data import Data, Facts
+from privrank_jax.mechanism.data import UNPADDED, Data, Facts
 from privrank_jax.pairwise.graph import check_one_problem
-from privrank_jax.pairwise.questionnaire_noise import noise_shape, read_questionnaire
-from privrank_jax.pairwise.totals_noise import change_of_totals
-from privrank_jax.pairwise.whole_counts import doubled_counts
-from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
+from privrank_jax.pairwise.questionnaire import change_of_totals, noise_shape, read_questionnaire
+from privrank_jax.privacy.noise import NOISES, kept_by_noise
+from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy, check_privacy, kept
+
+_LARGEST = 2**52  # doubled totals beyond this are not exact in float64
 
 
-def known_of(**public: Any) -> dict[str, Any]:
-    """What is said to be public, without what is left out.
+def of_comparisons(privacy: Privacy, by: str, noise: str | None = None) -> Privacy:
+    """What ``by``, a mechanism on comparisons, attains of a promise; without ``noise``, but for its δ."""
+    check_privacy(privacy)
+    if privacy.unit == "rank":
+        raise ValueError(
+            f"{by} works on comparisons, which have no ranks to protect: promise unit='comparison' or unit='user'; "
+            "unit='rank' is for mechanisms on rankings, such as mallows.sample."
+        )
+    if noise is None:
+        return kept(privacy, by, *COMPARISON_KINDS)
+    return kept_by_noise(noise, privacy, by, *COMPARISON_KINDS, noises=NOISES)
 
-    Args:
-        public: by name.
-    """
-    return {name: value for name, value in public.items() if value is not None}
+
+# --- whole numbers of wins ------------------------------------------------------------------------------
+
+
+def doubled_totals(wins: WinCounts | ScoresLike) -> Int[np.ndarray, "items"]:
+    """Twice the totals, of win counts or totals."""
+    doubled = doubled_counts(wins)
+    if isinstance(wins, WinCounts):
+        doubled = doubled.sum(-1)
+    if doubled.ndim != 1 or not doubled.size:
+        raise ValueError(f"win totals must have shape (m,), got {doubled.shape}.")
+    return doubled
+
+
+def doubled_counts(wins: WinCounts | ScoresLike) -> Int[np.ndarray, "..."]:
+    """Twice the counts."""
+    return counts_in_parts(
+        wins,
+        2,
+        "exact noise needs win totals that are multiples of 1/2 (whole wins, half wins for ties); "
+        "weighted comparisons have no such totals: use pairwise.noisy_counts for a simulation.",
+    )
+
+
+def counts_in_parts(
+    wins: WinCounts | ScoresLike, parts: int, otherwise: str
+) -> Int[np.ndarray, "..."]:
+    """So many times the counts, a power of 2; what to say of other numbers than whole ones that their dtype holds."""
+    check_no_padding(wins, UNPADDED)
+    given = np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins)
+    multiples = parts * given.astype(np.float64)
+    # Beyond this a floating-point count may have been rounded, so that one more win adds 2, or nothing.
+    largest = _LARGEST
+    if jnp.issubdtype(given.dtype, jnp.floating):
+        largest = min(largest, 2 ** (jnp.finfo(given.dtype).nmant + 1))
+    if np.any(np.abs(multiples) > largest):
+        raise ValueError(
+            f"exact noise needs exact counts, and {given.dtype} holds none beyond {largest // parts:,}: count in "
+            "float64, or in integers."
+        )
+    sums = multiples.sum(-1) if isinstance(wins, WinCounts) else multiples
+    whole = np.all(np.isfinite(multiples) & (multiples == np.round(multiples)))
+    if not (whole and np.all(np.abs(sums) <= _LARGEST)):
+        raise ValueError(otherwise)
+    return multiples.astype(np.int64)
+
+
+# --- the record -----------------------------------------------------------------------------------------
 
 
 def totals_change(attained: Privacy, facts: Facts, noise: str) -> Change:
-    """What one unit moves of doubled totals; proof at the head of this module.
-
-    Args:
-        attained: what is attained.
-        facts: m, and a ``questionnaire`` or a ``sensitivity``.
-        noise: its kind.
-
-    Raises:
-        ValueError: users without ``contributions``, a questionnaire that contradicts the promise, K-norm noise without
-            one, a sensitivity that is not positive.
-    """
+    """What one unit moves of doubled totals, where a ``questionnaire`` or a ``sensitivity`` may be told."""
     given = facts.told.get("sensitivity")
     counts = read_questionnaire(
         facts.told.get("questionnaire"), attained, facts.num_items, noise, given
@@ -71,12 +115,7 @@ def totals_change(attained: Privacy, facts: Facts, noise: str) -> Change:
 
 
 def spread_of(attained: Privacy, every: Any) -> list[Any]:
-    """c where doubled totals change by ``every`` in all; proof at the head of this module.
-
-    Args:
-        attained: what is attained.
-        every: Δ.
-    """
+    """c where doubled totals change by ``every`` in all; proof at the head of this module."""
     most = attained.contributions if attained.unit == "user" else 1
     if attained.adjacency == "flip":
         first = -(-every // 2)
@@ -92,20 +131,21 @@ def _default(privacy: Privacy, public: Mapping[str, Any]) -> str:
     return "k-norm" if shaped else "laplace"
 
 
+def told_of(wins: WinCounts, **public: Any) -> Facts:
+    """What is public of win counts; None was left out."""
+    return Facts(wins.num_items, told={k: one for k, one in public.items() if one is not None})
+
+
 def _floats(wins: WinCounts, **public: Any) -> tuple[WinCounts, Facts]:
     check_one_problem(wins)
-    return wins, Facts(wins.num_items, told=known_of(**public))
-
-
-def _whole(wins: WinCounts, **public: Any) -> tuple[Int[np.ndarray, "items items"], Facts]:
-    return doubled_counts(wins), Facts(wins.num_items, told=known_of(**public))
+    return wins, told_of(wins, **public)
 
 
 WIN_COUNTS = Data(
     WinCounts,
     "count comparisons by WinCounts.from_comparisons, or wrap a matrix with WinCounts.from_matrix.",
     floats=_floats,
-    whole=_whole,
+    whole=lambda wins, **public: (doubled_counts(wins), told_of(wins, **public)),
     times=2,
 )
 """Win counts as mechanisms read them."""

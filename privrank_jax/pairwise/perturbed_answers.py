@@ -40,14 +40,11 @@ f = \|d\|Z/2 + qA + Q(q - d²)/4 + Bq(1 - q), which rises in \|d\|, and with \|d
 equally likely. So f ≤ 2q/λ + (2q - q²s/(s - 1))/γ, with derivative at least 2/λ - 2/((s - 1)γ) ≥ 0: f is largest at
 q = 1, 2/λ + (1 - 1/(s - 1))/γ. ∎
 
-The bounds are attained: for two items in the limit q → 1, for choices up to log(1 + V/γ) in place of V/γ. Why the
-weights of features and ties are a quarter: a feature in [-u, u] with noise λu/b of its sum costs a share b/2 of that of
-the two items, and λ_k u ≤ γ asks for u² ≤ b; its effect at its bound then has noise of scale λ/b and a ridge of γ/b in
-comparisons. b = 1/4 adds an eighth to the noise of scores for each feature. It is the largest b for which ties are
-free.
+The bounds are attained: for two items in the limit q → 1, for choices up to log(1 + V/γ) in place of V/γ. Features in
+[-1/2, 1/2] are the largest for which ties are free; each adds an eighth to the noise of scores.
 
-**What must be public.** Which covariates there are, and bounds of each: values are clipped to them, and they give the
-features their scale (``covariate_table(..., private=True)``). The list of items.
+**What must be public.** Which covariates there are, and bounds of each (``covariate_table(..., private=True)``); the
+list of items.
 
 The theorem is ours.
 """
@@ -69,19 +66,17 @@ from privrank_jax.exact.likelihoods import FEATURE_BITS, TIE_SHARE
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.objective import Objective, Ridge, Tilt
-from privrank_jax.pairwise.choice_noise import CHOICES, check_no_stages
-from privrank_jax.pairwise.choices import Choices
+from privrank_jax.pairwise.choices import CHOICES, Choices, check_no_stages, whole_weights
 from privrank_jax.pairwise.covariate_noise import TABLES
-from privrank_jax.pairwise.covariates import CovariateTable, check_private
+from privrank_jax.pairwise.covariates import LARGEST_FEATURE, CovariateTable, check_private
 from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.fits import fitted
 from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers, design_of
 from privrank_jax.pairwise.noisy_totals import WIN_COUNTS
 from privrank_jax.pairwise.perturbed_fit import whole_wins
-from privrank_jax.pairwise.whole_counts import doubled_totals
+from privrank_jax.pairwise.tie_noise import whole_ties
 from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
 
-LARGEST_FEATURE = 0.5
 FEATURE_NOISE = 2
 """The noise of the sum of a feature, and of τ, in units of that of a total of wins."""
 _MOST_ANSWERS = 2**40
@@ -154,20 +149,14 @@ def _finish(found: np.ndarray, facts: Facts) -> Any:
 
 def _whole_ties(wins: WinCounts) -> tuple[Int[np.ndarray, "numbers"], Facts]:
     facts = _floats_of(wins, True)[1]
-    tied = int(doubled_totals(np.asarray(wins.ties)[None])[0])
-    if tied % 2 or tied < 0:
-        raise ValueError(f"the number of ties must be whole and at least 0, got {tied / 2}.")
-    return np.append(whole_wins(wins), tied // 2), facts
+    tied = whole_ties(wins)
+    if tied < 0:
+        raise ValueError(f"the number of ties must be at least 0, got {tied}.")
+    return np.append(whole_wins(wins), tied), facts
 
 
 def perturbed_ties(counts: Int[np.ndarray, "numbers"], facts: Facts, tilt: Tilt) -> list[int]:
-    """Centered scores and τ in multiples of the grid.
-
-    Args:
-        counts: ``(m² + 1,)``, twice the win counts, row by row, and the number of ties.
-        facts: m.
-        tilt: what is drawn.
-    """
+    """Centered scores and τ in multiples of the grid, of twice the win counts, row by row, and the number of ties."""
     from privrank_jax.exact.likelihoods import of_wins
     from privrank_jax.exact.minimizer import drawn_minimizer
 
@@ -181,12 +170,15 @@ _GUARANTEE = """
     **Guarantee.** ε-DP with Laplace noise, for one {0} or a user, adjacency replace or add-remove: all of an answer is
     protected; theorem and proof at the head of :mod:`privrank_jax.pairwise.perturbed_answers`, for real numbers
     (``numerics="idealized"``), which ``release`` keeps. {1}, and γ >= λ. Users need ``contributions``, which must hold
-    in the data. Under ``flip`` noise on what is counted is enough: :func:`~privrank_jax.pairwise.fit` fits to what
-    :data:`~privrank_jax.pairwise.{2}` releases. ``gamma``: by default λ, or 1 if that is more.
+    in the data. ``gamma``: by default λ, or 1 if that is more. Under ``flip`` fit to what
+    :data:`~privrank_jax.pairwise.{2}` releases.
 
     """
+_record = functools.partial(
+    Objective, kinds=COMPARISON_KINDS, slope=_slope, fit=_fit, finish=_finish, multiples=_multiples
+)
 
-perturbed_davidson = Objective(
+perturbed_davidson = _record(
     "perturbed_davidson",
     """Private scores and ν of WinCounts that know their ties, by Davidson's model, in which a tie is an outcome of its
     own (:mod:`privrank_jax.pairwise.davidson`); noise is in the objective of its likelihood."""
@@ -203,13 +195,8 @@ perturbed_davidson = Objective(
     data=dataclasses.replace(
         WIN_COUNTS, floats=functools.partial(_floats_of, davidson=True), whole=_whole_ties
     ),
-    kinds=COMPARISON_KINDS,
-    slope=_slope,
     ridge=_ridge,
-    fit=_fit,
     exact=lambda *given: perturbed_ties(*given),
-    finish=_finish,
-    multiples=_multiples,
 )
 
 # --- comparisons with covariates ------------------------------------------------------------------------
@@ -257,12 +244,8 @@ def perturbed_meetings(
 ) -> list[int]:
     """Centered scores, coefficients of features, and τ, in multiples of the grid.
 
-    Rows are counted, equal ones together, so that neither their order nor who gave them can matter.
-
-    Args:
-        rows: ``(N, 3 + p)``: first item, second item, twice the outcome, features in multiples of 2^-11.
-        facts: m and the rules.
-        tilt: what is drawn.
+    A row is the first item, the second one, twice the outcome, and features in multiples of 2^-11. Rows are counted,
+    equal ones together, so that neither their order nor who gave them can matter.
     """
     from privrank_jax.exact.likelihoods import Meetings
     from privrank_jax.exact.minimizer import drawn_minimizer
@@ -280,7 +263,7 @@ def perturbed_meetings(
     return drawn_minimizer(likelihood, _multiples(facts), tilt.noise, tilt.scale, tilt.gamma)
 
 
-perturbed_covariates = Objective(
+perturbed_covariates = _record(
     "perturbed_covariates",
     """Private scores of items that meet with all covariates equal, and what each covariate adds, of a table by
     ``covariate_table(..., private=True)``; noise is in the objective of the likelihood."""
@@ -302,13 +285,8 @@ perturbed_covariates = Objective(
     True
     """,
     data=dataclasses.replace(TABLES, floats=_floats_of_table, whole=_rows_of_table),
-    kinds=COMPARISON_KINDS,
-    slope=_slope,
     ridge=_ridge,
-    fit=_fit,
     exact=_exactly_of_table,
-    finish=_finish,
-    multiples=_multiples,
 )
 
 # --- choices from sets ------------------------------------------------------------------------------------
@@ -321,9 +299,9 @@ def _floats_of_choices(choices: Choices) -> tuple[Any, Facts]:
 
 def _rows_of_choices(choices: Choices) -> tuple[Int[np.ndarray, "rows columns"], Facts]:
     facts = _floats_of_choices(choices)[1]
-    weights = np.asarray(choices.weights, np.float64)
-    if not np.all((weights >= 0) & (np.rint(weights) == weights)) or weights.sum() > _MOST_ANSWERS:
-        raise ValueError("weights must be whole numbers of choices, at least 0, below 2^40 in all.")
+    weights = whole_weights(choices)
+    if weights.sum() > _MOST_ANSWERS:
+        raise ValueError("there are more than 2^40 choices.")
     offered = np.where(np.asarray(choices.offered), np.asarray(choices.sets), choices.num_items)
     offered = np.sort(offered, axis=1)
     offered[offered == choices.num_items] = -1
@@ -334,10 +312,7 @@ def _rows_of_choices(choices: Choices) -> tuple[Int[np.ndarray, "rows columns"],
 def perturbed_sets(rows: Int[np.ndarray, "rows columns"], facts: Facts, tilt: Tilt) -> list[int]:
     """Centered scores in multiples of the grid; equal rows are counted together.
 
-    Args:
-        rows: ``(K, 2 + s)``: how many choices, the chosen item, the items offered in their order, -1 for none.
-        facts: m.
-        tilt: what is drawn.
+    A row is how many choices, the chosen item, and the items offered in their order, -1 for none.
     """
     from privrank_jax.exact.likelihoods import Offers
     from privrank_jax.exact.minimizer import drawn_minimizer
@@ -351,7 +326,7 @@ def perturbed_sets(rows: Int[np.ndarray, "rows columns"], facts: Facts, tilt: Ti
     )
 
 
-perturbed_choices = Objective(
+perturbed_choices = _record(
     "perturbed_choices",
     """Private Plackett-Luce scores of :class:`~privrank_jax.pairwise.choices.Choices` from sets, not stages of
     rankings; noise is in the objective of the likelihood."""
@@ -369,11 +344,6 @@ perturbed_choices = Objective(
     0
     """,
     data=dataclasses.replace(CHOICES, floats=_floats_of_choices, whole=_rows_of_choices),
-    kinds=COMPARISON_KINDS,
-    slope=_slope,
     ridge=_ridge_of_sets,
-    fit=_fit,
     exact=lambda *given: perturbed_sets(*given),
-    finish=_finish,
-    multiples=_multiples,
 )

@@ -23,10 +23,24 @@ that leaves the data set adds at most 2a_l(1 - a_l)/γ to the log-determinant te
 of the loss is at most the largest value of a(X_l + k)/σ² + 2a(1 - a)/γ over a in [0, 1]. This concave function has the
 slope (X_l + k)/σ² - 2/γ at a = 1. If that is at least 0, the largest value is (X_l + k)/σ², as without the term;
 otherwise the function is at most 2a/γ + 2a(1 - a)/γ = 2(1 - (1 - a)²)/γ ≤ 2/γ ≤ ε/k, and the comparison's term in
-the sum there is 0. (Redberg, Koskela and Wang bound the loss of one comparison with ε₀ spent and a factor of 2 for the
-sign of a_l, which is known here; for L comparisons the X_l differ, and the sum over l takes the place of one X.)
+the sum there is 0.
 
-**Weights** of comparisons may be at most 1, public under flips: :mod:`privrank_jax.pairwise.weighted_comparisons`.
+**Weights.** An arena that shows some pairs more often than others weights each comparison by 1 divided by the
+probability of its pair. Let weights be at most W, which is known without looking at the data, and count in units of W:
+a comparison counts w in [0, 1], and the minimizer is the same. *All of the above holds for it, with the same noise and
+least ridge. Under replacement and addition or removal a unit may change weights as well; under flips they are public.*
+
+Proof. A comparison contributes the gradient -w s(x)(e_i - e_j) and the curvature w c(x), in [0, κ₂]: each bound of the
+noise term and of the log-determinant term holds with the factor w ≤ 1, and a change of a weight is a removal and an
+addition. Logistic link, Laplace noise, γ ≥ λ: what an added comparison costs is at most 2w(1 - p)/λ + log(1 + 2wp(1 -
+p)/γ) ≤ (2w/λ)(1 - p + p(1 - p)) = (2w/λ)(1 - p²) ≤ 2/λ; a flip leaves the curvature w c(x) as it is. Gaussian noise:
+w a_l takes the place of a_l, in [0, A] too, and k stays; a flip at weight w shifts by w, which is constant, and no
+farther than at weight 1. Logistic link, γ ≥ 2k/ε: the share of a comparison that leaves is at most w times the largest
+value of a(X_l + k)/σ² + 2a(1 - a)/γ over a in [0, 1]. Where the slope at a = 1 is at least 0, that is w(X_l + k)/σ² ≤
+(X_l + k)/σ², as X_l + k > 0; otherwise it is at most 2w/γ ≤ ε/k. ∎
+
+Weights are rounded down to multiples of 2^-10 W, so that the exact release has whole numbers to start from. Bounding
+and rounding look at one row at a time, so neighbors stay neighbors.
 """
 
 from __future__ import annotations
@@ -37,9 +51,11 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Array, Float, Int
 
-from privrank_jax._types import Numbers
+from privrank_jax._counting import WeightsLike
+from privrank_jax._types import Numbers, Scalar
+from privrank_jax._validate import check_positive, in_floats, is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link, logistic
 from privrank_jax.mechanism.change import Change
@@ -47,17 +63,48 @@ from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.objective import Objective, Ridge, Tilt
 from privrank_jax.pairwise.fits import FitDiagnostics, fit_counts
 from privrank_jax.pairwise.graph import check_one_problem
+<<<<<<< HEAD
 from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.noisy_totals import WIN_COUNTS
+=======
+from privrank_jax.pairwise.masked import center
+from privrank_jax.pairwise.noisy_totals import WIN_COUNTS, counts_in_parts, doubled_counts
+>>>>>>> e9260fb6 (Say what a unit moves of win totals in one file, and covariates in one)
 from privrank_jax.pairwise.ridges import least_risk_gamma
-from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
-from privrank_jax.pairwise.whole_counts import counts_in_parts, doubled_counts
 from privrank_jax.privacy.noise import NOISES
 from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
 
 # Share of ε that the log-determinant term of other links than the logistic one may use: at the floor of γ, and where
 # γ is ours to choose.
 _SHARE_AT_FLOOR, _SHARE_CHOSEN = 0.5, 0.25
+_WEIGHT_STEPS = 1024  # to the largest weight
+
+
+def bounded_weights(weights: WeightsLike, most: Scalar) -> Float[Array, "rows"]:
+    """Weights in units of a public bound, on a public grid: what each comparison counts in a private fit.
+
+    Args:
+        weights: ``(N,)``, at least 0.
+        most: W > 0, known without looking at the data; larger weights count as W. Most should be near it.
+
+    Returns:
+        ``(N,)`` float in [0, 1], multiples of 2^-10: for ``weights`` of
+        :meth:`~privrank_jax.comparisons.WinCounts.from_comparisons`, and then :data:`perturbed_mle` with
+        ``weighted=True``.
+
+    Raises:
+        ValueError: negative weights, weights that are no finite numbers, a bound that is not positive and finite.
+
+    >>> bounded_weights([0.5, 4.0, 99.0], 8.0).tolist()
+    [0.0625, 0.5, 1.0]
+    """
+    check_positive("most", most, infinite=False)
+    if not is_traced(weights):
+        given = np.asarray(weights)
+        if given.ndim != 1 or not np.all(np.isfinite(given) & (given >= 0)):
+            raise ValueError("weights must be finite, at least 0, and of shape (N,).")
+    share = jnp.minimum(jnp.asarray(in_floats("weights", weights)) / most, 1.0)
+    return jnp.floor(share * _WEIGHT_STEPS) / _WEIGHT_STEPS
 
 
 def _rules(facts: Facts) -> tuple[Link, bool]:
@@ -66,11 +113,7 @@ def _rules(facts: Facts) -> tuple[Link, bool]:
 
 
 def link_of(facts: Facts) -> Link:
-    """The link, logistic if nothing else is said.
-
-    Args:
-        facts: what is public.
-    """
+    """The link, logistic if nothing else is said."""
     return _rules(facts)[0]
 
 
@@ -83,26 +126,18 @@ def _floats(
 
 def _whole(wins: WinCounts, **public: Any) -> tuple[Int[np.ndarray, "items items"], Facts]:
     facts = _floats(wins, **public)[1]
-    return whole_wins(wins, 2 * WEIGHT_STEPS if _rules(facts)[1] else 2), facts
+    return whole_wins(wins, 2 * _WEIGHT_STEPS if _rules(facts)[1] else 2), facts
 
 
 def whole_wins(wins: WinCounts, parts: int = 2) -> Int[np.ndarray, "items items"]:
-    """So many times the win counts.
-
-    Args:
-        wins: win counts.
-        parts: 2, or as many as weights are multiples of.
-
-    Raises:
-        ValueError: counts that are negative, no multiples of 1/parts, too large, or of an item with itself.
-    """
+    """So many times the win counts: 2, or as many as weights are multiples of."""
     if parts == 2:
         counts = doubled_counts(wins)
     else:
         counts = counts_in_parts(
             wins,
             parts,
-            f"exact noise needs weights that are multiples of 1/{WEIGHT_STEPS}: bound and round them by "
+            f"exact noise needs weights that are multiples of 1/{_WEIGHT_STEPS}: bound and round them by "
             "pairwise.bounded_weights.",
         )
     if np.any(counts < 0) or np.any(np.diag(counts)):
@@ -148,14 +183,7 @@ def _ridge(attained: Privacy, facts: Facts, change: Change) -> Ridge:
 def default_gamma(
     wins: WinCounts, privacy: Privacy, variance: Numbers, *, weighted: bool = False
 ) -> Numbers:
-    """The γ chosen for utility at this noise variance per dimension, before its floor (see :data:`perturbed_mle`).
-
-    Args:
-        wins: win counts, of which the mean number of comparisons of an item counts, where it is public.
-        privacy: what is attained.
-        variance: of the noise.
-        weighted: whether comparisons have weights, whose sum is then private but under flips.
-    """
+    """The γ chosen for utility at this noise variance per dimension, before its floor (see :data:`perturbed_mle`)."""
     users, adjacency = privacy.unit == "user", privacy.adjacency
     if adjacency == "add-remove" or (adjacency == "replace" and (users or weighted)):
         return 1.0  # the number of comparisons, or the sum of their weights, is private
@@ -163,11 +191,7 @@ def default_gamma(
 
 
 def mean_degree(wins: WinCounts) -> Any:
-    """Mean number of comparisons of a real item.
-
-    Args:
-        wins: win counts; fewer than two items count as two.
-    """
+    """Mean number of comparisons of a real item; fewer than two items count as two."""
     return jnp.sum(wins.degrees) / jnp.maximum(jnp.sum(wins.item_mask), 2)
 
 
@@ -177,18 +201,12 @@ def _fit(wins: WinCounts, facts: Facts, tilt: Any, gamma: Any) -> tuple[Any, Any
 
 
 def perturbed_scores(counts: Int[np.ndarray, "items items"], facts: Facts, tilt: Tilt) -> list[int]:
-    """Centered scores in multiples of the grid.
-
-    Args:
-        counts: 2, or for weighted comparisons 2048 times the win counts.
-        facts: the rules.
-        tilt: what is drawn.
-    """
+    """Centered scores in multiples of the grid, of 2, or for weighted comparisons 2048 times the win counts."""
     from privrank_jax.exact.likelihoods import of_wins
     from privrank_jax.exact.minimizer import drawn_minimizer
 
     link, weighted = _rules(facts)
-    likelihood = of_wins(counts, link.name, 2 * WEIGHT_STEPS if weighted else 2)
+    likelihood = of_wins(counts, link.name, 2 * _WEIGHT_STEPS if weighted else 2)
     return drawn_minimizer(likelihood, (1,) * len(counts), tilt.noise, tilt.scale, tilt.gamma)
 
 
@@ -200,10 +218,10 @@ perturbed_mle = Objective(
     **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, for one comparison or a user, under any
     adjacency; theorems and proofs are at the heads of :mod:`privrank_jax.pairwise.perturbed_fit` and
     :mod:`privrank_jax.mechanism.objective`. λ is 2L/ε under ``flip`` and ``add-remove`` and 4L/ε under ``replace``, for
-    users of L comparisons (one comparison: L = 1), with γ >= λ but under ``flip``. There who compared what is public,
-    and the estimate is the ridge fit to noisy win totals, whatever γ and the solver (``numerics="simulation"``).
-    Otherwise the proofs are for real numbers (``numerics="idealized"``), and ``release`` keeps them. Users need
-    ``contributions``, which must hold in the data (:func:`~privrank_jax.comparisons.bound_contributions`).
+    users of L comparisons (one comparison: L = 1), with γ >= λ but under ``flip``. There the estimate is the ridge fit
+    to noisy win totals, whatever γ and the solver (``numerics="simulation"``). Otherwise the proofs are for real
+    numbers (``numerics="idealized"``), and ``release`` keeps them. Users need ``contributions``, which must hold in
+    the data (:func:`~privrank_jax.comparisons.bound_contributions`).
 
     Public, and a choice of yours:
 
@@ -212,8 +230,7 @@ perturbed_mle = Objective(
 
     ``gamma`` may be 0 under ``flip`` with the logistic link. The usual one has the least first-order risk for scores
     that are N(0, 1), raised to its floor; where the number of comparisons is private (``add-remove``, and ``replace``
-    of a user, who may bring fewer) it is the floor or 1. With a public questionnaire, fit to what
-    :data:`~privrank_jax.pairwise.noisy_counts` releases with it, which has less noise.
+    of a user) it is the floor or 1. With a public questionnaire, fit to :data:`~privrank_jax.pairwise.noisy_counts`.
 
     ``value``: θ̃, ``(m,)``, mean 0 over real items, high = preferred.
 

@@ -50,10 +50,14 @@ from privrank_jax.links import get_link
 from privrank_jax.mechanism.program import mechanism
 from privrank_jax.pairwise.fits import information
 from privrank_jax.pairwise.graph import check_one_problem
+<<<<<<< HEAD
 from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.promise import of_comparisons
+=======
+from privrank_jax.pairwise.masked import center
+from privrank_jax.pairwise.noisy_totals import doubled_counts, of_comparisons
+>>>>>>> e9260fb6 (Say what a unit moves of win totals in one file, and covariates in one)
 from privrank_jax.pairwise.uncertainty import Uncertainty, noise_on, project_inverse
-from privrank_jax.pairwise.whole_counts import doubled_counts
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -16,8 +14,8 @@ from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.objective import Ridge
 from privrank_jax.mechanism.selection import one_shot_set_scale
+from privrank_jax.pairwise.noisy_totals import of_comparisons
 from privrank_jax.pairwise.perturbed_fit import link_of, mean_degree, perturbed_mle
-from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics
@@ -29,8 +27,7 @@ def published_one_shot_scale(
 ) -> Float[Array, "..."]:
     """Laplace scale of one-shot selection as published: 2ks/ε, or 8s√(k ln(m/δ))/ε.
 
-    The former is ε-DP, but looser than that of :data:`~privrank_jax.pairwise.one_shot_top_k` on win totals; the latter
-    is (ε, δ)-DP for ε <= 0.2 and δ <= 0.05 alone, and is shown beyond that as it stands.
+    The former is ε-DP; the latter (ε, δ)-DP for ε <= 0.2 and δ <= 0.05 alone, and shown beyond that as it stands.
 
     Args:
         privacy: ε and δ; may be traced.
@@ -38,9 +35,6 @@ def published_one_shot_scale(
         num_items: m.
         most: s, what one unit can move one score.
         approximate: whether the scale relies on δ.
-
-    Returns:
-        λ.
 
     Source: Qiao, Su and Zhang (2021).
 
@@ -60,18 +54,14 @@ def published_counts(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
     so: it carries 2ε.
 
     Args:
-        key: PRNG key.
-        wins: win counts of m items.
-        privacy: as for :data:`~privrank_jax.pairwise.noisy_counts`.
-
-    Returns:
-        As of :data:`~privrank_jax.pairwise.noisy_counts`.
+        key, wins, privacy: as for :data:`~privrank_jax.pairwise.noisy_counts`, without its options.
 
     Raises:
         TypeError, ValueError: a promise that this can't keep.
 
     Source: Cai, Chakraborty and Wang (2025), Algorithms 2 and 3.
 
+    >>> import jax
     >>> wins = WinCounts.from_matrix([[0, 90], [10, 0]])
     >>> promise = Privacy(1.0, unit="user", adjacency="replace", contributions=3)
     >>> float(published_counts(jax.random.key(0), wins, promise).guarantee.epsilon)
@@ -85,13 +75,9 @@ def published_counts(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
         attained = dataclasses.replace(attained, epsilon=2 * attained.epsilon)
         note = "published as epsilon, but proven only for twice that."
     guarantee = Guarantee(privacy, attained, note=note)
-    return Estimate(_noisy(key, wins, added), guarantee, NoiseDiagnostics(scale))
-
-
-@functools.partial(jax.jit)
-def _noisy(key: Key, wins: WinCounts, added: Noise) -> Float[Array, "items"]:
     counted = wins.totals
-    return counted + added.draw(key, counted.dtype)
+    value = counted + added.draw(key, counted.dtype)
+    return Estimate(value, guarantee, NoiseDiagnostics(scale))
 
 
 def _slope(attained: Privacy, facts: Facts) -> Change:
@@ -118,17 +104,13 @@ published_mle = dataclasses.replace(
     doc="""Scores of win counts with the published noise and ridge: λ = 8κ₁L/ε, γ >= 4κ₂/ε, or 8κ₂L/ε for users.
 
     By default γ is 2√(d log m) for one comparison, where d is public, else its floor. κ₂ is the supremum of the
-    curvature, 1/4 for the logistic link, as in the published code; with the κ₂ that the paper's (A2) asks for, above
-    56.6, γ would be 226 times as large (:mod:`privrank_jax.links`).
+    curvature, 1/4 for the logistic link, as in the published code; the paper's (A2) asks for more than 56.6.
 
     **Guarantee.** ε-DP: sound for replacement, hence for the rest, with twice the noise that is needed. The
     propositions do not cover the Laplace link, which violates (A2); the theorem at the head of
     :mod:`privrank_jax.pairwise.perturbed_fit` does, at 3ε/4.
 
-    ``value``: as of :data:`~privrank_jax.pairwise.perturbed_mle`.
-
-    Source: Cai, Chakraborty and Wang (2025), Propositions 2.1 and 3.1, and Theorem 2.1, which has c√(d log m) for a
-    constant c; 2 is that of the published code.
+    Source: Cai, Chakraborty and Wang (2025), Propositions 2.1 and 3.1, and Theorem 2.1; the 2 is of their code.
 
     >>> wins = WinCounts.from_matrix([[0, 90], [10, 0]])
     >>> promise = Privacy(1.0, unit="user", adjacency="replace", contributions=7)

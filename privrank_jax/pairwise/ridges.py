@@ -24,11 +24,10 @@ def default_ridges(
         design: the public part of the data.
         added: the noise.
         gamma: γ of the scores, if it is not the default.
-        tie_gamma: γ_T, if it is not the default.
+        tie_gamma: γ of log ν, if it is not the default.
 
     Returns:
-        gamma: that of each score; with features ``(m + p,)``, of each score and feature.
-        tie_gamma: that of log ν; as given where ties are no outcomes.
+        γ of each score, with features ``(m + p,)`` of each score and feature; and γ of log ν, if ties are outcomes.
 
     >>> from privrank_jax.pairwise import Counts
     >>> met = Counts([[0.0, 50.0], [50.0, 0.0]])
@@ -54,15 +53,9 @@ def default_ridges(
 
 
 def least_risk_gamma(degree: Numbers, variance: Numbers, share: float = 5.0) -> Any:
-    """The ridge with the least first-order risk for scores θ ~ N(0, 1) fitted to noisy totals: γ = (h + variance)/h.
+    """γ = (h + variance)/h, of least first-order risk for scores N(0, 1) fitted to noisy totals.
 
-    Args:
-        degree: mean number of comparisons of an item, d; h = d/5 is the usual information about a score.
-        variance: of the noise of one total.
-        share: d/h, if it is not 5.
-
-    Returns:
-        γ, of the shape that the arguments broadcast to.
+    The usual information h is 1/share of the mean number of comparisons of an item.
 
     >>> float(least_risk_gamma(50.0, 5.0))
     1.5

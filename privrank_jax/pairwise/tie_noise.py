@@ -44,10 +44,8 @@ from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise.graph import check_tied_counts
-from privrank_jax.pairwise.noisy_totals import WIN_COUNTS, known_of, spread_of
-from privrank_jax.pairwise.questionnaire_noise import read_questionnaire
-from privrank_jax.pairwise.totals_noise import change_of_totals
-from privrank_jax.pairwise.whole_counts import doubled_counts
+from privrank_jax.pairwise.noisy_totals import WIN_COUNTS, doubled_counts, spread_of, told_of
+from privrank_jax.pairwise.questionnaire import change_of_totals, read_questionnaire
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.noise import NOISES
 from privrank_jax.privacy.privacy import Kind, Privacy
@@ -59,22 +57,12 @@ GAUSSIAN_TIE_WEIGHT = (11, 9)
 
 
 def tie_weight(noise: str) -> float:
-    """c, so that T has noise of scale λ/c or σ/c.
-
-    Args:
-        noise: its kind.
-    """
+    """c, so that T has noise of scale λ/c or σ/c."""
     return GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1] if noise == "gaussian" else 1.0
 
 
 def tie_parts(noise: str, others: int, times: int = 1) -> Any:
-    """By what so many numbers and T are multiplied before they get noise: c and 1, as whole numbers.
-
-    Args:
-        noise: its kind.
-        others: how many numbers there are beside T.
-        times: by what all of them are multiplied.
-    """
+    """By what so many other numbers and T are multiplied before they get noise: 1 and c, as whole numbers."""
     if noise != "gaussian":
         return times
     on_ties, on_others = GAUSSIAN_TIE_WEIGHT
@@ -82,13 +70,7 @@ def tie_parts(noise: str, others: int, times: int = 1) -> Any:
 
 
 def noise_on_ties(kind: str, scale: Any, num_items: int) -> Noise:
-    """Noise of this kind and scale on (N, T).
-
-    Args:
-        kind: ``"laplace"`` or ``"gaussian"``.
-        scale: λ or σ.
-        num_items: m.
-    """
+    """Noise of this kind and scale on (N, T)."""
     return Noise.independent(kind, scale, num_items + 1, (tie_weight(kind),))
 
 
@@ -113,23 +95,21 @@ def _change(attained: Privacy, facts: Facts, noise: str) -> Change:
 
 def _floats(wins: WinCounts, **public: Any) -> tuple[WinCounts, Facts]:
     check_tied_counts(wins)
-    return wins, Facts(wins.num_items, told=known_of(**public))
+    return wins, told_of(wins, **public)
+
+
+def whole_ties(wins: WinCounts) -> int:
+    """The number of ties."""
+    ties = int(doubled_counts(np.asarray(wins.ties)[None])[0])
+    if ties % 2:
+        raise ValueError(f"the number of ties must be whole, got {ties / 2}.")
+    return ties // 2
 
 
 def _whole(wins: WinCounts, **public: Any) -> tuple[Any, Facts]:
     check_tied_counts(wins)
-    ties = doubled_counts(np.asarray(wins.ties)[None])
-    if ties[0] % 2:
-        raise ValueError(f"the number of ties must be whole, got {ties[0] / 2}.")
-    facts = Facts(wins.num_items, told=known_of(**public))
-    return np.append(doubled_counts(wins).sum(-1), ties), facts
-
-
-def _with_ties(wins: Any, facts: Facts) -> Any:
-    """(N, T)."""
-    if isinstance(wins, np.ndarray):
-        return wins
-    return jnp.append(wins.totals, jnp.asarray(wins.ties, wins.matrix.dtype))
+    doubled = np.append(doubled_counts(wins).sum(-1), 2 * whole_ties(wins))
+    return doubled, told_of(wins, **public)
 
 
 noisy_ties = Additive(
@@ -152,7 +132,11 @@ noisy_ties = Additive(
     """,
     data=dataclasses.replace(WIN_COUNTS, floats=_floats, whole=_whole),
     kinds=FLIPS,
-    statistic=_with_ties,
+    statistic=lambda wins, facts: (
+        wins
+        if isinstance(wins, np.ndarray)
+        else jnp.append(wins.totals, jnp.asarray(wins.ties, wins.matrix.dtype))
+    ),
     change=_change,
     shape=lambda facts: (facts.num_items + 1,),
     noises=NOISES,

@@ -29,8 +29,7 @@ from privrank_jax.mechanism.selection import (
     Moves,
     Selection,
 )
-from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.pairwise.whole_counts import doubled_totals
+from privrank_jax.pairwise.noisy_totals import doubled_totals, of_comparisons
 from privrank_jax.privacy.privacy import Privacy
 
 

@@ -25,7 +25,7 @@ less loser, and q_k the gradient of the comparison's log likelihood. The step d 
 (logistic link), 0.37 (laplace) or 0.56 (normal).
 
 **Ties as half wins.** Outcomes then vary less, and S has a covariance C ≼ I, which takes the place of the inner I: each
-pair keeps the share of its information that :func:`privrank_jax.pairwise.half_wins.varying_share` finds from its ties.
+pair keeps the share of its information that :func:`privrank_jax.pairwise.meetings.varying_share` finds from its ties.
 C needs the ties of each pair, which are outcomes. Without them, as after a private release, the inner I stays, and
 errors are too wide where ties are common (by 15 % at equal items, a quarter of whose comparisons are ties): never too
 narrow.
@@ -72,9 +72,14 @@ from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.designs import Counts, Design, ModelScores
 from privrank_jax.pairwise.fits import information
+<<<<<<< HEAD
 from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.meetings import as_design, checked_ties
+=======
+from privrank_jax.pairwise.masked import center
+from privrank_jax.pairwise.meetings import as_design, checked_ties, varying_share
+>>>>>>> e9260fb6 (Say what a unit moves of win totals in one file, and covariates in one)
 from privrank_jax.privacy.bodies import Independent, Law, Noise
 
 TARGETS = ("truth", "penalized")

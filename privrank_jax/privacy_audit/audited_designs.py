@@ -42,7 +42,7 @@ def _asked(name: str, title: str, asked: Questions, num_items: int, promise: Pri
     facets = questionnaire_facets(num_items, asked, promise.adjacency)
     units = comparisons(num_items, asked=asked, facets=facets)
     given = {"questionnaire": pairwise.questionnaire_counts(asked, num_items)}
-    note = "pairwise/questionnaire_noise.py"
+    note = "pairwise/questionnaire.py"
     told = name, title, pairwise.noisy_counts, units, promise, "k-norm"
     return additive(*told, given=given, note=note)
 

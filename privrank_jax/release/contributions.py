@@ -28,7 +28,7 @@ def exact_bound(
     With ``max_per_item`` each user's rows are taken in the order of their bits, those are left out that would be one
     more than c about one of their two items, and of the others the first L stay. Which of a user's rows stay depends on
     the items of this user's rows alone, not on their outcomes; Gaussian noise on win totals may then be smaller, see
-    :func:`~privrank_jax.pairwise.totals_noise.totals_sensitivity`.
+    :func:`~privrank_jax.pairwise.questionnaire.totals_sensitivity`.
 
     Args:
         users: ``(N,)`` integers, user of each row.

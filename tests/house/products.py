@@ -36,7 +36,7 @@ OF_NUMPY = {
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.figures": {"exponents"},
     "pairwise.clustered_errors": {"_sum_of_squares"},
-    "pairwise.covariate_tables": {"check_identifiable"},
+    "pairwise.covariates": {"_check_identifiable"},
     "privacy.noise_law": {"_Draws", "mean_square"},
     "privacy_audit.audited_local": {"_orders_law", "_two_sets_law"},
     "privacy_audit.contents": {"choices", "covariates"},

@@ -51,7 +51,7 @@ _PARTS_OF_PROMISES = {
     "mechanism.local": "Local.report",
     "mallows.laplace": "laplace_ranks",
     "mallows.sampling": "sample",
-    "pairwise.questionnaire_noise": "noise_on_totals noise_shape questionnaire_changes",
+    "pairwise.questionnaire": "noise_on_totals noise_shape questionnaire_changes",
     "privacy.local": "laplace_reports randomized_response",
     "privacy.vectors": "duchi_vectors privunit_vectors report_vectors",
     "privacy_audit.contents": "questionnaire_facets Units.instances Units.moved Units.center_of Units.released "

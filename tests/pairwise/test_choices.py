@@ -16,8 +16,7 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.pairwise.choices import Choices, break_rankings
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
-from privrank_jax.pairwise.totals_noise import totals_sensitivity
+from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity, totals_sensitivity
 from tests.pairwise.problems import LISTS
 from tests.promises import promise
 from tests.quick import quick_jit
@@ -103,7 +102,7 @@ def test_broken_rankings_go_through_noisy_counts(key):
     asked = promise(1.0, "user", "flip", 3)
     assert moved == 4 <= totals_sensitivity(asked) == 6  # m(m - 1); exactly 2·maxcut = 4
     pairs = list(itertools.combinations(range(3), 2))
-    assert questionnaire_sensitivity(pairs, 3, asked) == moved
+    assert questionnaire_sensitivity(pairwise.questionnaire_counts(pairs, 3), asked) == moved
     wins = break_rankings(orders * 50 + [orders[0]] * 200, num_items=3).win_counts()
     found = pairwise.noisy_counts(
         key, wins, asked, questionnaire=pairwise.questionnaire_counts(pairs, 3)

@@ -11,8 +11,7 @@ import pytest
 from privrank_jax._quickly import quickly
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.covariate_noise import noise_on_sums
-from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.covariates import CovariateTable
+from privrank_jax.pairwise.covariates import CovariateTable, covariate_table
 from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.maximum_likelihood import mle

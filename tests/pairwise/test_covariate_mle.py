@@ -10,8 +10,7 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import noisy_sums
-from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.covariates import CovariateTable
+from privrank_jax.pairwise.covariates import CovariateTable, covariate_table
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.privacy import Privacy

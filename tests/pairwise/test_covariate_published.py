@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise.covariate_tables import covariate_table
+from privrank_jax.pairwise.covariates import covariate_table
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.uncertainty import standard_errors
 from tests.pairwise.games import public_games

@@ -4,8 +4,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, resolution
+from privrank_jax.pairwise.covariates import (
+    CovariateDesign,
+    CovariateTable,
+    covariate_table,
+    resolution,
+)
 from privrank_jax.privacy import Privacy
 from tests.reference.covariates import (
     covariate_sensitivity,

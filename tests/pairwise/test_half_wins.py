@@ -19,7 +19,7 @@ from privrank_jax.pairwise import (
     standard_errors,
 )
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.half_wins import varying_share
+from privrank_jax.pairwise.meetings import varying_share
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from tests import reference
 

@@ -17,7 +17,7 @@ from privrank_jax.pairwise import (
     standard_errors,
 )
 from privrank_jax.pairwise.meetings import uniform_design
-from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
+from privrank_jax.pairwise.questionnaire import noise_on_totals
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from privrank_jax.privacy import Privacy
 from tests.pairwise.releases import (

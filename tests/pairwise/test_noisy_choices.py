@@ -12,8 +12,8 @@ from privrank_jax import pairwise
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.maximum_likelihood import mle
+from privrank_jax.pairwise.questionnaire import totals_sensitivity
 from privrank_jax.pairwise.ridges import default_ridges
-from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy.bodies import Noise
 from tests.pairwise.flips import released

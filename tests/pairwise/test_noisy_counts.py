@@ -12,8 +12,7 @@ from scipy.spatial import distance
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import noisy_counts, questionnaire_counts
 from privrank_jax.pairwise.published import published_counts
-from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
-from privrank_jax.pairwise.totals_noise import totals_sensitivity
+from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity, totals_sensitivity
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import contents
 from tests import reference
@@ -107,7 +106,7 @@ def test_a_questionnaire_implies_the_sensitivity(adjacency, l1, key):
     shaped = adjacency != "add-remove"
     assert scale(promised) == (1.0 if shaped else l1) / 0.5
     pairs = [(0, 1), (1, 2), (0, 2), (0, 1), (2, 3)]
-    euclidean = questionnaire_sensitivity(pairs, 4, promised, "l2")
+    euclidean = questionnaire_sensitivity(questionnaire_counts(pairs, 4), promised, "l2")
     assert scale(promised, noise="gaussian") == pytest.approx(
         reference.gaussian_scale(euclidean, 0.5, 1e-4), rel=1e-6
     )

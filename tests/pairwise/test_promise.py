@@ -7,7 +7,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.pairwise.noisy_totals import of_comparisons
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
 from tests.promises import promise

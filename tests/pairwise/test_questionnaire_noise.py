@@ -11,7 +11,7 @@ import pytest
 
 from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.pairwise import questionnaire_counts
-from privrank_jax.pairwise.questionnaire_noise import (
+from privrank_jax.pairwise.questionnaire import (
     noise_on_totals,
     noise_shape,
     questionnaire_changes,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise.totals_noise import totals_sensitivity
+from privrank_jax.pairwise.questionnaire import totals_sensitivity
 from privrank_jax.privacy.prefix_sums import (
     STRATEGIES,
     UNBOUNDED,

@@ -34,8 +34,11 @@ from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.perturbed_fit import default_gamma
-from privrank_jax.pairwise.questionnaire import questionnaire_counts, questionnaire_sensitivity
-from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
+from privrank_jax.pairwise.questionnaire import (
+    noise_on_totals,
+    questionnaire_counts,
+    questionnaire_sensitivity,
+)
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
@@ -111,11 +114,11 @@ def survey(table: data.Comparisons, ties: str, max_items: int, dtype: str) -> Su
         mask=np.arange(max_items) < table.num_items,
         dtype=jnp.dtype(dtype),
     )
+    asked = questionnaire_counts(pairs, max_items)
     flip, replace = (
-        jnp.asarray(questionnaire_sensitivity(pairs, table.num_items, privacy), dtype)
+        jnp.asarray(questionnaire_sensitivity(asked, privacy), dtype)
         for privacy in (Privacy(1.0, unit="user", adjacency=how) for how in ("flip", "replace"))
     )
-    asked = questionnaire_counts(pairs, max_items)
     variance = noise_on_totals("k-norm", 1.0, max_items, asked, "flip").variance_per_dimension()
     numbers = (jnp.asarray(number, dtype) for number in (asked, variance))
     return Survey(wins, jnp.asarray(len(pairs), dtype), flip, replace, *numbers)
