@@ -196,6 +196,9 @@ def break_rankings(orders: Sequence[Sequence[int]], *, num_items: int) -> Compar
         orders: rankings of some of the items, each an order, best first; user u is the u-th.
         num_items: m.
 
+    Returns:
+        A comparison for each pair of each ranking.
+
     Raises:
         ValueError: as :meth:`Choices.from_rankings`.
 

@@ -29,12 +29,15 @@ from privrank_jax.comparisons import default_float
 def uniform_design(
     num_comparisons: Count, num_items: int, mask: MaskLike | None = None
 ) -> PairMatrix:
-    """Expected comparison counts ``(m, m)`` where every pair of real items is equally likely to be asked.
+    """Expected comparison counts where every pair of real items is equally likely to be asked.
 
     Args:
         num_comparisons: N, their public number, may be traced.
         num_items: m, padding included, static.
         mask: ``(m,)`` bool, real items.
+
+    Returns:
+        ``(m, m)`` float, symmetric, 0 on the diagonal and for padding.
 
     >>> uniform_design(30, 3).tolist()[0]
     [0.0, 10.0, 10.0]

@@ -36,6 +36,9 @@ def published_one_shot_scale(
         most: s, what one unit can move one score.
         approximate: whether the scale relies on δ.
 
+    Returns:
+        λ.
+
     Source: Qiao, Su and Zhang (2021).
 
     >>> promise = Privacy(0.5, unit="comparison", adjacency="replace")
@@ -55,6 +58,9 @@ def published_counts(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
 
     Args:
         key, wins, privacy: as for :data:`~privrank_jax.pairwise.noisy_counts`, without its options.
+
+    Returns:
+        As of :data:`~privrank_jax.pairwise.noisy_counts`.
 
     Raises:
         TypeError, ValueError: a promise that this can't keep.

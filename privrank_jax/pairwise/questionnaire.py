@@ -79,6 +79,9 @@ def totals_sensitivity(
         norm: ``"l1"`` for Laplace noise; ``"l2"`` for Gaussian noise.
         per_item: c >= 1, the most comparisons of one user about one item, as ``release.exact_bound`` keeps them.
 
+    Returns:
+        Δ₁ or Δ₂; a float unless L is traced.
+
     Raises:
         ValueError: users without ``contributions``, unit rank, an unknown norm, c not positive or for traced L.
 
@@ -106,13 +109,16 @@ def totals_sensitivity(
 def questionnaire_sensitivity(
     counts: Int[np.ndarray, "items items"], privacy: Privacy, norm: str = "l1"
 ) -> float:
-    """Sensitivity of the win totals to one user's answers to a public questionnaire, or an upper bound on it.
+    """Sensitivity of the win totals to one user's answers to a public questionnaire.
 
     Args:
         counts: ``(m, m)`` from :func:`questionnaire_counts`; of different questionnaires the largest number of each.
         privacy: unit user, adjacency ``"flip"`` (answers change), ``"replace"`` (they may also be missing) or
             ``"add-remove"``.
         norm: ``"l1"`` for Laplace noise; ``"l2"`` for Gaussian noise.
+
+    Returns:
+        The sensitivity, or an upper bound on it where the graph is too large to solve.
 
     Raises:
         TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
