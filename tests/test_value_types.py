@@ -18,13 +18,8 @@ from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.aggregation.scores import PointTotals
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise.choices import Choices
-<<<<<<< HEAD
-from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.debiased_fit import DebiasedSums
-=======
 from privrank_jax.pairwise.covariates import covariate_table
-from privrank_jax.pairwise.debiasing import DebiasedSums
->>>>>>> e9260fb6 (Say what a unit moves of win totals in one file, and covariates in one)
+from privrank_jax.pairwise.debiased_fit import DebiasedSums
 from privrank_jax.pairwise.designs import Counts, Edges, ModelScores
 from privrank_jax.pairwise.item_variances import QuasiVariances
 from privrank_jax.pairwise.selection import LinkSelection

@@ -21,25 +21,13 @@ sensitivity Δ₂. So **the δ of objective perturbation at ε is at most E(G - 
 r/2**. The Gaussian mechanism's δ at ε - ε₀ is E(1 - e^{ε - ε₀ - G})₊, below it by a few percent at small δ, hence σ by
 a few thousandths. Where all a_l are constant and ∇²L is the same for neighbors, δ is exactly the Gaussian mechanism's.
 
-**Why floating point breaks these proofs.** They are about densities. For any published β̃ and either of two neighboring
-data sets, exactly one noise vector, w = -∇L(β̃) - γβ̃, makes β̃ the minimizer, and the two densities of these w, with
-the two Jacobians, differ by a factor of at most e^ε. This assumes a continuum of noise and an exact minimizer, and a
-computer has neither. A floating-point draw by the inverse CDF takes finitely many values, a few million per coordinate
-in float32, with gaps between them that widen in the tails. So even with an exact minimizer, each data set can lead only
-to a finite set of β̃, and its neighbor to a different one. The digits of β̃ determine w under either data set, up to a
-shift of all its entries. If the generator can draw only one of the two, the other data set is ruled out: ε is infinite
-(Mironov 2012, for a single noisy number). In float64 there are more such values, but still not the same ones for both
-data sets. Nor is the minimizer exact: the solver stops where the gradient r is small, not zero, so β̃ corresponds to
-the noise w - r, where r depends on the data through every iteration; then β̃ is rounded. Publishing few digits hides
-much of this in practice, but no theorem covers it. Hence ``numerics="idealized"`` of simulations.
-
-Two ways avoid the problem. Noise on integer totals: all data sets share one grid of outputs, on which probabilities
-rather than densities are compared, and computations on the noisy totals are post-processing, however inexact. And the
-theorem itself: :meth:`Objective.release` publishes the true minimizer for truly real noise, rounded to a grid, which is
-post-processing as well; :mod:`privrank_jax.exact.minimizer` computes these roundings without error.
-
-**Scales of a release** come from a few operations in doubles. The noise scale is raised by 2^-30 of itself, far more
-than their rounding, and γ to at least its floor at that scale.
+**Floating point breaks these proofs.** Exactly one noise vector, w = -∇L(β̃) - γβ̃, makes a published β̃ the
+minimizer under each of two neighboring data sets. A floating-point draw takes finitely many values, so the generator
+may be able to draw only one of the two, and the other data set is ruled out: ε is infinite (Mironov 2012, for a single
+noisy number). Nor does a solver find the exact minimizer. Hence ``numerics="idealized"`` of simulations, unless the fit
+is post-processing of noisy counts. :meth:`Objective.release` publishes the true minimizer for truly real noise, rounded
+to a grid, which is post-processing (:mod:`privrank_jax.exact.minimizer`). Its noise scale, of a few operations in
+doubles, is raised by 2^-30 of itself, far more than their rounding, and γ to at least its floor at that scale.
 
 Mironov (2012), *On significance of the least significant bits for differential privacy*. Chaudhuri, Monteleoni and
 Sarwate (2011), *Differentially private empirical risk minimization*. Redberg, Koskela and Wang (2023), *Improving the
@@ -85,8 +73,7 @@ class PerturbedFit:
     Attributes:
         noise_scale: λ (Laplace) or σ (Gaussian) of each score.
         gamma: the ridge γ.
-        fit: diagnostics of the solver, a function of the private objective's iterates: for simulation and debugging.
-            None in a release.
+        fit: diagnostics of the solver, a function of the private objective's iterates; None in a release.
     """
 
     noise_scale: Numbers
@@ -115,14 +102,7 @@ class Ridge:
 
 @dataclasses.dataclass(frozen=True)
 class Tilt:
-    """What is drawn in a release.
-
-    Attributes:
-        privacy: what is attained.
-        noise: ``"laplace"`` or ``"gaussian"``.
-        scale: λ or σ of a score.
-        gamma: γ.
-    """
+    """What is drawn in a release: the promise attained, the noise, its scale for a score, and γ."""
 
     privacy: Privacy
     noise: str
@@ -135,7 +115,6 @@ class Objective(Noisy):
     """The minimizer of a loss with a ridge and a random tilt.
 
     Called with ``(key, data, privacy, gamma=...)`` it simulates: pure, for ``jit``, ``vmap`` and ``grad``.
-    :meth:`release` draws exact noise from the operating system's entropy and finds the exact minimizer, on the host.
 
     Attributes:
         name, doc, data, kinds, noises: as of :class:`~privrank_jax.mechanism.Additive`. ``data.floats`` returns a
@@ -184,15 +163,14 @@ class Objective(Noisy):
             privacy: what is promised; ε, δ and ``contributions`` may be traced.
             facts: what is public of the data.
             noise: one of ``noises``.
-            gamma: the ridge; a value below its floor is refused, or raised to it when traced. None: 1, or the least
-                that leaves the noise a fair share of ε.
+            gamma: the ridge; below its floor it is refused, or raised if traced. None: 1, or the least that leaves the
+                noise a fair share of ε.
 
         Raises:
             TypeError, ValueError: a promise that can't be kept, an unknown noise, γ below its floor.
         """
         kind = noise or self.noises[0]
-        attained = self.attained(privacy, kind)
-        return self._calibrated(attained, self._bounds(attained, facts), kind, gamma)
+        return self._calibrated(self.attained(privacy, kind), facts, kind, gamma)
 
     def settings(
         self,
@@ -204,66 +182,30 @@ class Objective(Noisy):
         **public: Any,
     ) -> tuple[Any, Any]:
         """:meth:`scale` with the usual γ of these data; arguments and errors as of a simulation."""
-        return self._simulation(data, privacy, noise, gamma, public)[-1]
-
-    def _simulation(
-        self,
-        data: Any,
-        privacy: Privacy,
-        noise: str | None,
-        gamma: Numbers | None,
-        public: dict[str, Any],
-    ) -> tuple[str, Privacy, Any, Facts, Ridge, tuple[Any, Any]]:
-        """Noise, promise attained, numbers, facts, ridge, and λ or σ with γ."""
         kind = noise or self.noises[0]
-        attained = self.attained(privacy, kind)
-        self.data.check(data, self.name)
         numbers, facts = self.data.floats(data, **public)
-        bounds = self._bounds(attained, facts)
-        found = self._settings(attained, bounds, numbers, facts, kind, gamma)
-        return kind, attained, numbers, facts, bounds[1], found
+        return self._calibrated(self.attained(privacy, kind), facts, kind, gamma, numbers)
 
     def _bounds(self, attained: Privacy, facts: Facts) -> tuple[Change, Ridge]:
         change = self.slope(attained, facts)
         return change, self.ridge(attained, facts, change)
 
-    def _settings(
-        self,
-        attained: Privacy,
-        bounds: tuple[Change, Ridge],
-        numbers: Any,
-        facts: Facts,
-        noise: str,
-        gamma: Numbers | None,
-    ) -> tuple[Any, Any]:
-        if gamma is not None or self.usual is None:
-            return self._calibrated(attained, bounds, noise, gamma)
-        first = self._calibrated(attained, bounds, noise, None)[0]
-        variance = Noise.independent(noise, first).variance_per_dimension()
-        wanted = self.usual(numbers, facts, attained, variance)
-        return self._calibrated(attained, bounds, noise, None, wanted)
-
     def _calibrated(
         self,
         attained: Privacy,
-        bounds: tuple[Change, Ridge],
+        facts: Facts,
         noise: str,
         gamma: Numbers | None,
-        wanted: Numbers = 1.0,
+        numbers: Any = None,
     ) -> tuple[Any, Any]:
-        change, ridge = bounds
-        if ridge.chosen is not None:
-            wanted = jnp.maximum(wanted, ridge.chosen)
-        gamma = _default_or_given(gamma, ridge.floor, wanted)
-        left = attained.epsilon
-        if ridge.spent is not None:
-            left = jnp.where(jnp.isinf(left), jnp.inf, left - ridge.spent(gamma))
-        size = change.size(noise)
-        if noise == "laplace":
-            return size / left, gamma
-        if ridge.fixed:
-            return gaussian_scale(size, attained.epsilon, attained.delta), gamma
-        return quickly(_bounded_scale, size, left, attained.delta), gamma
+        """Scale and γ, the usual one of these numbers if none is given."""
+        bounds = self._bounds(attained, facts)
+        found = _scale_and_gamma(*bounds, attained, noise, gamma, 1.0)
+        if gamma is not None or self.usual is None or numbers is None:
+            return found
+        variance = Noise.independent(noise, found[0]).variance_per_dimension()
+        wanted = self.usual(numbers, facts, attained, variance)
+        return _scale_and_gamma(*bounds, attained, noise, None, wanted)
 
     # --- simulation --------------------------------------------------------------------------------
 
@@ -283,25 +225,28 @@ class Objective(Noisy):
             key: PRNG key.
             data: as the record says; may be traced.
             privacy: what is promised; ε, δ and ``contributions`` may be traced, and ε = ∞ adds no noise.
-            gamma: the ridge γ, may be traced (then raised to its floor); None: the usual one.
+            gamma: as of :meth:`scale`; None: the usual one.
             noise: one of ``noises``.
             public: what else is public, as the record says.
 
         Returns:
-            ``value``, as the record says. ``guarantee``. ``diagnostics``: :class:`PerturbedFit`.
+            ``value``, as the record says. ``diagnostics``: :class:`PerturbedFit`.
 
         Raises:
             TypeError, ValueError: as :meth:`scale`; data of another type, or that are wrong.
         """
-        told = self._simulation(data, privacy, noise, gamma, public)
-        kind, attained, numbers, facts, ridge, (scale, chosen) = told
+        kind = noise or self.noises[0]
+        attained = self.attained(privacy, kind)
+        self.data.check(data, self.name)
+        numbers, facts = self.data.floats(data, **public)
+        scale, chosen = self._calibrated(attained, facts, kind, gamma, numbers)
         multiples = self.multiples(facts)
         others = tuple(1 / one for one in multiples if one > 1)
         added = Noise.independent(kind, scale, len(multiples), others)
         # One program, whether γ is a number or an array.
         weight = jnp.asarray(chosen, jax.tree.leaves(numbers)[0].dtype)
         value, found = _simulated(self, key, numbers, facts.alone, added, weight)
-        numerics = "simulation" if ridge.fixed else "idealized"
+        numerics = "simulation" if self._bounds(attained, facts)[1].fixed else "idealized"
         guarantee = Guarantee(privacy, attained, numerics=numerics)
         return Estimate(value, guarantee, PerturbedFit(scale, chosen, found))
 
@@ -329,8 +274,8 @@ class Objective(Noisy):
             As of a simulation, in NumPy and float64; scores are centered up to rounding.
 
         Raises:
-            TypeError, ValueError: as of a simulation; ε = ∞, several ε, or an ε and δ so extreme that no noise can be
-                drawn; γ = 0; padded items, which would be published; data that hold no exact counts.
+            TypeError, ValueError: as of a simulation, and as all exact releases do (:mod:`privrank_jax.release`);
+                γ = 0; data that hold no exact counts.
         """
         from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
         from privrank_jax.exact.minimizer import GRID
@@ -341,14 +286,12 @@ class Objective(Noisy):
         check_no_padding(data, UNPADDED)
         numbers, facts = self.data.whole(data, **public)
         with jax.enable_x64(True):
-            bounds = self._bounds(attained, facts)
+            tied = self._bounds(attained, facts)[1].tied
             if self.usual is None:
-                found = self._settings(attained, bounds, None, facts, kind, gamma)
+                found = self._calibrated(attained, facts, kind, gamma)
             else:
                 found = quickly(
-                    lambda floats: self._settings(
-                        attained, self._bounds(attained, facts), floats, facts, kind, gamma
-                    ),
+                    lambda floats: self._calibrated(attained, facts, kind, gamma, floats),
                     self.data.floats(data, **public)[0],
                 )
         scale, weight = map(float, found)
@@ -362,7 +305,7 @@ class Objective(Noisy):
         raised, least = Fraction(scale) * (1 + _ROUNDING), Fraction(weight)
         if kind == "gaussian":
             least *= 1 + _ROUNDING
-        elif bounds[1].tied:
+        elif tied:
             least = max(least, raised)
         steps = self.exact(numbers, facts.alone, Tilt(attained, kind, raised, least))
         value = self.finish(np.array([float(step * GRID) for step in steps]), facts)
@@ -378,8 +321,30 @@ def _simulated(
     return jax.tree.map(lambda one: jnp.where(wrong, jnp.nan, one), value), found
 
 
+def _scale_and_gamma(
+    change: Change,
+    ridge: Ridge,
+    attained: Privacy,
+    noise: str,
+    gamma: Numbers | None,
+    wanted: Numbers,
+) -> tuple[Any, Any]:
+    if ridge.chosen is not None:
+        wanted = jnp.maximum(wanted, ridge.chosen)
+    gamma = _default_or_given(gamma, ridge.floor, wanted)
+    left = attained.epsilon
+    if ridge.spent is not None:
+        left = jnp.where(jnp.isinf(left), jnp.inf, left - ridge.spent(gamma))
+    size = change.size(noise)
+    if noise == "laplace":
+        return size / left, gamma
+    if ridge.fixed:
+        return gaussian_scale(size, attained.epsilon, attained.delta), gamma
+    return quickly(_bounded_scale, size, left, attained.delta), gamma
+
+
 def _default_or_given(gamma: Numbers | None, floor: Numbers, default: Numbers) -> Numbers:
-    """``gamma`` if it is not below its floor; if it is ``None``, the default, raised to the floor if need be."""
+    """``gamma`` if it is not below its floor; None: the default, raised to the floor if need be."""
     if gamma is None:
         return jnp.maximum(default, floor)
     check_nonnegative("gamma", gamma)

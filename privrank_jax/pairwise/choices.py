@@ -89,13 +89,12 @@ class Choices:
         """
         rows = []
         for number, choice in enumerate(_entries(choices, "choices")):
-            pair = _entries(choice, f"choice {number}")
+            where = f"choice {number}"
+            pair = _entries(choice, where)
             if len(pair) != 2:
-                raise ValueError(
-                    f"choice {number} must be (chosen item, other items offered), got {pair}."
-                )
-            others = _entries(pair[1], f"choice {number}: what else was offered")
-            rows.append(_items((pair[0], *others), f"choice {number}", num_items))
+                raise ValueError(f"{where} must be (chosen item, other items offered), got {pair}.")
+            others = _entries(pair[1], f"{where}: what else was offered")
+            rows.append(_items((pair[0], *others), where, num_items))
         return cls._of(rows, num_items, True)
 
     @classmethod
@@ -151,10 +150,8 @@ class Choices:
 
 def _ranked(orders: Sequence[Sequence[int]], num_items: int) -> list[tuple[int, ...]]:
     """Checked rankings of two items or more."""
-    return [
-        _items(_entries(order, f"ranking {number}"), f"ranking {number}", num_items)
-        for number, order in enumerate(_entries(orders, "rankings"))
-    ]
+    rows = enumerate(_entries(orders, "rankings"))
+    return [_items(order, f"ranking {number}", num_items) for number, order in rows]
 
 
 def _entries(row: Any, where: str) -> tuple[Any, ...]:
@@ -164,20 +161,15 @@ def _entries(row: Any, where: str) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def _items(entries: tuple[Any, ...], where: str, num_items: int) -> tuple[int, ...]:
+def _items(row: Any, where: str, num_items: int) -> tuple[int, ...]:
     """The items of a row: two different ones or more, one at each place."""
-    if not isinstance(num_items, int | np.integer) or num_items < 1:
-        raise ValueError(f"num_items must be an integer of at least 1, got {num_items!r}.")
+    entries = _entries(row, where)
     for place, entry in enumerate(entries):
-        if type(entry) not in (str, bytes) and np.iterable(entry):
-            raise ValueError(
-                f"{where}: place {place} holds {entry!r}, and one item must stand at each. The model knows no ties: "
-                "leave such rows out, or break their ties at random."
-            )
         number = is_real(entry) and type(entry) not in (bool, np.bool_)
         if not number or not 0 <= entry < num_items or entry != int(entry):  # NaN too
             raise ValueError(
-                f"{where}: items must lie in 0..{num_items - 1}, place {place} holds {entry!r}."
+                f"{where}: one of the items 0..{num_items - 1} must stand at each place, and place {place} holds "
+                f"{entry!r}. The model knows no ties: leave such rows out, or break their ties at random."
             )
     items = tuple(map(int, entries))
     if len(items) < 2 or len(set(items)) < len(items):

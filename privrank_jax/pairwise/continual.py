@@ -11,19 +11,16 @@ uses no more than that. So with the share φ_p of the budget, Σ φ_p = 1:
 - Laplace: s_p = d_p/φ_p times the scale of totals alone, whose rows have sum 1. The loss is Σ_p φ_p ε = ε.
 - Gaussian: σ_p = √(d_p/φ_p) times that of totals alone: the squared ℓ₂ sensitivity is Σ_p φ_p μ² = μ².
 
-All of it is one mechanism, so streams may depend on what was published before. For wins, losses and pair counts it is
-attained in ℓ₁ by three items: where 0 beat 1, 2 beats 0, and they move by 2, 2 and 2. (With two items pair counts
-stay.)
+All of it is one mechanism, so streams may depend on what was published before.
 
 **Exact noise.** Twice the counts are integers, X, and C is replaced by an integer matrix: for the square root, the
 coefficients 2^b f_k rounded to integers (b = 16, less where σ would exceed what can be drawn); the others are integer
-as they are. Nothing is lost by rounding C, for A = (A C⁻¹) C holds for the rounded matrix, and the proof asks only that
-C is lower triangular and nonnegative, and how long its longest column is, an exact integer here. *Gaussian noise* is
-rounded to integers (:mod:`privrank_jax.exact.rounded_gaussian`), a function of the Gaussian mechanism's output, as CX
-is an integer; σ_p is rounded up to a rational. *Laplace noise* is one on integers
-(:mod:`privrank_jax.exact.integer_laplace`). Where rows of the tree without a last step hold 2^-j, they hold 1 here and
-have 2^j times the scale of the noise, and lose the same: where the row moves by δ, integer Laplace noise of scale 2^j s
-loses at most 2^-j δ/s.
+as they are. A = (A C⁻¹) C holds for the rounded matrix, and the proof asks only that C is lower triangular and
+nonnegative, and how long its longest column is, an exact integer here. *Gaussian noise* is rounded to integers
+(:mod:`privrank_jax.exact.rounded_gaussian`), a function of the Gaussian mechanism's output, as CX is an integer; σ_p is
+rounded up to a rational. *Laplace noise* is one on integers (:mod:`privrank_jax.exact.integer_laplace`). Where rows of
+the tree without a last step hold 2^-j, they hold 1 here and have 2^j times the scale of the noise: where the row moves
+by δ, it loses at most 2^-j δ/s.
 """
 
 from __future__ import annotations
@@ -78,11 +75,10 @@ class ContinualDiagnostics:
     """The noise of counts over time; public.
 
     Attributes:
-        noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step (at the first one, for the tree without
-            a last step), in wins.
+        noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step (without a last step: at the first),
+            in wins.
         deviations: ``(T,)``, the standard deviation of the noise of one item's total at each step, likewise.
-        pair_scale: as ``noise_scale``, of the noise of pair counts; None where there are none.
-        pair_deviations: as ``deviations``, of pair counts.
+        pair_scale, pair_deviations: the same of pair counts; None where there are none.
     """
 
     noise_scale: Numbers
@@ -117,11 +113,7 @@ class PrefixSums(Mechanism):
         self.read_as(self.name, __name__, self.doc)
 
     def attained(self, privacy: Privacy, noise: str) -> Privacy:
-        """What is attained of a promise.
-
-        Raises:
-            TypeError, ValueError: a promise that can't be kept, an unknown noise, Gaussian noise without δ.
-        """
+        """What is attained of a promise; errors as of a simulation."""
         found = of_comparisons(privacy, self.name, noise)
         if self.hidden and found.adjacency == "flip":
             raise ValueError(
@@ -145,21 +137,19 @@ class PrefixSums(Mechanism):
         Args:
             key: PRNG key.
             data: what arrived in each of T steps, not accumulated, as the record says.
-            privacy: what is promised for all steps together: unit comparison or user. L is the most comparisons of one
-                user in all steps. ε = ∞ adds no noise; ε, δ and ``contributions`` may be traced.
+            privacy: what is promised for all steps together: unit comparison or user, L in all steps. ε = ∞ adds no
+                noise; ε, δ and ``contributions`` may be traced.
             noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
-            strategy: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`; by default the one with the least
-                largest error. Or of :data:`~privrank_jax.privacy.prefix_sums.UNBOUNDED`: the T steps are then the first
-                ones of any number, and the guarantee is for all that will ever be published.
+            strategy: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`, default the best; or, where the T
+                steps are the first ones of any number, of :data:`~privrank_jax.privacy.prefix_sums.UNBOUNDED`.
             num_items: m, where the data don't tell.
 
         Returns:
-            ``value``: sums after each step, ``(T, d)``, in wins. ``guarantee``. ``diagnostics``:
-            :class:`ContinualDiagnostics`.
+            ``value``: sums after each step, ``(T, d)``, in wins. ``diagnostics``: :class:`ContinualDiagnostics`.
 
         Raises:
-            TypeError, ValueError: as :meth:`attained`; users without ``contributions``, data without an axis of steps,
-                an unknown strategy.
+            TypeError, ValueError: a promise that can't be kept, an unknown noise or strategy, Gaussian noise without δ,
+                users without ``contributions``, data without an axis of steps.
         """
         numbers, items = self.floats(data, num_items)
         attained = self.attained(privacy, noise)
@@ -218,7 +208,7 @@ class PrefixSums(Mechanism):
             As of a simulation, in NumPy and float64.
 
         Raises:
-            TypeError, ValueError: as of a simulation; ε = ∞, an ε and δ so extreme that no noise can be drawn; data
+            TypeError, ValueError: as of a simulation, and as all exact releases do (:mod:`privrank_jax.release`); data
                 that hold no exact counts, or more than T steps.
         """
         from privrank_jax.exact.entropy import SYSTEM
@@ -236,17 +226,7 @@ class PrefixSums(Mechanism):
     def rows(
         self, privacy: Privacy, num_items: int, steps: int | None, noise: str = "gaussian"
     ) -> ExactRows:
-        """Exact noise row by row, by the integer strategy of the least error.
-
-        Args:
-            privacy: what is promised, ε finite.
-            num_items: m.
-            steps: T, at most 10,000; None without a last step.
-            noise: as of a simulation.
-
-        Raises:
-            TypeError, ValueError: a promise that can't be kept, or noise that can't be drawn.
-        """
+        """Exact noise row by row, by the integer strategy of the least error; without a T there is no last step."""
         from privrank_jax.exact.integer_noise import exact_promise
         from privrank_jax.exact.strategy_rows import exact_rows
 
@@ -277,11 +257,7 @@ def _noisy_prefix_sums(
 
 
 def parts_of(num_items: int) -> list[tuple[int, Fraction]]:
-    """How many wins and losses there are, and, for few enough items, pair counts; with d/φ, where d is 2 and 1.
-
-    >>> parts_of(4), parts_of(1000)
-    ([(8, Fraction(8, 3)), (6, Fraction(4, 1))], [(2000, Fraction(2, 1))])
-    """
+    """How many wins and losses there are, and, for few enough items, pair counts; with d/φ, where d is 2 and 1."""
     if num_items > MAX_PAIR_ITEMS:
         return [(2 * num_items, Fraction(2))]
     pairs = num_items * (num_items - 1) // 2
@@ -300,16 +276,16 @@ def score_sums(wins: WinCounts) -> Float[Array, "*steps numbers"]:
     >>> score_sums(WinCounts.from_matrix([[0, 3], [1, 0]])).tolist()
     [3.0, 1.0, 1.0, 3.0, 4.0]
     """
-    return jnp.concatenate(_kinds_of_counts(jnp.asarray(wins.matrix)), axis=-1)
+    return _score_sums(jnp.asarray(wins.matrix))
 
 
-def _kinds_of_counts(matrix: Any) -> list[Any]:
-    """The same apart, in NumPy or JAX."""
+def _score_sums(matrix: Any) -> Any:
+    """The same in NumPy or JAX."""
     found, items = [matrix.sum(-1), matrix.sum(-2)], matrix.shape[-1]
     if items <= MAX_PAIR_ITEMS:
         first, second = np.triu_indices(items, 1)
         found.append((matrix + matrix.swapaxes(-1, -2))[..., first, second])
-    return found
+    return (np if isinstance(matrix, np.ndarray) else jnp).concatenate(found, axis=-1)
 
 
 def _totals(totals: Any, num_items: int | None) -> tuple[Steps, int]:
@@ -340,9 +316,7 @@ def _sums(wins: Any, num_items: int | None) -> tuple[Steps, int]:
 
 def _whole_sums(wins: Any) -> Int[np.ndarray, "steps numbers"]:
     doubled = doubled_counts(wins)
-    if not isinstance(wins, WinCounts):
-        return doubled
-    return np.concatenate(_kinds_of_counts(doubled), axis=-1)
+    return _score_sums(doubled) if isinstance(wins, WinCounts) else doubled
 
 
 continual_totals = PrefixSums(
@@ -350,16 +324,12 @@ continual_totals = PrefixSums(
     """Noisy win totals after each of T steps, all of them together under one promise.
 
     ``data``: wins of each item among the comparisons that arrived in each step, ``(T, m)``. ``value``: ``(T, m)``, high
-    = preferred. Where it is public who compared what (``flip``), scores are fitted to the totals of a step
-    (:func:`~privrank_jax.pairwise.fit`, with how often each pair was compared up to it): post-processing. Elsewhere use
-    :func:`continual_score_sums`, as totals follow how often items were compared.
+    = preferred. Where it is public who compared what (``flip``), :func:`~privrank_jax.pairwise.fit` fits scores to the
+    totals of a step: post-processing. Elsewhere use :func:`continual_score_sums`.
 
     **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that is published in all T
     steps, for the promised unit and adjacency, whichever steps the L comparisons of a user fall into, and even where
     comparisons depend on what was published before. T is public.
-
-    The noise of the totals at a step grows with log T for Gaussian noise, where a release of its own at every step
-    needs √T (``strategy="independent"``). Noise of nearby steps is correlated.
 
     Source: Fichtenberger, Henzinger and Upadhyay (2023); Chan, Shi and Song (2011) for the tree; users ours.
 
@@ -382,9 +352,7 @@ continual_score_sums = PrefixSums(
     m)`` without a mask; or, with ``num_items``, ``(T, d)`` sums in the order of :func:`score_sums`, which is that of
     ``value``. :func:`~privrank_jax.pairwise.score_stream.fit_score_sums` fits scores to the sums of a step.
 
-    **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that is published in all T
-    steps, for the promised unit, comparison or user, under ``replace`` or ``add-remove``, whichever steps the
-    comparisons of a user fall into, and even where comparisons depend on what was published before. T is public.
+    **Guarantee.** As of :func:`continual_totals`, under ``replace`` or ``add-remove``.
 
     Source: ours; the strategies are those of :func:`continual_totals`.
 

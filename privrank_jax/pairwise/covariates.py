@@ -12,10 +12,8 @@ the sums: :mod:`privrank_jax.pairwise.covariate_noise`.
 
 **Scale.** Noise of one scale is added to all sums. A feature that is multiplied by w has noise that is smaller by the
 factor w once its coefficient is in units of the covariate again; but the sensitivity grows with w, and so does the
-noise of all scores. For N comparisons of m items, d = 2N/m of each, and features c times a covariate in [-1, 1] of mean
-square s², one linear step from the sums gives the noise in the m scores and in the effect of the covariate at its bound
-the total variance ∝ (2 + c)²(m/d² + 1/(c s²N)²), as the information is about d/4 and c²s²N/4. It is least near c =
-2/(m s^{4/3}). The nearest power of 2 is taken, at most 1. It depends on the public design alone.
+noise of all scores. For m items and features c times a covariate in [-1, 1] of mean square s², the total variance of
+one linear step from the sums is least near c = 2/(m s^{4/3}). The nearest power of 2 is taken, at most 1.
 
 **Rounding** to multiples of 2^{-10} of the largest feature or finer makes the release exact. What is fitted is the
 rounded feature; it is off by at most 2^{-11} of the covariate's bound.
@@ -24,9 +22,9 @@ rounded feature; it is off by at most 2^{-11} of the covariate's bound.
 numbers that belong to the items can't be told apart from these: its coefficient would be an arbitrary choice of the
 ridge. Such designs are refused, as are covariates that are always 0.
 
-**Private designs** (``private=True``), for :data:`~privrank_jax.pairwise.perturbed_covariates`: nothing may be
-read from the rows. Each covariate has public bounds, the larger of which makes a feature of 1/2, in multiples of
-2^{-11}; whether a coefficient is identifiable is not looked at, and its ridge decides where it is not.
+**Private designs**, for :data:`~privrank_jax.pairwise.perturbed_covariates`: nothing may be read from the rows. Each
+covariate has public bounds, the larger of which makes a feature of 1/2, in multiples of 2^{-11}; whether a coefficient
+is identifiable is not looked at.
 """
 
 from __future__ import annotations
@@ -73,13 +71,11 @@ class CovariateDesign(Meetings):
     """The public part of N comparisons of m items with p features; :func:`covariate_table` makes and checks one.
 
     Attributes:
-        first: ``(N,)`` int, the first item of each comparison.
-        second: ``(N,)`` int, the other item.
+        first, second: ``(N,)`` int, the items of each comparison.
         features: ``(N, p)`` float, of the first item against the second.
         users: ``(N,)`` int in 0..N-1, who compared.
         units: ``(p,)`` float, what one unit of a feature is, in units of the covariate that it was made of.
         mask: ``(N,)`` bool, False for rows that only pad the table; ``None`` = all are real.
-        num_items: m, static.
         names: of the p features, static.
         private: whether features have scales by public bounds alone, so that the design may be private; static.
         ties: whether ties are outcomes of their own in a fit; static.
@@ -196,12 +192,7 @@ class CovariateDesign(Meetings):
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class CovariateTable:
-    """N comparisons with features; the outcomes are what a release protects.
-
-    Attributes:
-        design: the public part.
-        outcomes: ``(N,)`` float, 1 where the first item won, 0 where it lost, 1/2 for a tie.
-    """
+    """N comparisons with features: the design, and outcomes ``(N,)``, 1 where the first item won, 1/2 for a tie."""
 
     design: CovariateDesign
     outcomes: Float[Array, "*batch rows"]

@@ -14,7 +14,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from privrank_jax._types import (
-    Count,
     Mask,
     MaskLike,
     PairMatrix,
@@ -24,28 +23,6 @@ from privrank_jax._types import (
 )
 from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import default_float
-
-
-def uniform_design(
-    num_comparisons: Count, num_items: int, mask: MaskLike | None = None
-) -> PairMatrix:
-    """Expected comparison counts where every pair of real items is equally likely to be asked.
-
-    Args:
-        num_comparisons: N, their public number, may be traced.
-        num_items: m, padding included, static.
-        mask: ``(m,)`` bool, real items.
-
-    Returns:
-        ``(m, m)`` float, symmetric, 0 on the diagonal and for padding.
-
-    >>> uniform_design(30, 3).tolist()[0]
-    [0.0, 10.0, 10.0]
-    """
-    real = jnp.ones(num_items, bool) if mask is None else jnp.asarray(mask)
-    pairs = _real_pairs(real)
-    dtype = jnp.result_type(num_comparisons, default_float())
-    return jnp.where(pairs, num_comparisons / jnp.maximum(jnp.sum(pairs) / 2, 1), 0).astype(dtype)
 
 
 def as_design(

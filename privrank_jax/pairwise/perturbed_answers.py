@@ -102,15 +102,12 @@ def _slope(attained: Privacy, facts: Facts) -> Change:
     return Change(lambda: [each * attained.comparisons_per_unit])
 
 
-def _ridge(attained: Privacy, facts: Facts, change: Change, spread: float = 0.0) -> Ridge:
+def _ridge(attained: Privacy, facts: Facts, change: Change, *, sets: bool = False) -> Ridge:
     """γ ≥ λ, where log-determinants cost V/γ of an answer."""
+    spread = 1 - 1 / max(facts.num_items - 1, 1) if sets else 0.0
     spent = spread * attained.comparisons_per_unit
     floor = (change.size("laplace") + spent) / attained.epsilon
     return Ridge(floor, spent=lambda gamma: spent / gamma, tied=True)
-
-
-def _ridge_of_sets(attained: Privacy, facts: Facts, change: Change) -> Ridge:
-    return _ridge(attained, facts, change, 1 - 1 / max(facts.num_items - 1, 1))
 
 
 def _fit(numbers: Any, facts: Facts, tilt: Any, gamma: Any) -> tuple[Any, Any]:
@@ -122,6 +119,12 @@ def _fit(numbers: Any, facts: Facts, tilt: Any, gamma: Any) -> tuple[Any, Any]:
     ridges = design.all_ridges(jnp.broadcast_to(gamma, (design.size,)), of_ties)
     found = fitted(design, counted + tilt, ridges)
     return found.value, found.diagnostics
+
+
+def _drawn(likelihood: Any, facts: Facts, tilt: Tilt) -> list[int]:
+    from privrank_jax.exact.minimizer import drawn_minimizer
+
+    return drawn_minimizer(likelihood, _multiples(facts), tilt.noise, tilt.scale, tilt.gamma)
 
 
 def _floats_of(data: Any, davidson: bool) -> tuple[Any, Facts]:
@@ -144,9 +147,6 @@ def _finish(found: np.ndarray, facts: Facts) -> Any:
     return ModelScores(scores, slopes, TIE_SHARE * found[-1] if davidson else None)
 
 
-# --- win counts that know their ties ------------------------------------------------------------------
-
-
 def _whole_ties(wins: WinCounts) -> tuple[Int[np.ndarray, "numbers"], Facts]:
     facts = _floats_of(wins, True)[1]
     tied = whole_ties(wins)
@@ -158,11 +158,9 @@ def _whole_ties(wins: WinCounts) -> tuple[Int[np.ndarray, "numbers"], Facts]:
 def perturbed_ties(counts: Int[np.ndarray, "numbers"], facts: Facts, tilt: Tilt) -> list[int]:
     """Centered scores and τ in multiples of the grid, of twice the win counts, row by row, and the number of ties."""
     from privrank_jax.exact.likelihoods import of_wins
-    from privrank_jax.exact.minimizer import drawn_minimizer
 
     wins = counts[:-1].reshape(facts.num_items, facts.num_items)
-    likelihood = of_wins(wins, ties=int(counts[-1]))
-    return drawn_minimizer(likelihood, _multiples(facts), tilt.noise, tilt.scale, tilt.gamma)
+    return _drawn(of_wins(wins, ties=int(counts[-1])), facts, tilt)
 
 
 _GUARANTEE = """
@@ -175,7 +173,13 @@ _GUARANTEE = """
 
     """
 _record = functools.partial(
-    Objective, kinds=COMPARISON_KINDS, slope=_slope, fit=_fit, finish=_finish, multiples=_multiples
+    Objective,
+    kinds=COMPARISON_KINDS,
+    slope=_slope,
+    ridge=_ridge,
+    fit=_fit,
+    finish=_finish,
+    multiples=_multiples,
 )
 
 perturbed_davidson = _record(
@@ -195,11 +199,8 @@ perturbed_davidson = _record(
     data=dataclasses.replace(
         WIN_COUNTS, floats=functools.partial(_floats_of, davidson=True), whole=_whole_ties
     ),
-    ridge=_ridge,
     exact=lambda *given: perturbed_ties(*given),
 )
-
-# --- comparisons with covariates ------------------------------------------------------------------------
 
 
 def _floats_of_table(table: CovariateTable, ties: str = "half") -> tuple[Any, Facts]:
@@ -248,7 +249,6 @@ def perturbed_meetings(
     equal ones together, so that neither their order nor who gave them can matter.
     """
     from privrank_jax.exact.likelihoods import Meetings
-    from privrank_jax.exact.minimizer import drawn_minimizer
 
     items, (features, davidson) = facts.num_items, _rules(facts)
     met, times = np.unique(np.delete(rows, 2, axis=1), axis=0, return_counts=True)
@@ -259,8 +259,7 @@ def perturbed_meetings(
     excess[items:] = [int(one) for one in (lead[:, None] * rows[:, 3:]).sum(0)]
     known = [Fraction(int(one), 2 ** (FEATURE_BITS + 1)) for one in excess]
     tied = int(np.sum(rows[:, 2] == 1)) if davidson else None
-    likelihood = Meetings(items, met, times, known, tied)
-    return drawn_minimizer(likelihood, _multiples(facts), tilt.noise, tilt.scale, tilt.gamma)
+    return _drawn(Meetings(items, met, times, known, tied), facts, tilt)
 
 
 perturbed_covariates = _record(
@@ -285,11 +284,8 @@ perturbed_covariates = _record(
     True
     """,
     data=dataclasses.replace(TABLES, floats=_floats_of_table, whole=_rows_of_table),
-    ridge=_ridge,
     exact=_exactly_of_table,
 )
-
-# --- choices from sets ------------------------------------------------------------------------------------
 
 
 def _floats_of_choices(choices: Choices) -> tuple[Any, Facts]:
@@ -315,15 +311,12 @@ def perturbed_sets(rows: Int[np.ndarray, "rows columns"], facts: Facts, tilt: Ti
     A row is how many choices, the chosen item, and the items offered in their order, -1 for none.
     """
     from privrank_jax.exact.likelihoods import Offers
-    from privrank_jax.exact.minimizer import drawn_minimizer
 
     sets, place = np.unique(rows[:, 2:], axis=0, return_inverse=True)
     times, totals = np.zeros(len(sets), np.int64), np.zeros(facts.num_items, np.int64)
     np.add.at(times, place.ravel(), rows[:, 0])
     np.add.at(totals, rows[:, 1], rows[:, 0])
-    return drawn_minimizer(
-        Offers(sets, times, totals), _multiples(facts), tilt.noise, tilt.scale, tilt.gamma
-    )
+    return _drawn(Offers(sets, times, totals), facts, tilt)
 
 
 perturbed_choices = _record(
@@ -344,6 +337,6 @@ perturbed_choices = _record(
     0
     """,
     data=dataclasses.replace(CHOICES, floats=_floats_of_choices, whole=_rows_of_choices),
-    ridge=_ridge_of_sets,
+    ridge=functools.partial(_ridge, sets=True),
     exact=lambda *given: perturbed_sets(*given),
 )

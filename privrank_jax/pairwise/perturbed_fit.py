@@ -63,13 +63,8 @@ from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.objective import Objective, Ridge, Tilt
 from privrank_jax.pairwise.fits import FitDiagnostics, fit_counts
 from privrank_jax.pairwise.graph import check_one_problem
-<<<<<<< HEAD
 from privrank_jax.pairwise.lanes import center
-from privrank_jax.pairwise.noisy_totals import WIN_COUNTS
-=======
-from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.noisy_totals import WIN_COUNTS, counts_in_parts, doubled_counts
->>>>>>> e9260fb6 (Say what a unit moves of win totals in one file, and covariates in one)
 from privrank_jax.pairwise.ridges import least_risk_gamma
 from privrank_jax.privacy.noise import NOISES
 from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy

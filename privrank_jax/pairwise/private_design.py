@@ -6,7 +6,7 @@ Standard errors of scores need the design M_ij, how often items i and j were com
 **Sensitivity.** A comparison of i and j adds 1 to a_i, a_j and M_ij: it moves appearances by 2 in ℓ₁, and pairs by 1.
 Replacing it removes one and adds another: 4 and 2. L comparisons of a user move L times as much. With a share s of ε
 for appearances, Laplace noise of scales 4L/(sε) and 2L/((1-s)ε) under replacement (half of that where a unit is added
-or removed) spends sε + (1-s)ε = ε. It is attained: replace {0, 1} by {2, 3}, and all six numbers add to the loss.
+or removed) spends sε + (1-s)ε = ε. It is attained: replace {0, 1} by {2, 3}.
 
 **A cautious design** (:func:`cautious_design`; post-processing). Intervals are too short where the design is thought
 to be richer than it is, so what is estimated is a lower end:
@@ -19,13 +19,10 @@ to be richer than it is, so what is estimated is a lower end:
 
 **Errors** (:func:`errors_under_private_design`). With H = I + γ, I the Fisher information of the cautious design at θ̃,
 the score t is off by H⁻¹(S - w) - γH⁻¹θ to first order. So c = t + γH⁻¹t is off by (1 + γH⁻¹)H⁻¹(S - w) - γ²H⁻²θ.
-Intervals are centered at c; the last term, at c, is added to the covariance as if it were random. The ordinary
-standard errors divide by I instead of H, which has no bias but needs to know the least information of all.
+Intervals are centered at c; the last term, at c, is added to the covariance as if it were random.
 
 **Coverage** is an average over items. By the study ``cai-intervals`` 95 % intervals hold 94 to 99 % of true scores with
-random opponents and opponents near in strength, exposure ∝ 1/rank, 10 to 100 items. Where exposure is ∝ 1/rank² and
-opponents are near in strength, they hold 94 % of all and 92 % of those of the fifth of items that is shown least (30
-items, 20,000 users of 10 comparisons, ε = 1, 500 crowds).
+random opponents and opponents near in strength, exposure ∝ 1/rank, 10 to 100 items.
 """
 
 from __future__ import annotations
@@ -50,13 +47,8 @@ from privrank_jax.links import get_link
 from privrank_jax.mechanism.program import mechanism
 from privrank_jax.pairwise.fits import information
 from privrank_jax.pairwise.graph import check_one_problem
-<<<<<<< HEAD
 from privrank_jax.pairwise.lanes import center
-from privrank_jax.pairwise.promise import of_comparisons
-=======
-from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.noisy_totals import doubled_counts, of_comparisons
->>>>>>> e9260fb6 (Say what a unit moves of win totals in one file, and covariates in one)
 from privrank_jax.pairwise.uncertainty import Uncertainty, noise_on, project_inverse
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import laplace_scale
@@ -75,14 +67,7 @@ _LEAST = 0.02  # of the mean number of appearances
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class NoisyDesign:
-    """Noisy counts of comparisons.
-
-    Attributes:
-        appearances: ``(m,)``, how often each item was compared.
-        pairs: ``(m, m)``, symmetric, zero diagonal: how often each pair was compared.
-        appearances_scale: scale of the Laplace noise on each appearance.
-        pairs_scale: of that on each pair.
-    """
+    """How often each item and each pair was compared, ``(m,)`` and ``(m, m)``, and scales of the Laplace noise."""
 
     appearances: Float[Array, "*batch items"]
     pairs: Float[Array, "*batch items items"]
@@ -91,7 +76,7 @@ class NoisyDesign:
 
 
 def _moved(privacy: Privacy) -> Any:
-    """By how much one unit moves all pairs."""
+    """By how much one unit moves all pairs; appearances move twice as far."""
     if privacy.adjacency == "flip":
         raise ValueError(
             "under adjacency='flip' it is public who compared what: take wins.comparisons as it is."
@@ -100,14 +85,7 @@ def _moved(privacy: Privacy) -> Any:
 
 
 def design_scales(privacy: Privacy) -> tuple[Any, Any]:
-    """Scales of the noise on appearances and on pairs; the theorem heads this module.
-
-    Args:
-        privacy: ``replace`` or ``add-remove``; ε and L may be traced.
-
-    Raises:
-        ValueError: adjacency ``flip``, under which the design is public.
-    """
+    """Scales of the noise on appearances and on pairs; ε and L may be traced."""
     moved = _moved(privacy)
     shares = APPEARANCES_SHARE, 1 - APPEARANCES_SHARE
     first, second = (laplace_scale(1.0, privacy.epsilon * share) for share in shares)
@@ -139,7 +117,7 @@ def noisy_design(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
     """Noisy numbers of comparisons of each item and each pair, for :func:`errors_under_private_design`.
 
     **Guarantee.** ε-DP for the promised unit, comparison or user, under ``replace`` or ``add-remove``; theorem and
-    proof at the head of this module. It is no record, as noise on appearances and on pairs have shares of ε.
+    proof at the head of :mod:`privrank_jax.pairwise.private_design`.
 
     Args:
         key: PRNG key.
@@ -147,8 +125,7 @@ def noisy_design(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
         privacy: what is promised; users need ``contributions``. ε may be traced.
 
     Returns:
-        ``value``: :class:`NoisyDesign`. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, of the noise on pairs.
+        ``value``: :class:`NoisyDesign`. ``diagnostics``: of the noise on pairs.
 
     Raises:
         ValueError: a promise that can't be kept, adjacency ``flip``, users without ``contributions``.
@@ -193,11 +170,8 @@ def cautious_design(scores: ScoresLike, design: NoisyDesign) -> PairMatrix:
     """
     pairs = as_array("pairs", design.pairs)
     theta = jnp.asarray(scores, pairs.dtype)
-    return _cautious(theta, jnp.asarray(design.appearances, pairs.dtype), pairs, *_scales(design))
-
-
-def _scales(design: NoisyDesign) -> tuple[Numbers, Numbers]:
-    return design.appearances_scale, design.pairs_scale
+    appearances = jnp.asarray(design.appearances, pairs.dtype)
+    return _cautious(theta, appearances, pairs, design.appearances_scale, design.pairs_scale)
 
 
 @jax.jit
@@ -216,11 +190,8 @@ def _cautious(
     met, chance = pairs[first, second], counted[first] * counted[second] / counted.sum()
     order = jnp.argsort(jnp.abs(theta[first] - theta[second]))
     passed = jnp.cumsum(chance[order]) / jnp.maximum(chance.sum(), 1e-30)
-    bins = (
-        jnp.zeros(order.shape, int)
-        .at[order]
-        .set(jnp.minimum((passed * _BINS).astype(int), _BINS - 1))
-    )
+    share = jnp.minimum((passed * _BINS).astype(int), _BINS - 1)
+    bins = jnp.zeros(order.shape, int).at[order].set(share)
 
     def sums(values: Array) -> Array:
         return jnp.zeros(_BINS, dtype).at[bins].add(values)
@@ -237,11 +208,7 @@ def _cautious(
 
 
 def errors_under_private_design(
-    scores: ScoresLike,
-    design: NoisyDesign,
-    *,
-    noise: Noise | Scalar,
-    gamma: Scalar,
+    scores: ScoresLike, design: NoisyDesign, *, noise: Noise | Scalar, gamma: Scalar
 ) -> Uncertainty:
     """Standard errors of scores of :func:`perturbed_mle` (logistic link), where the design is known by noisy counts.
 
@@ -254,8 +221,7 @@ def errors_under_private_design(
         gamma: their ridge, above 0.
 
     Returns:
-        :class:`~privrank_jax.pairwise.uncertainty.Uncertainty`, about the true centered scores; the design errs on
-        the low side. Coverage of 95 % intervals: see the head of the module.
+        Errors about the true centered scores.
 
     Raises:
         ValueError: negative scale or ridge.
@@ -286,6 +252,5 @@ def _errors(theta: Scores, least: PairMatrix, gamma: Scalar, noise: Noise) -> Un
     influence = inverse + gamma * product(inverse, inverse)
     spread = fisher + noise.covariance(project)
     covariance = product(product(influence, spread), influence.T) + jnp.outer(left, left)
-    linked = jnp.ones((items, items), bool)
-    near = jnp.asarray(True)
+    linked, near = jnp.ones((items, items), bool), jnp.asarray(True)
     return Uncertainty(theta, middle, covariance, influence, linked, mask, noise, near)

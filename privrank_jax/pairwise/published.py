@@ -13,7 +13,6 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.objective import Ridge
-from privrank_jax.mechanism.selection import one_shot_set_scale
 from privrank_jax.pairwise.noisy_totals import of_comparisons
 from privrank_jax.pairwise.perturbed_fit import link_of, mean_degree, perturbed_mle
 from privrank_jax.privacy.bodies import Noise
@@ -45,16 +44,17 @@ def published_one_shot_scale(
     >>> float(published_one_shot_scale(promise, 3, 20, 1.0))
     12.0
     """
-    if approximate:
-        return one_shot_set_scale(privacy.epsilon, privacy.delta, k, num_items, most)
-    return jnp.asarray(2.0 * k * most / privacy.epsilon)
+    if not approximate:
+        return jnp.asarray(2.0 * k * most / privacy.epsilon)
+    delta = jnp.asarray(privacy.delta, float)
+    inner = k * jnp.log(num_items / jnp.where(delta > 0, delta, 1.0))
+    return 8.0 * most * jnp.sqrt(inner) / jnp.asarray(privacy.epsilon, float)
 
 
 def published_counts(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
     """Win totals with Laplace noise of the published scale: 2/ε for one comparison, L/ε for a user.
 
-    **Guarantee.** The latter is unsound under replacement, as one user moves the totals by 2L, and the guarantee says
-    so: it carries 2ε.
+    **Guarantee.** The latter carries 2ε under replacement, as one user moves the totals by 2L.
 
     Args:
         key, wins, privacy: as for :data:`~privrank_jax.pairwise.noisy_counts`, without its options.

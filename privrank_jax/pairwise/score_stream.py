@@ -2,14 +2,9 @@ r"""Scores over time where it is private who compared what: a fit to noisy wins,
 
 Win totals follow how often items were compared, so they order no leaderboard where items are shown unequally often. The
 fit to totals needs the design M_ij, how often i and j were compared, which is private under ``replace`` and
-``add-remove``. So :func:`~privrank_jax.pairwise.continual.continual_score_sums` holds, for every step, three kinds of
-counts, in two parts:
-
-- **wins and losses**, 2m numbers: a win of i over j adds 1 to the wins of i and 1 to the losses of j, a tie 1/2 to
-  all four;
-- **pair counts**, m(m-1)/2 numbers: a comparison of i and j adds 1 to M_ij. Only up to
-  :data:`~privrank_jax.pairwise.continual.MAX_PAIR_ITEMS` items: beyond, each pair is seen so seldom that noise would
-  hide it, and all of the budget is for wins and losses.
+``add-remove``. So :func:`~privrank_jax.pairwise.continual.continual_score_sums` holds, for every step, two parts:
+**wins and losses** (a tie is half a win and half a loss for both), and **pair counts** M_ij, i < j, but only up to
+:data:`~privrank_jax.pairwise.continual.MAX_PAIR_ITEMS` items, as beyond noise would hide them.
 
 **Fit** (:func:`fit_score_sums`; post-processing). With a = wins + losses, the product design D_ij = u_i u_j has the row
 sums a; it is how often i and j would meet were opponents drawn at random. The pair counts move it as far as they
@@ -57,8 +52,7 @@ def fit_score_sums(
         num_items: m, static.
         deviation: standard deviation of the noise of one win total, in wins; may be traced.
         pair_deviation: of that of a pair count, if there are any.
-        gamma: ridge γ > 0; None takes that of the least first-order risk
-            (:func:`~privrank_jax.pairwise.perturbed_fit.least_risk_gamma`).
+        gamma: ridge γ > 0; None takes that of the least first-order risk.
 
     Returns:
         ``(m,)``, mean 0.
@@ -104,12 +98,7 @@ def _fit_score_sums(
 def fit_all_sums(
     sums: np.ndarray, num_items: int, told: ContinualDiagnostics, gamma: Scalar | None = None
 ) -> Float[np.ndarray, "steps items"]:
-    """Scores of each of t published steps, from sums ``(t, d)``, one step after the other; 64 bits where enabled.
-
-    >>> told = ContinualDiagnostics(1.0, np.ones(1), 1.0, np.ones(1))
-    >>> fit_all_sums(np.array([[9.0, 1.0, 1.0, 9.0, 10.0]]), 2, told).shape
-    (1, 2)
-    """
+    """Scores of each of t published steps, from sums ``(t, d)``, one step after the other; 64 bits where enabled."""
     spread = np.asarray(told.deviations)
     pairs = np.zeros_like(spread) if told.pair_deviations is None else told.pair_deviations
     found = [
@@ -120,10 +109,7 @@ def fit_all_sums(
 
 
 def product_design(appearances: Scores) -> PairMatrix:
-    """D_ij = u_i u_j with these sums of rows, ``(m, m)``, zero diagonal.
-
-    Args:
-        appearances: ``(m,)``, above 0.
+    """D_ij = u_i u_j with these sums of rows, all above 0, and a zero diagonal.
 
     >>> product_design(jnp.array([2.0, 2.0, 2.0])).round(3).tolist()
     [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
@@ -138,16 +124,9 @@ def product_design(appearances: Scores) -> PairMatrix:
 
 
 def shrunk_design(usual: PairMatrix, seen: PairMatrix, noise: Scalar) -> PairMatrix:
-    """A design moved towards noisy pair counts, as far as these scatter about it beyond their noise.
+    """A product design moved towards pair counts with noise of this variance, as far as these scatter beyond it.
 
-    Args:
-        usual: ``(m, m)`` product design, zero diagonal.
-        seen: ``(m, m)`` noisy counts, symmetric, zero diagonal.
-        noise: variance of their noise.
-
-    Returns:
-        ``(m, m)``, symmetric: the posterior mean where the scatter of each pair is in proportion to ``usual``, but at
-        least a twentieth of that.
+    The posterior mean where the scatter of each pair is in proportion to ``usual``, but at least a twentieth of that.
 
     >>> usual, seen = jnp.array([[0.0, 9.0], [9.0, 0.0]]), jnp.array([[0.0, 90.0], [90.0, 0.0]])
     >>> shrunk_design(usual, seen, 0.0)[0, 1] > 80, shrunk_design(usual, seen, 1e6)[0, 1] == 9

@@ -1,14 +1,9 @@
 """The k best items by win totals, privately: as a list by one-shot noise, peeling, permute-and-flip; as a set.
 
-Laws, proofs and calibration: :mod:`privrank_jax.mechanism.selection`. Here is what one unit moves of win totals: s = T
-= L, the comparisons of a unit, and all totals move together under ``add-remove``. So peeling and permute-and-flip have
-scale (k + 1)L/ε, one-shot noise 2L/ε, a canonical set 3L/ε, or 2L/ε for k = 1; under ``add-remove`` kL/ε, L/ε, 2L/ε and
-L/ε.
-
-Noisy counts publish all totals at scale 2L/ε (Laplace): more noise than peeling at k = 1, less from k = 2 on. Selection
-is the better choice where one user can change many scores, but each of them only a little, that is, where s is well
-below L (a user who compares every pair of m items: m - 1 against m(m - 1)/2). Then give the totals and their
-:class:`~privrank_jax.mechanism.Moves`.
+Laws, proofs and calibration: :mod:`privrank_jax.mechanism.selection`. One unit moves win totals by s = T = L, and all
+together under ``add-remove``. So peeling and permute-and-flip have scale (k + 1)L/ε, one-shot noise 2L/ε, a canonical
+set 3L/ε, or 2L/ε for k = 1; under ``add-remove`` kL/ε, L/ε, 2L/ε and L/ε. Where one user can change many scores, but
+each of them only a little, give the totals and their :class:`~privrank_jax.mechanism.Moves`.
 """
 
 from __future__ import annotations
@@ -34,14 +29,7 @@ from privrank_jax.privacy.privacy import Privacy
 
 
 def totals_moves(attained: Privacy) -> Moves:
-    """What one unit moves of win totals.
-
-    Args:
-        attained: a promise to comparisons, or to users with ``contributions``.
-
-    Raises:
-        ValueError: users without ``contributions``.
-    """
+    """What one unit moves of win totals."""
     most = 1.0 * attained.comparisons_per_unit
     return Moves(most, most, together=attained.adjacency == "add-remove")
 
@@ -70,18 +58,10 @@ one_shot_top_k = _of_totals(
     """The k items with the largest score plus Laplace(λ) noise, added once; only the items are published, best first.
 
     **Guarantee.** ε-DP for the list in order at λ = 2 min(ks, T)/ε, and half of that where all scores move in one
-    direction. With ``approximate``, at the smaller of this scale and 8s√(k ln(m/δ))/ε, (ε, δ)-DP for ε <= 0.2 and δ <=
-    0.05 (Qiao, Su and Zhang), which is less only for k > 16 ln(m/δ). We rely on it for the *set* alone, so the value is
-    then in increasing item index, which reveals nothing more.
+    direction. :func:`~privrank_jax.pairwise.published.published_one_shot_scale` has the scale that relies on δ.
 
-    **When to use it.** On win totals with s = L the scale equals that of
-    :data:`~privrank_jax.pairwise.noisy_counts`, which also publishes all totals. One-shot selection needs less noise
-    where s < L/k, that is where each user compares each item only a few times.
-
-    **Rank centrality.** The source applies it to :func:`~privrank_jax.pairwise.rank_centrality` with a bound that
-    depends on the spectral gap and the degrees of the data at hand. It is not public, so no guarantee follows.
-
-    ``value``: best first, with ``approximate`` in increasing order.
+    The source applies it to :func:`~privrank_jax.pairwise.rank_centrality` with a bound that depends on the data at
+    hand. It is not public, so no guarantee follows.
 
     Source: Qiao, Su and Zhang (2021), *Oneshot differentially private top-k selection*, ICML.
 
@@ -99,16 +79,10 @@ one_shot_top_k = _of_totals(
 
 peeling_top_k = _of_totals(
     "peeling_top_k",
-    """The k best items in order, by k rounds of the exponential mechanism ("peeling").
+    """The k best items, best first, by k rounds of the exponential mechanism ("peeling"), all drawn at once.
 
-    All rounds are drawn at once: the k largest sums of score and Gumbel(β) noise, in descending order, have exactly
-    the law of k rounds that each select item i with odds exp(score_i/β) among those left.
-
-    **Guarantee.** ε-DP for the ordered list at β = (ks + min(ks, T))/ε, on win totals (k + 1)L/ε; ks/ε where all scores
-    move in one direction. With ``approximate`` (ε, δ)-DP, at the smaller of that scale and the one given by composition
-    in zCDP.
-
-    ``value``: best first.
+    **Guarantee.** ε-DP for the list in order at β = (ks + min(ks, T))/ε, and ks/ε where all scores move in one
+    direction.
 
     Source: Durfee and Rogers (2019); the constant for totals is ours.
 
@@ -123,16 +97,12 @@ peeling_top_k = _of_totals(
 
 permute_and_flip_top_k = _of_totals(
     "permute_and_flip_top_k",
-    """The k best items in order, by k rounds of permute-and-flip; for small k.
+    """The k best items, best first, by k rounds of permute-and-flip, in time O(km); for small k.
 
     One round visits the items in random order and accepts item i with probability exp(-(best score - score_i)/λ),
-    until one is accepted. It is never worse than the exponential mechanism at the same ε. A round is drawn as the
-    largest score plus Exponential(λ) noise, fresh in every round, in time O(km) overall.
+    until one is accepted.
 
-    **Guarantee.** ε-DP for the ordered list at the scale of :data:`peeling_top_k`; with ``approximate`` (ε, δ)-DP, at
-    the smaller of that scale and the one given by composition in zCDP.
-
-    ``value``: best first.
+    **Guarantee.** As of :data:`peeling_top_k`, at the same scale.
 
     Source: McKenna and Sheldon (2020); Ding, Kifer, Steinke, Wang, Xiao and Zhang (2021).
 
@@ -147,16 +117,13 @@ permute_and_flip_top_k = _of_totals(
 
 canonical_top_k = _of_totals(
     "canonical_top_k",
-    """The set of the k best items, in no order, by one draw among all sets of k items.
+    """The set of the k best items, in increasing order, by one draw among all sets of k items.
 
     A set counts its margin, the worst score in it less the best one outside, where it is negative; the margin of the
     best set counts θ times.
 
     **Guarantee.** ε-DP for the set at λ = B/ε, B = 2s + min(2s, T), for k = 1 2s; where all scores move in one
-    direction 2s and s. θ = B/(2s) - 1, in the latter case B/s - 1. Tight: no smaller λ is ε-DP. Relying on δ gains
-    nothing.
-
-    ``value``: in increasing order, which reveals nothing more.
+    direction 2s and s. θ = B/(2s) - 1, in the latter case B/s - 1. No smaller λ is ε-DP.
 
     Source: Shekelyan and Loukides (2022), *Differentially private top-k selection via canonical Lipschitz mechanism*,
     with θ = 0. The constants are ours.
@@ -174,13 +141,9 @@ canonical_top_k = _of_totals(
 def choose_top_k(num_items: int, k: int, privacy: Privacy, moves: Moves | None = None) -> str:
     """The mechanism for the k best items by totals, from public facts alone: ``"canonical"`` or ``"one-shot"``.
 
-    ``"canonical"`` for T >= ks: for one item, and where one user can fully change all k totals, at most s each. The
-    noise of :data:`one_shot_top_k` is 2 min(ks, T)/ε, and that of :data:`canonical_top_k` hardly depends on k. Measured
-    at 48fdee4, wherever the former misses up to a third of the items the latter misses fewer for T >= ks. For 1 <= T/s
-    < k, k > 1, it is the reverse, or the two are about as good. Where noise hides the best items, one-shot always
-    misses fewer, as its choice gets worse item by item and not all at once; but this depends on the totals, which must
-    not decide. Of approvals T is the most items that a ballot may name, and s = 1; for T < k noisy totals of all items
-    (:data:`~privrank_jax.aggregation.dp_scores`) have at most the noise of one-shot selection.
+    ``"canonical"`` for T >= ks: for one item, and where one user can fully change all k totals, at most s each. There,
+    measured at 48fdee4, wherever one-shot noise misses up to a third of the items, a canonical set misses fewer. For
+    1 <= T/s < k it is the reverse, or the two are about as good.
 
     Args:
         num_items: m; beyond a million places times items it is ``"one-shot"``.

@@ -2,9 +2,8 @@ r"""Standard errors of fits and of win totals, privacy noise included.
 
 Everything here is post-processing of the release: it takes the private estimate, the public noise and ridge, and the
 design, never the outcomes, and so spends no privacy. The design is public under ``adjacency="flip"``; under
-``"replace"`` and ``"add-remove"`` it is private, and the caller passes a public one instead, such as
-:func:`~privrank_jax.pairwise.meetings.uniform_design`. The exceptions are ``ties`` and ``outcomes``, for fits without
-privacy.
+``"replace"`` and ``"add-remove"`` it is private, and the caller passes a public one instead. The exceptions are
+``ties`` and ``outcomes``, for fits without privacy.
 
 **Fits.** β are all parameters: scores, coefficients of features, log ν of ties (:mod:`privrank_jax.pairwise.designs`).
 A perturbed or ridge fit solves ∇L(β̃) + Rβ̃ = -w, R = diag(γ). To first order :math:`β̃ - β = H^{-1}(S - w - Rβ)` on the
@@ -72,14 +71,8 @@ from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.designs import Counts, Design, ModelScores
 from privrank_jax.pairwise.fits import information
-<<<<<<< HEAD
-from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.lanes import center
-from privrank_jax.pairwise.meetings import as_design, checked_ties
-=======
-from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.meetings import as_design, checked_ties, varying_share
->>>>>>> e9260fb6 (Say what a unit moves of win totals in one file, and covariates in one)
 from privrank_jax.privacy.bodies import Independent, Law, Noise
 
 TARGETS = ("truth", "penalized")

@@ -84,7 +84,6 @@ def test_twins_take_the_same(name):
         "key",
         "missing",
         "calibration",
-        "approximate",
         "mask",
         # of noise on totals, which has its own exact twin
         *(("sensitivity", "questionnaire", "tie_gamma") if name.startswith("perturbed-") else ()),

@@ -6,15 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise.meetings import as_design, checked_ties, uniform_design
-
-
-def test_uniform_design_spreads_the_comparisons():
-    np.testing.assert_allclose(uniform_design(30, 4), 5.0 * (1 - np.eye(4)))
-    mask = np.array([True, False, True, True])
-    masked = np.asarray(uniform_design(30, 4, mask))
-    np.testing.assert_allclose(masked, 10.0 * (1 - np.eye(4)) * np.outer(mask, mask))
-    assert np.asarray(uniform_design(30, 1)).tolist() == [[0.0]]
+from privrank_jax.pairwise.meetings import as_design, checked_ties
 
 
 def test_ties_are_those_of_real_items_and_no_more_than_comparisons():

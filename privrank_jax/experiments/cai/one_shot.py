@@ -108,7 +108,7 @@ def one_shot_errors(
         return published_one_shot_scale(privacy, top, items, most, approximate=approximate)
 
     def missed(scores: Scores, scale: Array) -> Array:
-        chosen = select_once(key, scores, mask, scale, cai_top_k(size), "laplace", True, fewer=top)
+        chosen = select_once(key, scores, mask, scale, cai_top_k(size), "laplace", top)
         return 1 - jnp.sum((chosen >= 0) & (chosen < top)) / top
 
     scores = jnp.stack(

@@ -85,7 +85,7 @@ def test_one_shot_trial_is_the_public_mechanism_one_by_one(one_shot):
                 chosen = one_shot_top_k(noise_key, scores, asked, TOP).value.tolist()
             else:
                 scale = published_one_shot_scale(asked, TOP, ITEMS, most, approximate=approximate)
-                drawn = select_once(noise_key, scores, wins.item_mask, scale, TOP, "laplace", True)
+                drawn = select_once(noise_key, scores, wins.item_mask, scale, TOP, "laplace")
                 chosen = drawn.tolist()
             missed = 1 - len({0, 1} & set(chosen)) / TOP
             assert abs(ours[name][calibration][epsilon] - missed) < 1e-6, (name, calibration)
