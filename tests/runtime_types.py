@@ -35,7 +35,6 @@ EXAMPLES = (
     "pairwise.fits", "pairwise.covariate_noise",
     "privacy.bodies", "exact.k_norm",
     "pairwise.covariates",
-    "pairwise.tie_noise",
     "aggregation.weights", "aggregation.borda", "aggregation.sorting", "aggregation.noisy_weights",
     "aggregation.majority_rules",
     "aggregation.dp_sorting", "aggregation.exponential", "aggregation.sub_rankings", "aggregation.bounds",

@@ -23,7 +23,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.jobs.schedule import Schedule, day
-from privrank_jax.pairwise.score_stream import MAX_PAIR_ITEMS
+from privrank_jax.pairwise.continual import MAX_PAIR_ITEMS
 
 
 @dataclasses.dataclass(frozen=True)

@@ -52,6 +52,7 @@ from privrank_jax.mechanism.selection import BoundedScores
 from privrank_jax.pairwise.davidson import has_maximum
 from privrank_jax.pairwise.intervals import Intervals, confidence_intervals
 from privrank_jax.pairwise.minimizer import CODES
+from privrank_jax.pairwise.noisy_totals import noise_on_ties
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
 from privrank_jax.pairwise.questionnaire import (
     noise_on_totals,
@@ -60,7 +61,6 @@ from privrank_jax.pairwise.questionnaire import (
     totals_sensitivity,
 )
 from privrank_jax.pairwise.ridges import default_ridges, least_risk_gamma
-from privrank_jax.pairwise.tie_noise import noise_on_ties
 from privrank_jax.pairwise.top_k import choose_top_k, totals_moves
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from privrank_jax.privacy import noise_law

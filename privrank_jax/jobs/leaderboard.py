@@ -57,9 +57,8 @@ from privrank_jax.jobs.result import (
 )
 from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
 from privrank_jax.jobs.spending import Payment
-from privrank_jax.pairwise.continual import ContinualDiagnostics
+from privrank_jax.pairwise.continual import ContinualDiagnostics, fit_all_sums, fit_score_sums
 from privrank_jax.pairwise.ridges import least_risk_gamma
-from privrank_jax.pairwise.score_stream import fit_all_sums, fit_score_sums
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.prefix_sums import usual_strategy

@@ -51,10 +51,9 @@ from privrank_jax.jobs.plan_design import OF_ORDER, Design
 from privrank_jax.jobs.points import scale_of
 from privrank_jax.links import get_link
 from privrank_jax.mechanism.data import Facts
-from privrank_jax.pairwise.continual import continual_score_sums, continual_totals
+from privrank_jax.pairwise.continual import continual_score_sums, continual_totals, fit_score_sums
 from privrank_jax.pairwise.debiased_fit import DebiasedSums, coefficients, scores_from_sums
 from privrank_jax.pairwise.ridges import default_ridges, least_risk_gamma
-from privrank_jax.pairwise.score_stream import fit_score_sums
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 from privrank_jax.rankings import ranks_from_scores
 

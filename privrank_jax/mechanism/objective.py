@@ -147,8 +147,6 @@ class Objective(Noisy):
         home = getattr(self.slope, "func", self.slope).__module__
         self.read_as(self.name, home, self.doc)
 
-    # --- what is public ----------------------------------------------------------------------------
-
     def scale(
         self,
         privacy: Privacy,
@@ -156,6 +154,7 @@ class Objective(Noisy):
         noise: str | None = None,
         *,
         gamma: Numbers | None = None,
+        numbers: Any = None,
     ) -> tuple[Any, Any]:
         """λ (Laplace) or σ (Gaussian) of a score, and γ.
 
@@ -163,51 +162,26 @@ class Objective(Noisy):
             privacy: what is promised; ε, δ and ``contributions`` may be traced.
             facts: what is public of the data.
             noise: one of ``noises``.
-            gamma: the ridge; below its floor it is refused, or raised if traced. None: 1, or the least that leaves the
-                noise a fair share of ε.
+            gamma: the ridge; below its floor it is refused, or raised if traced. None: the one of least risk for
+                ``numbers``, else 1, or the least that leaves the noise a fair share of ε.
+            numbers: the data, as ``data.floats`` reads them.
 
         Raises:
             TypeError, ValueError: a promise that can't be kept, an unknown noise, γ below its floor.
         """
         kind = noise or self.noises[0]
-        return self._calibrated(self.attained(privacy, kind), facts, kind, gamma)
-
-    def settings(
-        self,
-        data: Any,
-        privacy: Privacy,
-        *,
-        noise: str | None = None,
-        gamma: Numbers | None = None,
-        **public: Any,
-    ) -> tuple[Any, Any]:
-        """:meth:`scale` with the usual γ of these data; arguments and errors as of a simulation."""
-        kind = noise or self.noises[0]
-        numbers, facts = self.data.floats(data, **public)
-        return self._calibrated(self.attained(privacy, kind), facts, kind, gamma, numbers)
+        attained = self.attained(privacy, kind)
+        bounds = self._bounds(attained, facts)
+        found = _scale_and_gamma(*bounds, attained, kind, gamma, 1.0)
+        if gamma is not None or self.usual is None or numbers is None:
+            return found
+        variance = Noise.independent(kind, found[0]).variance_per_dimension()
+        wanted = self.usual(numbers, facts, attained, variance)
+        return _scale_and_gamma(*bounds, attained, kind, None, wanted)
 
     def _bounds(self, attained: Privacy, facts: Facts) -> tuple[Change, Ridge]:
         change = self.slope(attained, facts)
         return change, self.ridge(attained, facts, change)
-
-    def _calibrated(
-        self,
-        attained: Privacy,
-        facts: Facts,
-        noise: str,
-        gamma: Numbers | None,
-        numbers: Any = None,
-    ) -> tuple[Any, Any]:
-        """Scale and γ, the usual one of these numbers if none is given."""
-        bounds = self._bounds(attained, facts)
-        found = _scale_and_gamma(*bounds, attained, noise, gamma, 1.0)
-        if gamma is not None or self.usual is None or numbers is None:
-            return found
-        variance = Noise.independent(noise, found[0]).variance_per_dimension()
-        wanted = self.usual(numbers, facts, attained, variance)
-        return _scale_and_gamma(*bounds, attained, noise, None, wanted)
-
-    # --- simulation --------------------------------------------------------------------------------
 
     def __call__(
         self,
@@ -239,7 +213,7 @@ class Objective(Noisy):
         attained = self.attained(privacy, kind)
         self.data.check(data, self.name)
         numbers, facts = self.data.floats(data, **public)
-        scale, chosen = self._calibrated(attained, facts, kind, gamma, numbers)
+        scale, chosen = self.scale(privacy, facts, kind, gamma=gamma, numbers=numbers)
         multiples = self.multiples(facts)
         others = tuple(1 / one for one in multiples if one > 1)
         added = Noise.independent(kind, scale, len(multiples), others)
@@ -249,8 +223,6 @@ class Objective(Noisy):
         numerics = "simulation" if self._bounds(attained, facts)[1].fixed else "idealized"
         guarantee = Guarantee(privacy, attained, numerics=numerics)
         return Estimate(value, guarantee, PerturbedFit(scale, chosen, found))
-
-    # --- exact release -----------------------------------------------------------------------------
 
     def release(
         self,
@@ -266,9 +238,7 @@ class Objective(Noisy):
         Args:
             data: as the record says, without padding.
             privacy: what is promised, ε finite; users' ``contributions`` must hold in the data.
-            gamma: the ridge γ > 0, at least its floor; None: the usual one.
-            noise: one of ``noises``.
-            public: as of a simulation.
+            gamma, noise, public: as of a simulation; γ > 0.
 
         Returns:
             As of a simulation, in NumPy and float64; scores are centered up to rounding.
@@ -288,10 +258,10 @@ class Objective(Noisy):
         with jax.enable_x64(True):
             tied = self._bounds(attained, facts)[1].tied
             if self.usual is None:
-                found = self._calibrated(attained, facts, kind, gamma)
+                found = self.scale(attained, facts, kind, gamma=gamma)
             else:
                 found = quickly(
-                    lambda floats: self._calibrated(attained, facts, kind, gamma, floats),
+                    lambda floats: self.scale(attained, facts, kind, gamma=gamma, numbers=floats),
                     self.data.floats(data, **public)[0],
                 )
         scale, weight = map(float, found)

@@ -21,7 +21,7 @@ from privrank_jax.pairwise.item_variances import quasi_variances
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.minimizer import minimize
 from privrank_jax.pairwise.mixed_models import mixed_effects
-from privrank_jax.pairwise.noisy_totals import noisy_counts
+from privrank_jax.pairwise.noisy_totals import noisy_counts, noisy_ties
 from privrank_jax.pairwise.perturbed_answers import (
     perturbed_choices,
     perturbed_covariates,
@@ -30,7 +30,6 @@ from privrank_jax.pairwise.perturbed_answers import (
 from privrank_jax.pairwise.perturbed_fit import bounded_weights, perturbed_mle
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
 from privrank_jax.pairwise.spectral import rank_centrality
-from privrank_jax.pairwise.tie_noise import noisy_ties
 from privrank_jax.pairwise.top_k import (
     canonical_top_k,
     one_shot_top_k,

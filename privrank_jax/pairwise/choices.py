@@ -11,17 +11,15 @@ and so on. :func:`~privrank_jax.pairwise.mle` fits it.
 sensitivities are those of win totals (:mod:`privrank_jax.pairwise.questionnaire`).
 
 **What is public.** Noisy totals alone protect choices under any adjacency. The fit also needs the sets, which are
-public under ``flip`` alone, where neighbors differ in what was chosen and not in what was offered. Then it is
-post-processing of the totals, whatever its ridge, solver and rounding: it takes the sets from ``Choices.design``, in an
-order that does not depend on the choices. Elsewhere noise goes into the objective
-(:mod:`privrank_jax.pairwise.perturbed_answers`).
+public under ``flip`` alone. Then it is post-processing of the totals, whatever its ridge, solver and rounding: it takes
+the sets from ``Choices.design``, in an order that does not depend on the choices. Elsewhere noise goes into the
+objective (:mod:`privrank_jax.pairwise.perturbed_answers`).
 
 **Rankings have no such statistic.** The sets of the second and later choices of a ranking are what the first choices
 left over: they depend on the answers, and the fit needs them. Noise on N alone would publish a function of private
 sets, so it is refused. The sound route *breaks* rankings into pairs (:func:`break_rankings`): a ranking of k items is
 k(k - 1)/2 comparisons of one user. The pairs follow the Bradley-Terry-Luce model with the same scores, so the fit to
-all of them is consistent, if less efficient. (A list of the k best says less: its pairs of a listed and an unlisted
-item follow another law, and only the listed items are broken.)
+all of them is consistent, if less efficient.
 
 Source: Plackett (1975); Luce (1959); the private fit and its constants are ours.
 """
@@ -165,11 +163,12 @@ def _items(row: Any, where: str, num_items: int) -> tuple[int, ...]:
     """The items of a row: two different ones or more, one at each place."""
     entries = _entries(row, where)
     for place, entry in enumerate(entries):
-        number = is_real(entry) and type(entry) not in (bool, np.bool_)
+        single = not np.iterable(entry) and type(entry) not in (bool, np.bool_)
+        number = single and is_real(entry)
         if not number or not 0 <= entry < num_items or entry != int(entry):  # NaN too
             raise ValueError(
-                f"{where}: one of the items 0..{num_items - 1} must stand at each place, and place {place} holds "
-                f"{entry!r}. The model knows no ties: leave such rows out, or break their ties at random."
+                f"{where}: place {place} holds {entry!r}, and one of the items 0..{num_items - 1} must stand at each. "
+                "The model knows no ties: leave such rows out, or break their ties at random."
             )
     items = tuple(map(int, entries))
     if len(items) < 2 or len(set(items)) < len(items):

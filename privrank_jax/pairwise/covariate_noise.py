@@ -21,7 +21,7 @@ The lower line is at most the upper one in ℓ₁ iff c ≤ ‖z_r‖₁/2, and 
 1 and -1, so ‖z_r‖₁ ≥ 2 and ‖z_r‖₂² ≥ 2 whatever the features, and c² ≤ 1 or c² ≤ 3/2 suffices. A user's comparisons
 change one after the other: the change is a sum of such changes, of norm at most Σ_{r of u} ‖z_r‖ by the triangle
 inequality. ∎ Hence the noise of the sums alone, of scale λ or σ, serves for S, and λ or σ/c for T, with c = 11/9 for
-Gaussian noise as in :mod:`privrank_jax.pairwise.tie_noise`.
+Gaussian noise as in :mod:`privrank_jax.pairwise.noisy_totals`.
 
 The largest norm of one comparison, or of those of one user, is a function of the design, which neighbors share. So the
 scale of the noise may be published. Where only some comparisons of a user are kept, the choice must not depend on
@@ -37,7 +37,7 @@ T by at most E.
 ℓ₁ and √(F² + Σ_k b_k²) in ℓ₂; (S, T) by at most E + maxcut(G) + max_u Σ_{r in R_u} ‖x_r‖₁ in ℓ₁.*
 
 Proof. The items' sums alone move by at most 2·maxcut and F (:mod:`privrank_jax.pairwise.questionnaire`), and with T by
-at most \|R_u\| + maxcut (:mod:`privrank_jax.pairwise.tie_noise`), those of the pairs of u; none of these is less for
+at most \|R_u\| + maxcut (:mod:`privrank_jax.pairwise.noisy_totals`), those of the pairs of u; none of these is less for
 more edges. ∎ The smaller of the two bounds is taken. In ℓ₂ only the first one is known of (S, T).
 
 *Integers.* Where features are multiples of 2^{-b}, b public, 2^{b+1}S is a vector of whole numbers; with T it is
@@ -60,8 +60,8 @@ from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, resolution
+from privrank_jax.pairwise.noisy_totals import FLIPS, tie_parts, tie_weight
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
-from privrank_jax.pairwise.tie_noise import FLIPS, tie_parts, tie_weight
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.noise import NOISES, norm_of
 from privrank_jax.privacy.privacy import Privacy
@@ -99,7 +99,7 @@ def covariate_sensitivity(
 
 def shaped_sensitivity(design: CovariateDesign, norm: str, *, ties: bool = False) -> float:
     """That for one user by the theorem on the shape, on the host; ∞ where it is not worth computing, or unknown."""
-    real = np.ones(len(design.first), bool) if design.mask is None else np.asarray(design.mask)
+    real = _real(design)
     first, second, users = (
         np.asarray(part)[real].astype(np.int64)
         for part in (design.first, design.second, design.users)
@@ -132,12 +132,16 @@ def noise_on_sums(design: CovariateDesign, kind: str, scale: Any, *, ties: bool 
 # --- exactly, on the host -------------------------------------------------------------------------------
 
 
+def _real(design: CovariateDesign) -> np.ndarray:
+    """Which rows are no padding."""
+    return np.ones(len(design.first), bool) if design.mask is None else np.asarray(design.mask)
+
+
 def _rows(
     design: CovariateDesign, bits: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """First and second items, 2^b times the features as int64, of the rows that are no padding; and which these are."""
-    count = len(design.first)
-    real = np.ones(count, bool) if design.mask is None else np.asarray(design.mask)
+    real = _real(design)
     first, second = (np.asarray(items)[real] for items in (design.first, design.second))
     whole = np.ldexp(np.asarray(design.features, np.float64)[real], bits)
     if np.any(np.abs(whole) > _LARGEST):

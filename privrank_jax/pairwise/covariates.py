@@ -258,7 +258,7 @@ def covariate_table(
     [1.5, -1.0, -0.5]
     """
     items = _checked_items(first, second, num_items)
-    rows = len(items[0])
+    rows, bounds = len(items[0]), bounds or {}
     answered = _column("outcomes", outcomes, rows)
     if not np.all(np.isin(answered, (0.0, 0.5, 1.0))):
         raise ArgumentError(
@@ -267,15 +267,24 @@ def covariate_table(
     who = np.arange(rows) if users is None else np.asarray(users)
     if who.shape != (rows,):
         raise ArgumentError(f"users must have shape ({rows},), got {who.shape}.", "users")
-    values = _clipped(covariates, bounds or {}, rows, private)
-    columns, bits = np.column_stack([np.zeros((rows, 0)), *values.values()]), FEATURE_BITS
+    unknown = [repr(name) for name in bounds if name not in covariates]
+    if unknown:
+        raise ArgumentError(
+            f"bounds are given for {', '.join(unknown)}, which is none of the covariates "
+            f"{', '.join(map(repr, covariates))}.",
+            "bounds",
+        )
+    clipped = [
+        _clipped(name, _column(f"covariate {name!r}", one, rows), bounds.get(name), private)
+        for name, one in covariates.items()
+    ]
+    columns, bits = np.column_stack([np.zeros((rows, 0)), *clipped]), FEATURE_BITS
     if private:
-        largest = [max(map(abs, (bounds or {})[name])) for name in values]
-        units = np.array(largest) / LARGEST_FEATURE
+        units = np.array([max(map(abs, bounds[name])) / LARGEST_FEATURE for name in covariates])
     else:
-        _check_identifiable(*items, columns, list(values), num_items)
+        _check_identifiable(*items, columns, list(covariates), num_items)
         units = np.array([_unit(column, num_items) for column in columns.T])
-        least = float(np.abs(columns / units).max(axis=0).min()) if values else 1.0
+        least = float(np.abs(columns / units).max(axis=0).min()) if clipped else 1.0
         bits = min(_LEVELS - math.floor(math.log2(least)), _MOST_BITS)
     features = np.ldexp(np.rint(np.ldexp(columns / units, bits)), -bits)
     dtype = default_float()
@@ -286,7 +295,7 @@ def covariate_table(
         jnp.asarray(np.unique(who, return_inverse=True)[1].ravel(), jnp.int32),
         jnp.asarray(units, dtype),
         num_items=num_items,
-        names=tuple(values),
+        names=tuple(covariates),
         private=private,
     )
     return CovariateTable(design, jnp.asarray(answered, dtype))
@@ -333,16 +342,16 @@ def _check_identifiable(
 def _checked_items(
     first: RowsLike, second: RowsLike, num_items: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    items = tuple(np.asarray(one) for one in (first, second))
-    if items[0].ndim != 1 or items[0].shape != items[1].shape or not items[0].size:
+    one, other = np.asarray(first), np.asarray(second)
+    if one.ndim != 1 or one.shape != other.shape or not one.size:
         raise ArgumentError(
-            f"first and second must have one shape (N,), N >= 1, got {items[0].shape} and {items[1].shape}.",
+            f"first and second must have one shape (N,), N >= 1, got {one.shape} and {other.shape}.",
             "first",
         )
-    both = np.stack(items)
+    both = np.stack([one, other])
     if not np.issubdtype(both.dtype, np.integer) or both.min() < 0 or both.max() >= num_items:
         raise ArgumentError(f"items must be integers from 0 to {num_items - 1}.", "first")
-    if np.any(both[0] == both[1]):
+    if np.any(one == other):
         raise ArgumentError("an item is compared with itself: remove that row.", "first")
     return both[0], both[1]
 
@@ -358,38 +367,23 @@ def _column(name: str, values: ColumnLike, rows: int) -> np.ndarray:
 
 
 def _clipped(
-    covariates: Mapping[str, ColumnLike],
-    bounds: Mapping[str, tuple[float, float]],
-    rows: int,
-    private: bool,
-) -> dict[str, np.ndarray]:
-    unknown = [repr(name) for name in bounds if name not in covariates]
-    if unknown:
+    name: str, column: np.ndarray, bounds: tuple[float, float] | None, private: bool
+) -> np.ndarray:
+    if bounds is None and private:
         raise ArgumentError(
-            f"bounds are given for {', '.join(unknown)}, which is none of the covariates "
-            f"{', '.join(map(repr, covariates))}.",
+            f"covariate {name!r} is private, so its range can't be read from the data: give bounds that are known "
+            "without looking, between which values are clipped.",
             "bounds",
         )
-    found = {}
-    for name, values in covariates.items():
-        column = _column(f"covariate {name!r}", values, rows)
-        if name in bounds:
-            low, high = bounds[name]
-            if not -math.inf < low < high < math.inf:
-                raise ArgumentError(
-                    f"the bounds of covariate {name!r} must be two finite numbers, the lower first, got "
-                    f"({low}, {high}).",
-                    "bounds",
-                )
-            column = np.clip(column, low, high)
-        elif private:
-            raise ArgumentError(
-                f"covariate {name!r} is private, so its range can't be read from the data: give bounds that are known "
-                "without looking, between which values are clipped.",
-                "bounds",
-            )
-        found[name] = column
-    return found
+    if bounds is None:
+        return column
+    low, high = bounds
+    if not -math.inf < low < high < math.inf:
+        raise ArgumentError(
+            f"the bounds of covariate {name!r} must be two finite numbers, the lower first, got ({low}, {high}).",
+            "bounds",
+        )
+    return np.clip(column, low, high)
 
 
 def _unit(column: np.ndarray, num_items: int) -> float:

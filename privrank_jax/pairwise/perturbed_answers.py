@@ -72,9 +72,8 @@ from privrank_jax.pairwise.covariates import LARGEST_FEATURE, CovariateTable, ch
 from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.fits import fitted
 from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers, design_of
-from privrank_jax.pairwise.noisy_totals import WIN_COUNTS
+from privrank_jax.pairwise.noisy_totals import WIN_COUNTS, whole_ties
 from privrank_jax.pairwise.perturbed_fit import whole_wins
-from privrank_jax.pairwise.tie_noise import whole_ties
 from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
 
 FEATURE_NOISE = 2

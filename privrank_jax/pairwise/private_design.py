@@ -154,7 +154,7 @@ def _noisy(key: Key, met: PairMatrix, of_items: Scalar, of_pairs: Scalar) -> Noi
 
 
 def cautious_design(scores: ScoresLike, design: NoisyDesign) -> PairMatrix:
-    """A lower end of how often each pair was compared, by the method at the head of this module.
+    """A lower end of how often each pair was compared.
 
     Args:
         scores: ``(m,)`` released scores.
@@ -180,9 +180,8 @@ def _cautious(
 ) -> PairMatrix:
     items, dtype = theta.shape[0], pairs.dtype
     noise = 2 * jnp.asarray(of_pairs, dtype) ** 2
-    weights = 1 / jnp.stack(
-        [2 * jnp.asarray(of_items, dtype) ** 2, jnp.maximum(items - 1, 1) * noise]
-    )
+    of_appearances = 2 * jnp.asarray(of_items, dtype) ** 2
+    weights = 1 / jnp.stack([of_appearances, jnp.maximum(items - 1, 1) * noise])
     seen = jnp.stack([appearances, pairs.sum(-1)])
     counted = product(weights / weights.sum(), seen)
     counted = jnp.maximum(counted, _LEAST * jnp.maximum(counted.mean(), 1.0))

@@ -55,8 +55,8 @@ from privrank_jax.pairwise.continual import (
     PrefixSums,
     continual_score_sums,
     continual_totals,
+    fit_all_sums,
 )
-from privrank_jax.pairwise.score_stream import fit_all_sums
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.decimals import cells
@@ -252,7 +252,7 @@ class Leaderboard:
         """Scores after each published step, ``(t, m)`` float64, but under ``flip``.
 
         Args:
-            gamma: ridge γ > 0; None as for :func:`~privrank_jax.pairwise.score_stream.fit_score_sums`.
+            gamma: ridge γ > 0; None as for :func:`~privrank_jax.pairwise.continual.fit_score_sums`.
 
         Raises:
             ValueError: adjacency ``flip``, where the fit needs how often each pair was compared, which is public.

@@ -212,7 +212,7 @@ MUTANTS = (
         ("2 * change_of_totals(kind", "change_of_totals(kind"),
     ),
     *mutants_of(
-        "pairwise/tie_noise.py",
+        "pairwise/noisy_totals.py",
         "tests/pairwise/test_noisy_ties.py",
         ("GAUSSIAN_TIE_WEIGHT = (11, 9)", "GAUSSIAN_TIE_WEIGHT = (12, 9)"),
     ),

@@ -13,12 +13,10 @@ from scipy.special import expit
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.continual import (
     ContinualDiagnostics,
-    score_sums,
-)
-from privrank_jax.pairwise.score_stream import (
     fit_all_sums,
     fit_score_sums,
     product_design,
+    score_sums,
     shrunk_design,
 )
 from tests.promises import promise

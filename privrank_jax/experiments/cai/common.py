@@ -29,6 +29,7 @@ from privrank_jax._types import Count, Key, Numbers, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.experiments.claims import minus
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.metrics import relative_error, top_k_error
 from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.perturbed_fit import perturbed_mle
@@ -121,7 +122,7 @@ def noise_settings(
     """Noise scale λ and ridge γ of the perturbed MLE at each ε, two arrays of shape ``(E,)``."""
     privacy = unit.promise(epsilons, calibration.adjacency)
     record = published_mle if calibration.calibration == "published" else perturbed_mle
-    scale, gamma = record.settings(wins, privacy)
+    scale, gamma = record.scale(privacy, Facts(wins.num_items), numbers=wins)
     shape, dtype = epsilons.shape, wins.matrix.dtype
     return jnp.broadcast_to(scale, shape).astype(dtype), jnp.broadcast_to(gamma, shape).astype(
         dtype

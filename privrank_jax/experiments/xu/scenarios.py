@@ -25,6 +25,7 @@ from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.metrics import kendall_distance, top_k_error
 from privrank_jax.pairwise import fit
 from privrank_jax.pairwise.debiased_fit import DebiasedSums
@@ -354,7 +355,7 @@ def _published_noise(epsilon: Scalar) -> tuple[Scalar, Scalar]:
 
 def _tight_noise(wins: WinCounts, privacy: Privacy) -> tuple[Scalar, Scalar]:
     """Noise scale and ridge of :func:`~privrank_jax.pairwise.perturbed_mle` with Gaussian noise."""
-    return perturbed_mle.settings(wins, privacy, noise="gaussian")
+    return perturbed_mle.scale(privacy, Facts(wins.num_items), "gaussian", numbers=wins)
 
 
 def build_methods(config: MethodConfig) -> tuple[Study, ...]:
