@@ -207,7 +207,7 @@ class Objective(Noisy):
             ``value``, as the record says. ``diagnostics``: :class:`PerturbedFit`.
 
         Raises:
-            TypeError, ValueError: as :meth:`scale`; data of another type, or that are wrong.
+            TypeError, ValueError: as :meth:`scale`; wrong data.
         """
         kind = noise or self.noises[0]
         attained = self.attained(privacy, kind)

@@ -54,8 +54,7 @@ class Choices:
     """K choices of one item from a set of items.
 
     Attributes:
-        sets: ``(K, s)`` int32, the items offered, the chosen one among them; padded.
-        offered: ``(K, s)`` bool, False for padding.
+        sets, offered: ``(K, s)`` int32, the items offered, the chosen one among them; and bool, False for padding.
         chosen: ``(K,)`` int32, the item that was chosen.
         weights: ``(K,)`` float, how many choices each row stands for; 0 drops it.
         num_items: m, static.

@@ -31,9 +31,9 @@ counts move it as far as they scatter about it beyond their noise (:func:`shrunk
 - losses)/2 = Σ_j D_ij (F(θ_i - θ_j) - 1/2), so half of wins less losses plus half of the row sums of D are totals for
 the fit to D.
 
-**Share of pair counts**: a quarter. Measured with Gaussian noise at ε = 1, δ = 1e-6, exposure ∝ 1/rank (30 items,
-20,000 users × 10; means of 8 crowds): Kendall's distance at shares 0, .2, .4, .6 is .020, .022, .026, .032 with random
-opponents, and .255, .077, .066, .061 with opponents near in strength (win totals: .33 and .46).
+Pair counts have a quarter of the budget. Measured with Gaussian noise at ε = 1, δ = 1e-6, exposure ∝ 1/rank (30 items,
+20,000 users × 10): Kendall's distance at shares 0, .2, .4, .6 is .020, .022, .026, .032 with random opponents, and
+.255, .077, .066, .061 with opponents near in strength (win totals: .33 and .46).
 """
 
 from __future__ import annotations

@@ -31,9 +31,8 @@ change is the largest Σ_e (σᵀΔN_e + τΔT_e) over signs σ of the items and
 another one at most 1, as σᵀΔN_e = 0. So the sensitivity is **\|E\| + maxcut(G)**, attained where cut edges turn from
 win to loss and the others from win to tie.
 
-*Integers.* Doubled, (N, T) is whole for Laplace noise, and (9N, 11T) for Gaussian noise. By Laplace noise for L
-comparisons gains and losses of the totals are equal, so none changes by more than half of the change of all, and
-neither does T, by 2L at most of 4L.
+*Integers.* Doubled, (N, T) is whole for Laplace noise, and (9N, 11T) for Gaussian noise. For L comparisons neither a
+total nor T changes by more than half of the 4L that all change.
 """
 
 from __future__ import annotations

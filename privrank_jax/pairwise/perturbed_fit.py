@@ -30,14 +30,12 @@ probability of its pair. Let weights be at most W, which is known without lookin
 a comparison counts w in [0, 1], and the minimizer is the same. *All of the above holds for it, with the same noise and
 least ridge. Under replacement and addition or removal a unit may change weights as well; under flips they are public.*
 
-Proof. A comparison contributes the gradient -w s(x)(e_i - e_j) and the curvature w c(x), in [0, κ₂]: each bound of the
-noise term and of the log-determinant term holds with the factor w ≤ 1, and a change of a weight is a removal and an
-addition. Logistic link, Laplace noise, γ ≥ λ: what an added comparison costs is at most 2w(1 - p)/λ + log(1 + 2wp(1 -
-p)/γ) ≤ (2w/λ)(1 - p + p(1 - p)) = (2w/λ)(1 - p²) ≤ 2/λ; a flip leaves the curvature w c(x) as it is. Gaussian noise:
-w a_l takes the place of a_l, in [0, A] too, and k stays; a flip at weight w shifts by w, which is constant, and no
-farther than at weight 1. Logistic link, γ ≥ 2k/ε: the share of a comparison that leaves is at most w times the largest
-value of a(X_l + k)/σ² + 2a(1 - a)/γ over a in [0, 1]. Where the slope at a = 1 is at least 0, that is w(X_l + k)/σ² ≤
-(X_l + k)/σ², as X_l + k > 0; otherwise it is at most 2w/γ ≤ ε/k. ∎
+Proof. A comparison contributes the gradient -w s(x)(e_i - e_j) and the curvature w c(x), in [0, κ₂]: each bound of both
+terms holds with the factor w ≤ 1, and a change of a weight is a removal and an addition. Logistic link, Laplace noise,
+γ ≥ λ: an added comparison costs at most 2w(1 - p)/λ + log(1 + 2wp(1 - p)/γ) ≤ (2w/λ)(1 - p²) ≤ 2/λ; a flip leaves the
+curvature w c(x) as it is. Gaussian noise: w a_l, in [0, A] too, takes the place of a_l; a flip shifts by w, which is
+constant. Logistic link, γ ≥ 2k/ε: the share of a comparison that leaves is at most w times the largest value above,
+w(X_l + k)/σ² ≤ (X_l + k)/σ², as X_l + k > 0, or 2w/γ ≤ ε/k. ∎
 
 Weights are rounded down to multiples of 2^-10 W, so that the exact release has whole numbers to start from. Bounding
 and rounding look at one row at a time, so neighbors stay neighbors.

@@ -154,20 +154,7 @@ def _noisy(key: Key, met: PairMatrix, of_items: Scalar, of_pairs: Scalar) -> Noi
 
 
 def cautious_design(scores: ScoresLike, design: NoisyDesign) -> PairMatrix:
-    """A lower end of how often each pair was compared.
-
-    Args:
-        scores: ``(m,)`` released scores.
-        design: noisy counts.
-
-    Returns:
-        ``(m, m)``, symmetric, at least 0, zero diagonal.
-
-    >>> pairs = jnp.array([[0.0, 1000.0], [1000.0, 0.0]])
-    >>> found = cautious_design([1.0, -1.0], NoisyDesign(pairs.sum(1), pairs, 10.0, 10.0))
-    >>> 950 < float(found[0, 1]) < 1000
-    True
-    """
+    """A lower end of how often each pair was compared, ``(m, m)``, by the method at the head of this module."""
     pairs = as_array("pairs", design.pairs)
     theta = jnp.asarray(scores, pairs.dtype)
     appearances = jnp.asarray(design.appearances, pairs.dtype)

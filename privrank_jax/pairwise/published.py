@@ -24,25 +24,10 @@ from privrank_jax.privacy.privacy import Privacy
 def published_one_shot_scale(
     privacy: Privacy, k: Count, num_items: Count, most: Scalar, *, approximate: bool = False
 ) -> Float[Array, "..."]:
-    """Laplace scale of one-shot selection as published: 2ks/ε, or 8s√(k ln(m/δ))/ε.
+    """Laplace scale of one-shot selection as published: 2ks/ε, or 8s√(k ln(m/δ))/ε, where s is what moves one score.
 
     The former is ε-DP; the latter (ε, δ)-DP for ε <= 0.2 and δ <= 0.05 alone, and shown beyond that as it stands.
-
-    Args:
-        privacy: ε and δ; may be traced.
-        k: number of items; may be traced.
-        num_items: m.
-        most: s, what one unit can move one score.
-        approximate: whether the scale relies on δ.
-
-    Returns:
-        λ.
-
     Source: Qiao, Su and Zhang (2021).
-
-    >>> promise = Privacy(0.5, unit="comparison", adjacency="replace")
-    >>> float(published_one_shot_scale(promise, 3, 20, 1.0))
-    12.0
     """
     if not approximate:
         return jnp.asarray(2.0 * k * most / privacy.epsilon)

@@ -64,9 +64,8 @@ from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.noise import norm_of
 from privrank_jax.privacy.privacy import Privacy, check_privacy
 
-# Numbers of items up to which graphs are searched exhaustively: 2^(m-1) cuts, m! orders.
-_EXACT_CUT_ITEMS = 22
-_EXACT_ORDER_ITEMS = 8
+_EXACT_CUT_ITEMS = 22  # up to which all 2^(m-1) cuts are searched
+_EXACT_ORDER_ITEMS = 8  # up to which all m! orders are
 
 
 def totals_sensitivity(

@@ -23,8 +23,7 @@ def default_ridges(
     Args:
         design: the public part of the data.
         added: the noise.
-        gamma: γ of the scores, if it is not the default.
-        tie_gamma: γ of log ν, if it is not the default.
+        gamma, tie_gamma: γ of the scores and of log ν, if it is not the default.
 
     Returns:
         γ of each score, with features ``(m + p,)`` of each score and feature; and γ of log ν, if ties are outcomes.

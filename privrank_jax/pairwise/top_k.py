@@ -142,8 +142,8 @@ def choose_top_k(num_items: int, k: int, privacy: Privacy, moves: Moves | None =
     """The mechanism for the k best items by totals, from public facts alone: ``"canonical"`` or ``"one-shot"``.
 
     ``"canonical"`` for T >= ks: for one item, and where one user can fully change all k totals, at most s each. There,
-    measured at 48fdee4, wherever one-shot noise misses up to a third of the items, a canonical set misses fewer. For
-    1 <= T/s < k it is the reverse, or the two are about as good.
+    measured at 48fdee4, a canonical set misses fewer items unless noise hides a third of them; elsewhere it is the
+    reverse, or the two are about as good.
 
     Args:
         num_items: m; beyond a million places times items it is ``"one-shot"``.
