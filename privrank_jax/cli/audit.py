@@ -157,14 +157,12 @@ def _facts(row: Audited) -> dict[str, object]:
 
 
 def _released_by(row: Audited) -> str | None:
-    """The function of :mod:`privrank_jax.release` that draws what the commands of a row release."""
+    """The function of :mod:`privrank_jax.release` by which commands draw exactly what a row is about."""
     from privrank_jax.jobs.mechanisms import MECHANISMS
     from privrank_jax.privacy_audit import get
 
     exact = {get(name).function: one.exact for name, one in MECHANISMS.items() if one.exact}
-    if not row.commands or any("--accept-idealized" in words for words in row.commands):
-        return None
-    return exact[row.function].partition(":")[2]
+    return exact[row.function].partition(":")[2] if row.function in exact else None
 
 
 def _print_result(found: AuditResult) -> None:

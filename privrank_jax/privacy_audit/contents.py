@@ -2,8 +2,7 @@
 
 Nothing here comes from the mechanisms that are judged by it: contents are enumerated, numbers worked out item by item,
 bodies given by facets that are found by all cuts (:mod:`privrank_jax.privacy_audit.laws`). A content is an array, and
-the data of several units are the sum of theirs, so that numbers, which are linear, follow for both. A content that
-counts users has a 1 for each of them.
+the data of several units are the sum of theirs, so that numbers, which are linear, follow for both.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from privrank_jax._backend import product
 from privrank_jax.aggregation import PairWeights, PointTotals, PositionHistograms
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.choices import Choices
@@ -30,10 +30,7 @@ Numbers = Callable[[np.ndarray], np.ndarray]
 """Maps stacked data ``(D, ...)`` to numbers ``(D, d)``."""
 Scales = Callable[[Any, str], Any]
 """(what a release says of its noise, kind of noise) -> the scale, of all numbers or of each."""
-
-
-def _reported(facts: Any, noise: str) -> Any:
-    return facts["noise_scale"]
+Pairs = Sequence[tuple[int, int]]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -52,7 +49,6 @@ class Units:
         mean: whether the numbers are divided by the number of users where that is public.
         scales: of the noise on each number; they depend on the data by nothing but facts.
         nominal: facts at which scales have their usual ratios.
-        other: what another unit holds beside two neighbors; by default the last of the contents.
     """
 
     contents: Shaped[np.ndarray, "contents *data"]
@@ -64,9 +60,8 @@ class Units:
     center: float = 0.0
     count: Numbers | None = None
     mean: bool = False
-    scales: Scales = _reported
+    scales: Scales = lambda facts, noise: facts["noise_scale"]
     nominal: dict[str, float] = dataclasses.field(default_factory=lambda: {"noise_scale": 1.0})
-    other: np.ndarray | None = None
 
     def _of(self, adjacency: str) -> tuple[np.ndarray, np.ndarray]:
         """Contents, with nothing in front where a unit may be missing, and pairs of neighbors among them."""
@@ -76,45 +71,23 @@ class Units:
         return data, near(range(len(data)), adjacency)
 
     def instances(self, adjacency: str, *bases: np.ndarray) -> Instances:
-        """Each base with each content of one unit, and which of these are neighbors.
-
-        Args:
-            adjacency: of the promise.
-            bases: what the other units hold; none, if left out.
-        """
+        """Each base, what other units hold, with each content of one unit, and which of these are neighbors."""
         contents, pairs = self._of(adjacency)
         return over_bases(contents, pairs, bases or (0 * contents[0],))
 
     def protecting(self, promise: Privacy, *bases: np.ndarray) -> dict[str, Any]:
-        """The promise, and the instances, as fields of a row.
-
-        Args:
-            promise: of the row.
-            bases: as of :meth:`instances`.
-        """
-        return {
-            "promise": promise,
-            "instances": functools.partial(self.instances, promise.adjacency, *bases),
-        }
+        """The promise and the instances beside these bases, as fields of a row."""
+        instances = functools.partial(self.instances, promise.adjacency, *bases)
+        return {"promise": promise, "instances": instances}
 
     def moved(self, adjacency: str, center: float = 0.0) -> np.ndarray:
-        """What neighbors differ by in their numbers, per user and as if none were divided, ``(P, d)``.
-
-        Args:
-            adjacency: of the promise.
-            center: that of each user.
-        """
+        """What neighbors differ by in their numbers less each user's center, as if none were divided, ``(P, d)``."""
         contents, pairs = self._of(adjacency)
         numbers = self.numbers(contents) - center * self._users(contents)
         return numbers[pairs[:, 0]] - numbers[pairs[:, 1]]
 
     def norm(self, noise: str, moves: np.ndarray) -> np.ndarray:
-        """Of changes, in the norm of the noise.
-
-        Args:
-            noise: its kind.
-            moves: ``(..., d)``.
-        """
+        """Of changes ``(..., d)``, in the norm of the noise."""
         if noise == "k-norm":
             assert self.facets is not None
             return laws.body_norm(self.facets, moves)
@@ -122,24 +95,14 @@ class Units:
         return np.linalg.norm(scaled, 1 if noise == "laplace" else 2, axis=-1)
 
     def center_of(self, adjacency: str, noise: str) -> float:
-        """What is subtracted: the center, unless less moves without it.
-
-        Args:
-            adjacency: of the promise.
-            noise: its kind.
-        """
+        """What is subtracted for each user: the center, unless less moves without it."""
         if adjacency != "add-remove" or not self.center:
             return 0.0
         plain, less = (self.norm(noise, self.moved(adjacency, c)).max() for c in (0.0, self.center))
         return self.center if less <= plain else 0.0
 
     def released(self, adjacency: str, noise: str) -> Numbers:
-        """Stacked sums of contents -> the numbers that noise is added to.
-
-        Args:
-            adjacency: of the promise.
-            noise: its kind.
-        """
+        """Stacked sums of contents -> the numbers that noise is added to."""
         center, mean = self.center_of(adjacency, noise), self.mean and adjacency != "add-remove"
 
         def found(data: np.ndarray) -> np.ndarray:
@@ -155,18 +118,20 @@ class Units:
         """Two neighbors, of two units, which the noise tells apart most easily of all.
 
         Of several, K-norm noise shows a change that lies on many facets best, other noise one of few numbers.
-
-        Args:
-            adjacency: of the promise.
-            noise: its kind.
         """
         contents, pairs = self._of(adjacency)
         moves = self.moved(adjacency, self.center_of(adjacency, noise))
         size, spread = self.norm(noise, moves), np.count_nonzero(np.round(moves, 9), axis=1)
         order = (spread if noise == "k-norm" else -spread, np.round(size, 9))
         first, second = contents[pairs[np.lexsort(order)[-1]]]
-        other = self.contents[-1] if self.other is None else self.other
+        other = 0 if self.count is None else self.contents[-1]  # without users there is no mean
         return first + other, second + other
+
+
+def sums(answers: Iterable[Iterable[np.ndarray]]) -> np.ndarray:
+    """All sums of one array of each list, each once; nothing, if it can be said, comes first."""
+    every = (np.sum(each, axis=0) for each in itertools.product(*answers))
+    return np.array([*{one.tobytes(): one for one in every}.values()])
 
 
 # --- comparisons -----------------------------------------------------------------------------------
@@ -186,46 +151,34 @@ def with_ties_of(num_items: int, *rows: tuple[int, int, float], ties: int = 0) -
     return np.stack([win_matrix(num_items, *rows) + half, half])
 
 
-def outcomes(num_items: int, pair: tuple[int, int]) -> list[np.ndarray]:
-    """The three outcomes of one comparison, ``(2, m, m)``."""
-    i, j = pair
-    won, lost = with_ties_of(num_items, (i, j, 1)), with_ties_of(num_items, (j, i, 1))
-    half = win_matrix(num_items, (i, j, 0.5), (j, i, 0.5))
-    return [lost, np.stack([half, half]), won]
+def answers(num_items: int, limit: int, asked: Pairs | None = None) -> np.ndarray:
+    """All that a user can say in at most ``limit`` comparisons, or of each question that is asked; nothing comes first.
 
-
-def answers(
-    num_items: int, limit: int, asked: Sequence[tuple[int, int]] | None = None
-) -> np.ndarray:
-    """All that a user of at most ``limit`` comparisons can say, or of each question that is asked one answer or none.
-
-    Returns:
-        ``(K, 2, m, m)``: wins with half wins for ties, and the half wins alone; nothing said comes first.
+    ``(K, 2, m, m)``: wins with half wins for ties, and the half wins alone.
     """
+
+    def of(i: int, j: int) -> list[np.ndarray]:
+        half = win_matrix(num_items, (i, j, 0.5), (j, i, 0.5))
+        won, lost = (with_ties_of(num_items, (*pair, 1)) for pair in ((i, j), (j, i)))
+        return [lost, np.stack([half, half]), won]
+
     nothing = np.zeros((2, num_items, num_items))
-    pairs = itertools.combinations(range(num_items), 2)
-    kinds = [one for pair in pairs for one in outcomes(num_items, pair)]
-    said: Any
-    if asked is None:
-        said = itertools.chain.from_iterable(
-            itertools.combinations_with_replacement(kinds, size) for size in range(limit + 1)
-        )
-    else:
-        said = itertools.product(*([nothing, *outcomes(num_items, pair)] for pair in asked))
-    found = {one.tobytes(): one for one in (sum(each, nothing) for each in said)}
-    return np.array(list(found.values()))
+    if asked is not None:
+        return sums([nothing, *of(*pair)] for pair in asked)
+    kinds = [one for pair in itertools.combinations(range(num_items), 2) for one in of(*pair)]
+    return sums([[nothing, *kinds]] * limit)
 
 
 def _met(matrix: np.ndarray) -> bytes:
     """Who meets whom, and how often."""
-    return (matrix + matrix.T).tobytes()
+    return (matrix + matrix.swapaxes(-1, -2)).tobytes()
 
 
 def comparisons(
     num_items: int,
     limit: int = 1,
     *,
-    asked: Sequence[tuple[int, int]] | None = None,
+    asked: Pairs | None = None,
     facets: np.ndarray | None = None,
 ) -> Units:
     """Users of at most so many comparisons, of which win totals are released; ``asked``: the questions to each."""
@@ -242,16 +195,13 @@ def _less_on_ties(others: int) -> Scales:
     """Gaussian noise on the number of ties, which comes after others, is 9/11 of that on each of these."""
 
     def scales(facts: Any, noise: str) -> Any:
-        return facts["noise_scale"] * np.array(
-            [1.0] * others + [9 / 11 if noise == "gaussian" else 1.0]
-        )
+        last = 9 / 11 if noise == "gaussian" else 1.0
+        return facts["noise_scale"] * np.array([1.0] * others + [last])
 
     return scales
 
 
-def with_ties(
-    num_items: int, limit: int = 1, *, asked: Sequence[tuple[int, int]] | None = None
-) -> Units:
+def with_ties(num_items: int, limit: int = 1, *, asked: Pairs | None = None) -> Units:
     """The same, of which the number of ties is released too."""
     return Units(
         contents=answers(num_items, limit, asked),
@@ -263,20 +213,13 @@ def with_ties(
 
 
 def protecting(promise: Privacy, *bases: np.ndarray) -> dict[str, Any]:
-    """The promise; each base with all that one unit can say, and the neighbors: fields of a row.
-
-    Args:
-        promise: of the row.
-        bases: win counts of the other units, ``(m, m)``, or ``(2, m, m)`` with the half wins of ties apart.
-    """
+    """The promise; each base, ``(m, m)`` or ``(2, m, m)``, with all that one unit can say: fields of a row."""
     units = comparisons if bases[0].ndim == 2 else with_ties
     made = units(bases[0].shape[-1], promise.comparisons_per_unit)
     return made.protecting(promise, *bases)
 
 
-def questionnaire_facets(
-    num_items: int, asked: Sequence[tuple[int, int]], adjacency: str
-) -> np.ndarray:
+def questionnaire_facets(num_items: int, asked: Pairs, adjacency: str) -> np.ndarray:
     """Facets of what a user's answers can change in the totals.
 
     Under replacement it is half of a zonotope with an item "no answer", whose coordinate is minus the sum of the
@@ -291,35 +234,80 @@ def questionnaire_facets(
     return laws.zonotope_facets(with_none / 2)[:, :-1]
 
 
+def streams(
+    limit: int, num_items: int, steps: int, *, of_scores: bool, encode: np.ndarray
+) -> Units:
+    """Users of at most so many comparisons in a few steps, of whose numbers ``encode`` times those of steps get noise.
+
+    The numbers are wins of items, or with ``of_scores`` wins, losses and pair counts.
+    """
+    above = np.triu_indices(num_items, 1)
+
+    def numbers(data: np.ndarray) -> np.ndarray:
+        each = data.sum(-1)
+        if of_scores:
+            met = (data + data.swapaxes(-1, -2))[..., *above]
+            each = np.concatenate([each, data.sum(-2), met], axis=-1)
+        return np.einsum("st,dti->dsi", encode, each).reshape(len(data), -1)
+
+    def read(value: Any) -> Any:
+        each = jnp.diff(value, axis=0, prepend=jnp.zeros_like(value[:1]))
+        return product(encode, each).ravel()
+
+    def scales(facts: Any, noise: str) -> Any:
+        if not of_scores:
+            return facts["noise_scale"]
+        of_items, of_pairs = [facts["noise_scale"]] * 2 * num_items, [facts["pair_scale"]]
+        return np.tile(of_items + of_pairs * len(above[0]), len(encode))
+
+    each = answers(num_items, 1)[:, 0]
+    at = np.eye(steps)[:, None, :, None, None] * each[:, None]  # a step, and what is said there
+    return Units(
+        contents=np.unique(sums([at.reshape(-1, *at.shape[2:])] * limit), axis=0),
+        made=WinCounts if of_scores else lambda data: jnp.sum(data, axis=-1),
+        numbers=numbers,
+        group=_met,
+        read=read,
+        scales=scales,
+        nominal={"noise_scale": (8 / 3) ** 0.5, "pair_scale": 2.0},  # of 3/4 and 1/4 of ε
+    )
+
+
 # --- choices ---------------------------------------------------------------------------------------
 
 _SETS = ((0, 1, 2), (0, 1))
-_CHOICES = [(place, offered) for offered in _SETS for place in range(len(offered))]
+_CHOICES = [(item, offered) for offered in _SETS for item in offered]
 
 
 def _choices(weights: Any) -> Choices:
     """So many choices of each kind."""
-    sets = [offered + offered[:1] * (3 - len(offered)) for _, offered in _CHOICES]
-    known = [[place < len(offered) for place in range(3)] for _, offered in _CHOICES]
-    chosen = [offered[place] for place, offered in _CHOICES]
-    return Choices(jnp.array(sets), jnp.array(known), jnp.array(chosen), weights, 3)
+    sets = jnp.array([(*offered, 0)[:3] for _, offered in _CHOICES])
+    known = jnp.array([[place < len(offered) for place in range(3)] for _, offered in _CHOICES])
+    return Choices(sets, known, jnp.array([item for item, _ in _CHOICES]), weights, 3)
 
 
 def choices(limit: int = 1) -> Units:
     """Users of at most so many choices from two sets, of three items; data are how often each choice is made."""
-    each = np.eye(len(_CHOICES))
-    many = [
-        sum(some, 0 * each[0])
-        for size in range(limit + 1)
-        for some in itertools.combinations_with_replacement(each, size)
-    ]
     of_set = np.array([[offered == other for other in _SETS] for _, offered in _CHOICES], float)
-    chosen = np.eye(3)[[offered[place] for place, offered in _CHOICES]]
     return Units(
-        contents=np.array(many),
+        contents=sums([[np.zeros(len(_CHOICES)), *np.eye(len(_CHOICES))]] * limit),
         made=_choices,
-        numbers=lambda data: data @ chosen,
+        numbers=lambda data: data @ np.eye(3)[[item for item, _ in _CHOICES]],
         group=lambda content: (content @ of_set).tobytes(),
+    )
+
+
+def best_and_worst(limit: int = 2) -> Units:
+    """Users who say so often which item of one of these sets is best and which is worst: ``(sets, best, worst)``."""
+    told = np.zeros((8, 2, 3, 3))
+    kinds = [(k, *two) for k, shown in enumerate(_SETS) for two in itertools.permutations(shown, 2)]
+    for one, kind in zip(told, kinds):
+        one[kind] = 1
+    return Units(
+        contents=sums([[0 * told[0], *told]] * limit),
+        made=lambda data: WinCounts(data.sum(0)),
+        numbers=lambda data: data.sum((1, 3)) - data.sum((1, 2)),
+        group=lambda content: content.sum((1, 2)).tobytes(),
     )
 
 
@@ -329,47 +317,32 @@ def choices(limit: int = 1) -> Units:
 def covariates(
     rows: Sequence[tuple[int, int, Sequence[float]]], users: Sequence[int], *, ties: bool = False
 ) -> Units:
-    """Comparisons with public features, each of one user, of whom sums are released, and the number of ties.
+    """Comparisons with public features, of whose users sums are released, and with ``ties`` their number.
 
-    Data are ``(rows, 3)``, a 1 for the outcome of each row; a unit is one user.
-
-    Args:
-        rows: (first item, second item, features of the first).
-        users: whose row it is.
-        ties: whether their number is released too.
+    Rows are (first item, second item, features of the first); data are ``(rows, 3)``, a 1 for the outcome of each.
     """
     items = 1 + max(max(i, j) for i, j, _ in rows)
     matrix = np.array([[*(np.eye(items)[i] - np.eye(items)[j]), *x] for i, j, x in rows])
-    each = np.eye(3)
-    contents = []
-    for user in sorted(set(users)):
-        own = np.flatnonzero(np.array(users) == user)
-        for said in itertools.product(range(3), repeat=len(own)):
-            content = np.zeros((len(rows), 3))
-            content[own] = each[list(said)]
-            contents.append(content)
+    outcome = np.eye(len(rows))[:, None, :, None] * np.eye(3)[:, None]  # of a row: one of three
+    owned = [[row for row, of in enumerate(users) if of == user] for user in sorted(set(users))]
 
     def made(data: Any) -> CovariateTable:
-        dtype = jnp.result_type(data)
-        one, other, features = zip(*rows)
-        parts: tuple[Any, ...] = (
-            *(np.array(one, np.int32), np.array(other, np.int32), np.array(features, dtype)),
-            *(np.array(users, np.int32), np.ones(len(features[0]), dtype)),
-        )
+        one, other, features = map(np.array, zip(*rows))
+        scales = np.ones(features.shape[1], data.dtype)
+        parts: Any = one, other, features.astype(data.dtype), np.array(users), scales
         design = CovariateDesign(*parts, num_items=items)
         return CovariateTable(design, data[:, 2] + 0.5 * data[:, 1])
 
     def numbers(data: np.ndarray) -> np.ndarray:
-        sums = (data[..., 2] + 0.5 * data[..., 1]) @ matrix
-        return np.column_stack([sums, data[..., 1].sum(-1)]) if ties else sums
+        totals = (data[..., 2] + 0.5 * data[..., 1]) @ matrix
+        return np.column_stack([totals, data[..., 1].sum(-1)]) if ties else totals
 
     return Units(
-        contents=np.array(contents),
+        contents=np.concatenate([sums(outcome[own]) for own in owned]),
         made=made,
         numbers=numbers,
         group=lambda content: content.sum(1).tobytes(),
-        scales=_less_on_ties(matrix.shape[1]) if ties else _reported,
-        other=np.zeros((len(rows), 3)),
+        scales=_less_on_ties(matrix.shape[1]) if ties else Units.scales,
     )
 
 
@@ -379,37 +352,27 @@ def covariates(
 def weak_orders(num_items: int, gaps: bool = False) -> np.ndarray:
     """All rankings with ties, ``(K, m)`` ranks, and -1 for items that are not ranked if wanted: 13 for 3 items."""
     ranks = itertools.product(range(-1 if gaps else 0, num_items), repeat=num_items)
-    return np.array([r for r in ranks if set(r) - {-1} == set(range(len(set(r) - {-1})))])
+    return np.array([r for r in ranks if {*r} | {-1} == {*range(-1, max(r) + 1)}])
+
+
+def _halves(ranks: Sequence[int], missing: str) -> list[np.ndarray]:
+    """Two halves of a user: items that are not ranked are tied in last place, or in one half in first."""
+    places = 10**6, -1 if missing == "unknown" else 10**6
+    return [np.where(np.array(ranks) >= 0, ranks, place) for place in places]
 
 
 def pair_shares(ranks: Sequence[int], missing: str = "last") -> np.ndarray:
     """What one user gives to "i before j", by the rule for items that are not ranked, and 1 on the diagonal."""
-    shares = np.eye(len(ranks))
-    for i, j in itertools.permutations(range(len(ranks)), 2):
-        known = ranks[i] >= 0, ranks[j] >= 0
-        if all(known):
-            shares[i, j] = float(ranks[i] < ranks[j]) + 0.5 * (ranks[i] == ranks[j])
-        elif missing == "unknown" or not any(known):
-            shares[i, j] = 0.5
-        else:
-            shares[i, j] = float(known[0])
-    return shares
-
-
-def halves(ranks: Sequence[int], missing: str = "last") -> list[list[float]]:
-    """Positions of a user's two halves: items that are not ranked are tied in last place, or half of them in first."""
-    found = []
-    for unknown in (10**6, -1 if missing == "unknown" else 10**6):
-        full = [rank if rank >= 0 else unknown for rank in ranks]
-        found.append([sum(b < a for b in full) + (full.count(a) - 1) / 2 for a in full])
-    return found
+    before = [(np.sign(half - half[:, None]) + 1) / 4 for half in _halves(ranks, missing)]
+    return sum(before, np.eye(len(ranks)) / 2)
 
 
 def position_counts(ranks: Sequence[int], missing: str = "last") -> np.ndarray:
     """Four times the share of a user who has item j at position q: halves of two halves."""
     counts = np.zeros((len(ranks), len(ranks)), int)
-    for half in halves(ranks, missing):
-        for item, position in enumerate(half):
+    for half in _halves(ranks, missing):
+        for item, own in enumerate(half):
+            position = np.sum(half < own) + (np.sum(half == own) - 1) / 2
             counts[item, int(np.floor(position))] += 1
             counts[item, int(np.ceil(position))] += 1
     return counts
@@ -418,8 +381,7 @@ def position_counts(ranks: Sequence[int], missing: str = "last") -> np.ndarray:
 def _of_rankings(content: Callable[..., np.ndarray], num_items: int) -> np.ndarray:
     """All contents of a user who ranks some of the items, under both rules."""
     rankings = weak_orders(num_items, gaps=True).tolist()
-    each = [content(one, rule) for one in rankings for rule in ("last", "unknown")]
-    return np.array(list({one.tobytes(): one for one in each}.values()))
+    return sums([[content(one, rule) for one in rankings for rule in ("last", "unknown")]])
 
 
 def pair_weights(data: Any) -> PairWeights:
@@ -458,16 +420,13 @@ def positions_of_rankings(num_items: int = 3) -> Units:
     """Users of one ranking each, whose counts of positions up to each place are released, as costs."""
     cuts = num_items * (num_items - 1)
 
-    def made(data: Any) -> PositionHistograms:
-        return PositionHistograms(data, data[0].sum() // 4)
-
     def read(value: Any) -> Any:
         steps = value[..., 1:] - value[..., :-1]
         return (1 + steps).reshape(*value.shape[:-2], cuts) / 2
 
     return Units(
         contents=_of_rankings(position_counts, num_items),
-        made=made,
+        made=lambda data: PositionHistograms(data, data[0].sum() // 4),
         numbers=lambda data: np.cumsum(data, axis=-1)[..., :-1].reshape(len(data), cuts) / 4,
         read=read,
         facets=np.eye(cuts),
@@ -476,17 +435,24 @@ def positions_of_rankings(num_items: int = 3) -> Units:
     )
 
 
+def first_places() -> Units:
+    """Users of one ranking of three items each, whose first places are released."""
+    of_positions = positions_of_rankings()
+    return Units(
+        contents=of_positions.contents,
+        made=of_positions.made,
+        numbers=lambda data: data[:, :, 0] / 4,
+        count=of_positions.count,
+    )
+
+
 def ballots(most: int = 1, limit: int | None = None, num_items: int = 3) -> Units:
     """Users who give up to ``most`` points to each of at most ``limit`` items; data end with the number of users."""
     every = itertools.product(range(most + 1), repeat=num_items)
     fit = [one for one in every if limit is None or sum(map(bool, one)) <= limit]
-
-    def made(data: Any) -> PointTotals:
-        return PointTotals(data[:-1], data[-1], most, limit)
-
     return Units(
         contents=np.array([[*one, 1.0] for one in fit]),
-        made=made,
+        made=lambda data: PointTotals(data[:-1], data[-1], most, limit),
         numbers=lambda data: data[:, :-1],
         facets=np.eye(num_items),
         center=most / 2,

@@ -70,7 +70,6 @@ class Audited:
         loss: for claims with δ > 0 in place of ``law``, see :data:`Loss`.
         finite: whether the outcomes are all that the release reveals, with the probabilities of ``law``.
         sound: False where the claim is known to be wrong.
-        commands: command lines that release it, without FILE, ``--epsilon`` and ``--out``.
         note: where the claim is stated, or what is wrong with it.
         twin: of additive noise.
 
@@ -95,7 +94,6 @@ class Audited:
     trust: str = "central"
     calibration: str = ""
     sound: bool = True
-    commands: tuple[str, ...] = ()
     note: str = ""
     twin: Twin | None = None
 

@@ -1,20 +1,16 @@
-"""What rows of the registry share: releases of arrays, laws of additive noise, and statistics that lose the most.
-
-For noise on several numbers the statistic says how far they lie, beyond the first neighbor and away from the second,
-where every density differs by its largest factor: for Laplace noise in all of the numbers that the neighbors differ in,
-for K-norm noise inside the facets next to the change (:mod:`privrank_jax.privacy_audit.laws`).
-"""
+"""What rows of the registry share: releases of arrays, and all that follows for additive noise."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from privrank_jax._backend import product
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws
@@ -25,25 +21,28 @@ Array = jax.Array
 
 PUBLISHED = {"calibration": "published", "sound": False}
 """Of rows that show a published calibration to be wrong."""
-SHIFTS = {
-    "k-norm": "how far the noise lies inside the facets next to the change",
-    "laplace": "the least shift, away from the neighbor, of the numbers in which they differ",
-    "gaussian": "the shift of the numbers along the neighbors' difference, in units of its noise",
-}
-"""What the statistics of additive noise say; without noise they are 0 for the first neighbor."""
-_DELTA = 0.01
+LOG_RATIO = "the log ratio of the densities at the noisy numbers"
+"""What the statistic of additive noise says, in units of the noise where ε = 1: no other tells more."""
+DELTA = 0.01
+"""Of rows with Gaussian noise."""
+ANSWER = Privacy(1.0, unit="comparison", adjacency="replace")
+USER = Privacy(1.0, unit="user", adjacency="replace")
+
+
+def like(privacy: Privacy, other: str | None = None, **changed: Any) -> Privacy:
+    """The promise under another adjacency, or with other changes."""
+    return dataclasses.replace(privacy, adjacency=other or privacy.adjacency, **changed)
+
+
+def protects(privacy: Privacy) -> str:
+    """What a promise protects, in words."""
+    of = f" of L = {privacy.contributions} answers" if privacy.contributions else ""
+    return f"one {privacy.unit}{of}, {privacy.adjacency}"
 
 
 def audited(name: str, title: str, release: Release, **fields: Any) -> Audited:
-    """A row on a function of the library: tight unless told otherwise, with a note that names the function's file.
-
-    Args:
-        name, title: as of :class:`~privrank_jax.privacy_audit.Audited`.
-        release: of :func:`on` or :func:`named`.
-        fields: likewise, or a ``remark`` that the note adds.
-    """
-    home = release.__module__.removeprefix("privrank_jax.").replace(".", "/")
-    note = "; ".join([f"{home}.py", *filter(None, [fields.pop("remark", "")])])
+    """A row on a function of the library: tight unless told otherwise, with a note that names the function's file."""
+    note = f"{release.__module__.removeprefix('privrank_jax.').replace('.', '/')}.py"
     told = {"calibration": "tight", "note": note, **fields}
     return Audited(name=name, title=title, release=release, **told)
 
@@ -57,13 +56,7 @@ def named(function: Callable[..., Any], release: Callable[..., Any]) -> Release:
 def on(
     function: Callable[..., Any], made: Callable[[Array], Any], *args: Any, **options: Any
 ) -> Release:
-    """Turn a private function into a release of arrays; a value of several parts becomes one vector.
-
-    Args:
-        function: takes key, data and privacy.
-        made: the data that it takes, of an array.
-        args, options: further arguments.
-    """
+    """A private function as a release of arrays, of which data are made; values of several parts become one vector."""
 
     def release(key: Array, data: Array, privacy: Privacy) -> Any:
         found = function(key, made(data), privacy, *args, **options)
@@ -74,58 +67,44 @@ def on(
     return named(function, release)
 
 
-def reported(function: Callable[..., Any], report: Callable[..., Any] | None = None) -> Release:
-    """Turn a randomizer ``(key, data, epsilon)``, which each user runs alone, or a ``report`` by it, into a release."""
-    run = report or function
-    return named(function, lambda key, data, privacy: run(key, data, privacy.epsilon))
+def reported(function: Callable[..., Any]) -> Release:
+    """A randomizer ``(key, data, epsilon)``, which each user runs alone, as a release."""
+    return named(function, lambda key, data, privacy: function(key, data, privacy.epsilon))
 
 
 # --- additive noise --------------------------------------------------------------------------------
 
 
 def additive(
-    name: str,
-    title: str,
     function: Callable[..., Any],
-    units: Units,
-    promise: Privacy,
-    noise: str = "laplace",
-    commands: tuple[str, ...] = (),
-    *,
-    given: Mapping[str, Any] | None = None,
-    bases: tuple[np.ndarray, ...] = (),
-    release: Release | None = None,
+    numbers: str,
+    *rows: tuple[str, Units, Privacy, str],
+    given: dict[str, Any] | None = None,
     **fields: Any,
-) -> Audited:
-    """A row on a mechanism that adds noise to linear numbers: all but words and commands follows from its units.
+) -> tuple[Audited, ...]:
+    """Rows on a mechanism that adds noise to linear numbers: all but names follows from units, promise and noise.
 
     Args:
-        name, title: as of :class:`~privrank_jax.privacy_audit.Audited`.
         function: takes key, data and privacy.
-        units: naive twins of its data and numbers.
-        promise: of the row; of Gaussian noise with δ = 0.01.
-        noise: its kind.
-        commands: as of the row.
+        numbers: what is released, in words.
+        rows: name, naive twins of data and numbers, promise (of Gaussian noise with δ = 0.01), kind of noise.
         given: further arguments of the function; by default the noise.
-        bases: what the other units of the instances hold, where it matters.
-        release: of the function, where :func:`on` is not enough.
         fields: further fields, as of :func:`audited`.
     """
-    if noise == "gaussian":
-        promise = dataclasses.replace(promise, delta=_DELTA)
-    given = {"noise": noise} if given is None else given
-    told = release or on(function, units.made, **given)
-    fields["twin"] = Twin(function, units, noise, given)
-    fields = units.protecting(promise, *bases) | under(units, promise, noise) | fields
-    return audited(name, title, told, commands=commands, **fields)
+    found = []
+    for name, units, promise, noise in rows:
+        if noise == "gaussian":
+            promise = like(promise, delta=DELTA)
+        options = {"noise": noise} if given is None else given
+        title = f"{numbers} + {noise.capitalize()} noise, {protects(promise)}"
+        own = units.protecting(promise) | under(units, promise, noise) | fields
+        own["twin"] = Twin(function, units, noise, options)
+        found.append(audited(name, title, on(function, units.made, **options), **own))
+    return tuple(found)
 
 
 def gaussian(numbers: Callable[[np.ndarray, Facts], np.ndarray]) -> Loss:
-    """The loss of Gaussian noise.
-
-    Args:
-        numbers: (stacked data, facts) -> what it is added to, in units of σ.
-    """
+    """The loss of Gaussian noise on numbers, which come in units of σ."""
 
     def loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
         apart = np.linalg.norm(numbers(first, facts) - numbers(second, facts), axis=1)
@@ -135,45 +114,34 @@ def gaussian(numbers: Callable[[np.ndarray, Facts], np.ndarray]) -> Loss:
 
 
 def under(units: Units, promise: Privacy, noise: str) -> dict[str, Any]:
-    """Law, hard neighbors, and what shows their difference best, of additive noise.
-
-    Args:
-        units: whose numbers are released.
-        promise: of the row.
-        noise: its kind.
-    """
-    numbers = units.released(promise.adjacency, noise)
+    """Law, hard neighbors, and the log ratio of their densities, of additive noise."""
+    numbers, facets = units.released(promise.adjacency, noise), units.facets
     pair = units.hardest(promise.adjacency, noise)
     start, end = numbers(np.stack(pair))
-    change, scales = start - end, units.scales(units.nominal, noise)
-    moved = np.flatnonzero(np.round(change, 9))
-
-    def shift(value: Array) -> Array:
-        noisy = units.read(value).ravel()
-        return noisy - jnp.asarray(start, noisy.dtype)
 
     def in_units(data: np.ndarray, facts: Facts) -> np.ndarray:
         return numbers(data) / units.scales(facts, noise)
 
-    found: dict[str, Any] = {"neighbors": pair}
-    if noise == "k-norm":
-        assert units.facets is not None
-        facets, side = units.facets, change / laws.body_norm(units.facets, change)
-        found |= {
-            "law": lambda data, _, facts: laws.k_norm(numbers(data), facets, facts["noise_scale"]),
-            "reduce": lambda value: laws.margin(shift(value), facets, side),
-            "sees": SHIFTS["k-norm"],
-        }
+    def surprise(moved: Array) -> Array:
+        """Minus the log density of noise, in usual units."""
+        if noise == "k-norm":
+            return jnp.max(jnp.abs(product(jnp.asarray(facets, moved.dtype), moved)))
+        scaled = moved / jnp.asarray(units.scales(units.nominal, noise), moved.dtype)
+        return jnp.sum(jnp.abs(scaled)) if noise == "laplace" else 0.5 * jnp.sum(scaled**2)
+
+    def log_ratio(value: Array) -> Array:
+        noisy = units.read(value).ravel()
+        first, second = (surprise(noisy - jnp.asarray(one, noisy.dtype)) for one in (start, end))
+        return second - first
+
+    found: dict[str, Any] = {"neighbors": pair, "reduce": log_ratio, "sees": LOG_RATIO}
+    if noise == "gaussian":
+        found["loss"] = gaussian(in_units)
     elif noise == "laplace":
-        found |= {
-            "law": lambda data, _, facts: laws.additive_laplace(in_units(data, facts), 1.0),
-            "reduce": lambda value: jnp.min(shift(value)[moved] * np.sign(change[moved])),
-            "sees": SHIFTS["laplace"],
-        }
+        found["law"] = lambda data, _, facts: laws.additive_laplace(in_units(data, facts), 1.0)
     else:
-        found |= {
-            "loss": gaussian(in_units),
-            "reduce": lambda value: jnp.sum(shift(value) * (change / scales**2)),
-            "sees": SHIFTS["gaussian"],
-        }
+        assert facets is not None
+        found["law"] = lambda data, _, facts: laws.k_norm(
+            numbers(data), facets, facts["noise_scale"]
+        )
     return found

@@ -14,6 +14,7 @@ from privrank_jax.cli import app
 from privrank_jax.data import named
 from tests.cli import neighboring
 from tests.replays import replay
+from tests.replays.commands import COMMANDS_OF
 from tests.replays.doors import DOORS
 
 
@@ -93,7 +94,6 @@ class Command:
         return neighboring.write_comparisons(folder, rows, kind, budgets, sides, weights).name
 
 
-ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 COMMANDS = list(
     dict.fromkeys(
         Command(words, rankings=False, out="private.jsonl", preferences=True)
@@ -103,11 +103,13 @@ COMMANDS = list(
             words.startswith("aggregate") or row.function == "sample",
             choices=row.name.endswith("-choices"),
         )
-        for row in ROWS
-        for words in row.commands
+        for row in map(privacy_audit.get, COMMANDS_OF)
+        for words in COMMANDS_OF[row.name]
     )
 )
-FIRST = [command for command in COMMANDS if any(command.words in row.commands[:1] for row in ROWS)]
+FIRST = [
+    command for command in COMMANDS if any(command.words == of[0] for of in COMMANDS_OF.values())
+]
 
 
 def running(folder, words):

@@ -38,7 +38,7 @@ OF_NUMPY = {
     "pairwise.clustered_errors": {"_sum_of_squares"},
     "pairwise.covariates": {"_check_identifiable"},
     "privacy.noise_law": {"_Draws", "mean_square"},
-    "privacy_audit.audited_local": {"_orders_law", "_two_sets_law"},
+    "privacy_audit.audited_local": {"_two_sets_law"},
     "privacy_audit.contents": {"choices", "covariates"},
     "privacy_audit.empirical": {"_bounds", "audit"},
     "privacy_audit.laws": {

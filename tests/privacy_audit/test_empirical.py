@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax import aggregation, privacy, privacy_audit
+from privrank_jax import privacy, privacy_audit
+from privrank_jax.aggregation.published import published_kwiksort
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import Audited, audit
-from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES, USERS, number
+from privrank_jax.privacy_audit.audited_rankings import QUERIES, number
+from privrank_jax.privacy_audit.contents import pair_weights
 from privrank_jax.privacy_audit.empirical import clopper_pearson, draw
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
@@ -232,20 +234,14 @@ def test_the_transcript_is_that_of_the_sort(key):
     row = privacy_audit.get("dp-kwiksort-published")
 
     def both(key):
-        real = aggregation.dp_kwiksort(
-            key,
-            aggregation.PairWeights(row.neighbors[0], USERS),
-            row.promise,
-            max_queries=QUERIES,
-            calibration="published",
-        )
+        weights = pair_weights(jnp.asarray(row.neighbors[0]))
+        real = published_kwiksort(key, weights, row.promise, max_queries=QUERIES)
         seen = row.run(key, jnp.asarray(row.neighbors[0]), row.promise)
         return seen, real.diagnostics.exceeded, number(real.value)
 
     seen, exceeded, ranking = (
         np.asarray(x) for x in jax.jit(jax.vmap(both))(jax.random.split(key, 200))
     )
-    assert NUM_ITEMS == 3
     np.testing.assert_array_equal(seen % 7 < 6, exceeded)
     np.testing.assert_array_equal(seen[exceeded] % 7, ranking[exceeded])
     assert 50 < exceeded.sum() < 150

@@ -1,7 +1,7 @@
 """(ε, δ) of the perturbed MLE with Gaussian noise, by its exact loss.
 
 For two items the gap of the scores carries the whole loss, and the registry has its law
-(:mod:`privrank_jax.privacy_audit.audited_gaussian`), which is compared here with its density. With more items the loss
+(:mod:`privrank_jax.privacy_audit.audited_fits`), which is compared here with its density. With more items the loss
 is exact, at outputs of the mechanism itself: E(1 - e^{ε - loss})₊, the least δ of the pair, is estimated from 6,000
 draws at a fixed key, one-sided with false-alarm rate 1e-6.
 """
@@ -23,7 +23,7 @@ from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.privacy import noise
 from privrank_jax.privacy_audit import laws, worst_case
-from privrank_jax.privacy_audit.audited_gaussian import gap_distribution
+from privrank_jax.privacy_audit.audited_fits import gap_distribution
 from tests import reference
 from tests.privacy_audit.losses import perturbed_mle_log_density, perturbed_mle_privacy_loss
 from tests.promises import promise
