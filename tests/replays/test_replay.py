@@ -6,8 +6,10 @@ import secrets
 import sys
 import types
 
+import numpy as np
 import pytest
 
+from privrank_jax.exact import discrete_noise
 from privrank_jax.exact import integer_noise as exact
 from privrank_jax.pairwise import noisy_counts
 from tests.promises import promise
@@ -58,6 +60,19 @@ def test_a_recording_draws_and_a_replay_does_not():
 def test_faults(second, fault):
     found = replay.audit(lambda: noisy([5, 3, 1]), second, LAPLACE)
     assert any(fault in one for one in found.faults), found.faults
+
+
+def test_all_calls_of_one_mechanism_are_one_input():
+    """Gaussian noise: changes of 3 and 4 are one of 5."""
+    gaussian = [door for door in doors.DOORS if door.function.endswith(":discrete_gaussian")]
+
+    def run(totals):
+        add_noise, _ = discrete_noise.discrete_gaussian(5.0, 1.0, 1e-6)
+        return {"totals": [add_noise(np.array([one])).tolist() for one in totals]}
+
+    found = replay.audit(lambda: run([3, 4]), lambda: run([0, 0]), gaussian)
+    assert found.faults == ()
+    assert found.measured == pytest.approx(1.0)
 
 
 def test_a_program_that_avoids_the_mechanisms():
