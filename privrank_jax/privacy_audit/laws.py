@@ -22,11 +22,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from scipy import special
-
-from privrank_jax._backend import product
 
 Array = np.ndarray
 
@@ -71,20 +68,6 @@ def zonotope_facets(lengths: Array) -> Array:
     return sides[cut > 0] / cut[cut > 0, None]
 
 
-def margin(noise: Any, facets: Array, change: Array) -> Any:
-    """How far noise y lies inside the facets next to a change v of norm 1, where the loss is largest; < 0 elsewhere.
-
-    The loss ‖y + v‖ - ‖y‖ is 1, the most there can be, if and only if ‖y‖ = ⟨a, y⟩ for a facet with ⟨a, v⟩ = 1: then
-    ‖y + v‖ >= ⟨a, y + v⟩ = ‖y‖ + 1.
-    """
-    side = facets @ change
-    near = np.isclose(np.abs(side), 1.0)
-    reached = product(jnp.asarray(facets, noise.dtype), noise)
-    ahead = reached * np.sign(side)
-    elsewhere = jnp.where(near, -ahead, jnp.abs(reached))
-    return jnp.max(jnp.where(near, ahead, -jnp.inf)) - jnp.max(elsewhere)
-
-
 # --- the smallest ε at δ ---------------------------------------------------------------------------
 
 
@@ -121,11 +104,6 @@ def least_passing(enough: Callable[[Array], Array], low: Array, high: Array) -> 
 
 
 # --- reports of one user ---------------------------------------------------------------------------
-
-
-def flipped_bits(bits: Array, flip: float) -> Array:
-    """One bit that is reported wrongly with probability ``flip``: outputs 0, 1."""
-    return np.where(bits[:, None] == np.arange(2), np.log1p(-flip), np.log(flip))
 
 
 def two_density_vectors(vectors: Array, radius: float, height: float, odds: float) -> Array:

@@ -41,13 +41,6 @@ OF_NUMPY = {
     "privacy_audit.audited_local": {"_two_sets_law"},
     "privacy_audit.contents": {"choices", "covariates"},
     "privacy_audit.empirical": {"_bounds", "audit"},
-    "privacy_audit.laws": {
-        "additive_laplace",
-        "body_norm",
-        "margin",
-        "one_shot",
-        "two_density_vectors",
-    },
 }
 
 

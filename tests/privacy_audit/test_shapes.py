@@ -1,4 +1,4 @@
-"""Norms by facets against definitions, where the loss is largest, and the noise that rows of such shapes draw."""
+"""Norms by facets against definitions, and the noise that rows of such shapes draw."""
 
 from __future__ import annotations
 
@@ -42,21 +42,6 @@ def test_the_norm_is_that_of_the_hull_of_changes(name):
         point = weights @ every
         least = optimize.linprog(np.ones(len(every)), A_eq=every.T, b_eq=point).fun
         assert laws.body_norm(BODIES[name], point) == pytest.approx(least)
-
-
-@pytest.mark.parametrize("name", BODIES)
-def test_the_margin_is_positive_where_the_loss_is_largest(name):
-    facets, every = BODIES[name], corners(name)
-    change = every[np.argmax(np.sum(every**2, axis=1))]
-    assert laws.body_norm(facets, change) == pytest.approx(1.0)
-    found = []
-    for weights in np.random.default_rng(1).standard_normal((300, len(every))):
-        noise = weights @ every
-        lost = laws.body_norm(facets, noise + change) - laws.body_norm(facets, noise)
-        inside = float(laws.margin(jnp.asarray(noise), facets, change))
-        assert (inside > 1e-6) <= (lost > 1 - 1e-9)
-        found.append(inside > 0)
-    assert 0.1 < np.mean(found) < 0.9
 
 
 SHAPED = {
