@@ -178,9 +178,7 @@ def _items(row: Any, where: str, num_items: int) -> tuple[int, ...]:
 
 
 def break_rankings(orders: Sequence[Sequence[int]], *, num_items: int) -> Comparisons:
-    """All pairs of each ranking as comparisons of its user: the route of rankings to private scores.
-
-    A user who ranks k items gives k(k - 1)/2 comparisons: promise that many ``contributions``, or a questionnaire.
+    """All pairs of each ranking as comparisons of its user, k(k - 1)/2 of k items: the route to private scores.
 
     Args:
         orders: rankings of some of the items, each an order, best first; user u is the u-th.

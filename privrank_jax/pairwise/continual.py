@@ -113,7 +113,7 @@ class PrefixSums(Mechanism):
     Attributes:
         name, doc: of the record in this module, and the theorem.
         parts: m -> how many numbers each part of a step has, and d/φ.
-        floats: (data, m or None) -> what arrived in each step, ``(T, d)``, and m; checked.
+        floats: data -> what arrived in each step, ``(T, d)``, and m; checked.
         whole: data -> twice that on the host, as int64.
         hidden: whether it holds for private pairs alone, as others need no such counts.
     """
@@ -121,7 +121,7 @@ class PrefixSums(Mechanism):
     name: str
     doc: str
     parts: Callable[[int], list[tuple[int, Fraction]]]
-    floats: Callable[[Any, int | None], tuple[Any, int]]
+    floats: Callable[[Any], tuple[Any, int]]
     whole: Callable[[Any], Int[np.ndarray, "steps numbers"]]
     hidden: bool = False
 
@@ -146,7 +146,6 @@ class PrefixSums(Mechanism):
         *,
         noise: str = "gaussian",
         strategy: str | None = None,
-        num_items: int | None = None,
     ) -> Estimate:
         """Simulate.
 
@@ -158,7 +157,6 @@ class PrefixSums(Mechanism):
             noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
             strategy: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`, default the best; or, where the T
                 steps are the first ones of any number, of :data:`~privrank_jax.privacy.prefix_sums.UNBOUNDED`.
-            num_items: m, where the data don't tell.
 
         Returns:
             ``value``: sums after each step, ``(T, d)``, in wins. ``diagnostics``: :class:`ContinualDiagnostics`.
@@ -167,7 +165,7 @@ class PrefixSums(Mechanism):
             TypeError, ValueError: a promise that can't be kept, an unknown noise or strategy, Gaussian noise without δ,
                 users without ``contributions``, data without an axis of steps.
         """
-        numbers, items = self.floats(data, num_items)
+        numbers, items = self.floats(data)
         attained = self.attained(privacy, noise)
         decode, scales = self._scales(attained, items, len(numbers), noise, strategy)
         parts = zip(self.parts(items), scales, strict=True)
@@ -209,12 +207,11 @@ class PrefixSums(Mechanism):
         *,
         noise: str = "gaussian",
         steps: int | None = None,
-        num_items: int | None = None,
     ) -> Estimate:
         """The same with exact noise, all steps at once; where more are to come, ``release.Leaderboard`` goes on.
 
         Args:
-            data, privacy, noise, num_items: as of a simulation, ε finite.
+            data, privacy, noise: as of a simulation, ε finite.
             steps: T, at least as many as the data hold; None: those of the data are the first ones of any number.
 
         Returns:
@@ -227,7 +224,7 @@ class PrefixSums(Mechanism):
         from privrank_jax.exact.entropy import SYSTEM
         from privrank_jax.exact.integer_noise import exact_estimate
 
-        items, counts = self.floats(data, num_items)[1], self.whole(data)
+        items, counts = self.floats(data)[1], self.whole(data)
         if steps is not None and len(counts) > steps:
             raise ValueError(f"the data hold {len(counts)} steps, more than steps = {steps}.")
         rows = self.rows(privacy, items, steps, noise)
@@ -301,7 +298,7 @@ def _score_sums(matrix: Any) -> Any:
     return (np if isinstance(matrix, np.ndarray) else jnp).concatenate(found, axis=-1)
 
 
-def _totals(totals: Any, num_items: int | None) -> tuple[Steps, int]:
+def _totals(totals: Any) -> tuple[Steps, int]:
     totals = jnp.asarray(totals)
     if totals.ndim != 2 or not totals.shape[0]:
         raise ValueError(
@@ -310,14 +307,7 @@ def _totals(totals: Any, num_items: int | None) -> tuple[Steps, int]:
     return totals, totals.shape[1]
 
 
-def _whole_totals(totals: Any) -> Int[np.ndarray, "steps items"]:
-    doubled = doubled_counts(totals)
-    return doubled.sum(-1) if isinstance(totals, WinCounts) else doubled
-
-
-def _sums(wins: Any, num_items: int | None) -> tuple[Steps, int]:
-    if num_items is not None and not isinstance(wins, WinCounts):
-        return jnp.asarray(wins), num_items
+def _sums(wins: WinCounts) -> tuple[Steps, int]:
     check_counts(wins)
     if wins.matrix.ndim != 3 or not wins.matrix.shape[0]:
         raise ValueError(
@@ -325,11 +315,6 @@ def _sums(wins: Any, num_items: int | None) -> tuple[Steps, int]:
             "comparisons that arrived in each step."
         )
     return score_sums(wins), wins.num_items
-
-
-def _whole_sums(wins: Any) -> Int[np.ndarray, "steps numbers"]:
-    doubled = doubled_counts(wins)
-    return _score_sums(doubled) if isinstance(wins, WinCounts) else doubled
 
 
 continual_totals = PrefixSums(
@@ -354,7 +339,7 @@ continual_totals = PrefixSums(
     """,
     parts=lambda num_items: [(num_items, Fraction(1))],
     floats=_totals,
-    whole=_whole_totals,
+    whole=doubled_counts,
 )
 
 continual_score_sums = PrefixSums(
@@ -362,8 +347,8 @@ continual_score_sums = PrefixSums(
     """Noisy wins, losses and pair counts after each of T steps, all of them together under one promise.
 
     ``data``: counts of the comparisons that arrived in each step, :class:`~privrank_jax.comparisons.WinCounts` ``(T, m,
-    m)`` without a mask; or, with ``num_items``, ``(T, d)`` sums in the order of :func:`score_sums`, which is that of
-    ``value``. :func:`fit_score_sums` fits scores to the sums of a step.
+    m)`` without a mask. ``value``: ``(T, d)`` in the order of :func:`score_sums`. :func:`fit_score_sums` fits scores to
+    the sums of a step.
 
     **Guarantee.** As of :func:`continual_totals`, under ``replace`` or ``add-remove``.
 
@@ -376,7 +361,7 @@ continual_score_sums = PrefixSums(
     """,
     parts=parts_of,
     floats=_sums,
-    whole=_whole_sums,
+    whole=lambda wins: _score_sums(doubled_counts(wins)),
     hidden=True,
 )
 

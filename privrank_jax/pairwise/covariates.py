@@ -32,8 +32,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -52,17 +51,9 @@ from privrank_jax.privacy.privacy import Privacy
 LARGEST_FEATURE = 0.5
 """Of private designs."""
 ColumnLike = Real[np.ndarray, "rows"] | Sequence[float]
-_LEVELS = 10  # bits of a feature below the largest
-_MOST_BITS = 30
+_LEVELS, _MOST_BITS = 10, 30  # of a feature below the largest, and in all
 _RANK = 1e-9  # share of a column's squared norm that others must leave over
 _SHARE = 1e-6  # of a column's norm, from which another is named
-
-_Method = TypeVar("_Method", bound=Callable[..., Array])
-
-
-def _compiled(method: _Method) -> _Method:
-    """``jax.jit``, of the type of the method that it takes the place of."""
-    return jax.jit(method, inline=True)  # type: ignore[return-value]
 
 
 @jax.tree_util.register_dataclass
@@ -121,7 +112,6 @@ class CovariateDesign(Meetings):
         half = self.total(jnp.full(self.first.shape, 0.5, self.features.dtype))
         return jnp.concatenate([counted[: self.size] - half, counted[self.size :]])
 
-    @_compiled
     def ridges(self, gamma: Scalar | Float[Array, "size"]) -> Float[Array, "size"]:
         """γ of each score and coefficient: as given, or of one γ for scores that times its largest size squared."""
         if jnp.ndim(gamma):
@@ -133,7 +123,6 @@ class CovariateDesign(Meetings):
         squares = jnp.concatenate([jnp.ones(self.num_items, most.dtype), most])
         return jnp.asarray(gamma, squares.dtype) * squares
 
-    @_compiled
     def log_odds(self, beta: Float[Array, "size"]) -> Float[Array, "rows"]:
         """⟨z_r, β⟩ of every comparison, ``(N,)``."""
         theta, slopes = beta[: self.num_items], beta[self.num_items :]
@@ -143,7 +132,6 @@ class CovariateDesign(Meetings):
         """Numbers of comparisons, 0 for padding."""
         return each if self.mask is None else jnp.where(self.mask, each, 0)
 
-    @_compiled
     def pull(self, each: Float[Array, "rows"]) -> Float[Array, "size"]:
         """Σ_r each_r z_r, ``(m + p,)``."""
         met = self._of_pairs(each)
@@ -156,7 +144,6 @@ class CovariateDesign(Meetings):
         items = jnp.sum(met, 1) + jnp.sum(met, 0)
         return jnp.concatenate([items, product(each, jnp.square(self.features))])
 
-    @_compiled
     def gram(self, weights: Float[Array, "rows"]) -> Float[Array, "size size"]:
         """Σ_r weights_r z_r z_rᵀ, ``(m + p, m + p)``."""
         weights = self.real(weights)

@@ -76,8 +76,7 @@ from privrank_jax.pairwise.noisy_totals import WIN_COUNTS, whole_ties
 from privrank_jax.pairwise.perturbed_fit import whole_wins
 from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
 
-FEATURE_NOISE = 2
-"""The noise of the sum of a feature, and of τ, in units of that of a total of wins."""
+_FEATURE_NOISE = 2  # of the sum of a feature, and of τ, in units of that of a total of wins
 _MOST_ANSWERS = 2**40
 
 
@@ -87,7 +86,7 @@ def _rules(facts: Facts) -> tuple[int, bool]:
 
 
 def _multiples(facts: Facts) -> tuple[int, ...]:
-    return (1,) * facts.num_items + (FEATURE_NOISE,) * sum(_rules(facts))
+    return (1,) * facts.num_items + (_FEATURE_NOISE,) * sum(_rules(facts))
 
 
 def _slope(attained: Privacy, facts: Facts) -> Change:

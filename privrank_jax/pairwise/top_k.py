@@ -13,7 +13,7 @@ import functools
 from typing import Any
 
 from privrank_jax._validate import check_no_padding, check_top
-from privrank_jax.comparisons import WinCounts, WinEdges
+from privrank_jax.comparisons import WinCounts
 from privrank_jax.mechanism.data import UNPADDED
 from privrank_jax.mechanism.selection import (
     CANONICAL,
@@ -38,8 +38,6 @@ def _read(data: Any, attained: Privacy, exactly: bool) -> BoundedScores:
     if isinstance(data, WinCounts):
         scores = doubled_totals(data) if exactly else data.totals
         return BoundedScores(scores, totals_moves(attained), data.mask)
-    if isinstance(data, WinEdges) and not exactly:
-        return BoundedScores(data.totals, totals_moves(attained))
     if not isinstance(data, BoundedScores):
         raise TypeError(
             f"the k best are taken of WinCounts, or of BoundedScores(scores, Moves(s)), where s says how far one unit "

@@ -43,6 +43,10 @@ class Case:
     adjacencies: tuple
     sizes: tuple
 
+    def of(self, steps):
+        """Data of win matrices."""
+        return steps.sum(-1) if len(self.sizes) == 1 else WinCounts(jnp.asarray(steps))
+
     def units(self, noise, scale):
         """Of each part, the inverse scale where that of the first is known; None: totals alone."""
         if len(self.sizes) == 1:
@@ -200,11 +204,8 @@ def test_the_scale_without_a_last_step_is_that_of_the_whole_column(key):
 @pytest.mark.parametrize("steps", [3, None])
 def test_exact_noise_has_the_law_of_its_rows(case, noise, steps):
     """Sums less what was added by earlier rows: independent noise of the stated scale; 10 % less is seen."""
-    data, little = np.zeros((3, sum(case.sizes))), asked(noise, epsilon=0.02)
-    found = [
-        case.record.release(data, little, noise=noise, steps=steps, num_items=ITEMS)
-        for _ in range(1200)
-    ]
+    data, little = case.of(np.zeros((3, ITEMS, ITEMS))), asked(noise, epsilon=0.02)
+    found = [case.record.release(data, little, noise=noise, steps=steps) for _ in range(1200)]
     told = found[0].diagnostics
     rows = case.record.rows(little, ITEMS, steps, noise)
     encode = matrices(rows.strategy, 3)[1] / rows.strategy.unit
@@ -255,8 +256,8 @@ def test_the_default_is_the_square_root(key):
 
 def test_many_items_have_no_pair_counts(key):
     items = MAX_PAIR_ITEMS + 1
-    sums = jnp.zeros((2, 2 * items))
-    found = continual_score_sums(key, sums, asked("gaussian"), num_items=items)
+    wins = WinCounts(jnp.zeros((2, items, items)))
+    found = continual_score_sums(key, wins, asked("gaussian"))
     assert found.value.shape == (2, 2 * items)
     assert found.diagnostics.pair_deviations is None
 
@@ -286,7 +287,7 @@ def test_what_does_not_fit_is_refused(case, key):
         with pytest.raises(ValueError, match=word):
             case.record.release(one, promised, noise="laplace", steps=steps)
     with pytest.raises(ValueError, match="multiples of 1/2"):
-        case.record.release(np.full((2, sum(case.sizes)), 0.3), good, noise="laplace", num_items=3)
+        case.record.release(case.of(np.full((2, 3, 3), 0.3)), good, noise="laplace")
     if case.record is continual_score_sums:
         with pytest.raises(ValueError, match="continual_totals"):
             case.record(key, one, asked("laplace", "flip"), noise="laplace")
