@@ -162,8 +162,8 @@ def _items(row: Any, where: str, num_items: int) -> tuple[int, ...]:
     """The items of a row: two different ones or more, one at each place."""
     entries = _entries(row, where)
     for place, entry in enumerate(entries):
-        single = not np.iterable(entry) and type(entry) not in (bool, np.bool_)
-        number = single and is_real(entry)
+        several = bool(np.iterable(entry))
+        number = not several and is_real(entry) and type(entry) not in (bool, np.bool_)
         if not number or not 0 <= entry < num_items or entry != int(entry):  # NaN too
             raise ValueError(
                 f"{where}: place {place} holds {entry!r}, and one of the items 0..{num_items - 1} must stand at each. "
