@@ -122,13 +122,7 @@ class Moves:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class BoundedScores:
-    """Scores of m items, high = preferred, and how far one unit moves them.
-
-    Attributes:
-        scores: ``(m,)``.
-        moves: public, of the unit and adjacency that will be promised.
-        mask: ``(m,)`` bool, real items; None: all are real.
-    """
+    """Scores ``(m,)``, high = preferred, how far one unit moves them, and ``(m,)`` bool, which items are real."""
 
     scores: ScoresLike
     moves: Moves
@@ -154,8 +148,7 @@ class Law:
 class Selection(Mechanism):
     """The k best items by their scores.
 
-    Called with ``(key, data, privacy, k)`` it simulates: pure, for ``jit`` and ``vmap``. :meth:`release` draws the same
-    law exactly, on the host.
+    Called with ``(key, data, privacy, k)`` it simulates: pure, for ``jit`` and ``vmap``.
 
     Attributes:
         name, doc: of the record in its module, and the theorem.
@@ -176,16 +169,7 @@ class Selection(Mechanism):
         self.read_as(self.name, self.read.__module__, self.doc)
 
     def scale(self, privacy: Privacy, k: Count, moves: Moves | None = None) -> Any:
-        """The scale λ of the noise.
-
-        Args:
-            privacy: what is promised; ε may be traced. ε = ∞ gives 0.
-            k: number of items; may be traced.
-            moves: of the scores; None: those of usual data.
-
-        Raises:
-            TypeError, ValueError: as of a simulation.
-        """
+        """The scale λ of the noise for scores with these moves, by default those of usual data; k may be traced."""
         attained = self.promised(privacy, self.name)
         given = self.moves(attained) if moves is None else moves
         given.check()
@@ -205,9 +189,8 @@ class Selection(Mechanism):
             no real item is left. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ.
 
         Raises:
-            TypeError: other data, or no promise.
-            ValueError: a promise that can't be kept, users without ``contributions``, k out of range, bounds that are
-                not positive.
+            TypeError, ValueError: other data, a promise that can't be kept, users without ``contributions``, k out of
+                range, bounds that are not positive.
         """
         attained = dataclasses.replace(self.promised(privacy, self.name), delta=0.0)
         given = self.read(data, attained, False)

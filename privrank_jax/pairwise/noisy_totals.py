@@ -269,8 +269,8 @@ def _floats_with_ties(wins: WinCounts, **public: Any) -> tuple[WinCounts, Facts]
 def whole_ties(wins: WinCounts) -> int:
     """The number of ties."""
     ties = int(doubled_counts(np.asarray(wins.ties)[None])[0])
-    if ties % 2:
-        raise ValueError(f"the number of ties must be whole, got {ties / 2}.")
+    if ties % 2 or ties < 0:
+        raise ValueError(f"the number of ties must be whole and at least 0, got {ties / 2}.")
     return ties // 2
 
 

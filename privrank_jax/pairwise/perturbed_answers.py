@@ -147,10 +147,7 @@ def _finish(found: np.ndarray, facts: Facts) -> Any:
 
 def _whole_ties(wins: WinCounts) -> tuple[Int[np.ndarray, "numbers"], Facts]:
     facts = _floats_of(wins, True)[1]
-    tied = whole_ties(wins)
-    if tied < 0:
-        raise ValueError(f"the number of ties must be at least 0, got {tied}.")
-    return np.append(whole_wins(wins), tied), facts
+    return np.append(whole_wins(wins), whole_ties(wins)), facts
 
 
 def perturbed_ties(counts: Int[np.ndarray, "numbers"], facts: Facts, tilt: Tilt) -> list[int]:
