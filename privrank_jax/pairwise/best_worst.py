@@ -18,7 +18,7 @@ import dataclasses
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Facts
-from privrank_jax.pairwise.noisy_totals import WIN_COUNTS, counts_in_parts
+from privrank_jax.pairwise.noisy_totals import WIN_COUNTS, doubled_counts
 from privrank_jax.privacy.noise import NOISES
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
 
@@ -47,7 +47,7 @@ best_worst_totals = Additive(
         WIN_COUNTS,
         times=1,
         whole=lambda wins: (
-            counts_in_parts(wins, 1, "exact noise needs whole numbers of answers."),
+            doubled_counts(wins, 1, "exact noise needs whole numbers of answers."),
             Facts(wins.num_items),
         ),
     ),

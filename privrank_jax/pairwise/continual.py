@@ -166,8 +166,11 @@ class PrefixSums(Mechanism):
                 users without ``contributions``, data without an axis of steps.
         """
         numbers, items = self.floats(data)
-        attained = self.attained(privacy, noise)
-        decode, scales = self._scales(attained, items, len(numbers), noise, strategy)
+        attained, steps = self.attained(privacy, noise), len(numbers)
+        strategy = strategy or usual_strategy(steps, noise)
+        decode, _ = strategy_matrices(strategy, steps)
+        given = {"steps": steps, "num_items": items, "noise": noise, "strategy": strategy}
+        scales = self.scale(privacy, **given)
         parts = zip(self.parts(items), scales, strict=True)
         each = jnp.concatenate([jnp.full(size, scale) for (size, _), scale in parts])
         value = _noisy_prefix_sums(key, numbers, jnp.asarray(decode, numbers.dtype), each, noise)
@@ -186,19 +189,12 @@ class PrefixSums(Mechanism):
     ) -> list[Any]:
         """Scale of the noise drawn at each step, of each part, in wins; arguments as of a simulation."""
         attained = self.attained(privacy, noise)
-        return self._scales(attained, num_items, steps, noise, strategy)[1]
-
-    def _scales(
-        self, attained: Privacy, items: int, steps: int, noise: str, strategy: str | None
-    ) -> tuple[np.ndarray, list[Any]]:
-        """B, and the scale of each part."""
         strategy = strategy or usual_strategy(steps, noise)
-        decode, _ = strategy_matrices(strategy, steps)
-        size = totals_change(attained, Facts(items), noise).size(noise)
+        size = totals_change(attained, Facts(num_items), noise).size(noise)
         size = size / _TIMES * simulated(strategy, steps).length(noise)
         alone = additive_scale(noise, attained, size, size)
-        factors = (float(factor) for _, factor in self.parts(items))
-        return decode, [alone * (one if noise == "laplace" else one**0.5) for one in factors]
+        factors = (float(factor) for _, factor in self.parts(num_items))
+        return [alone * (one if noise == "laplace" else one**0.5) for one in factors]
 
     def release(
         self,

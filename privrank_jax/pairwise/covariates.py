@@ -198,16 +198,6 @@ class CovariateTable:
         return jnp.sum(self.design.real(tied))
 
 
-def check_private(table: CovariateTable) -> None:
-    """Raise ``ValueError`` unless the features of ``table`` have scales by public bounds."""
-    if not table.design.private:
-        raise ValueError(
-            "the scales of this table's features were read from its rows, which are private here: make it by "
-            "covariate_table(..., bounds=..., private=True), or promise adjacency='flip', under which covariates are "
-            "public."
-        )
-
-
 def covariate_table(
     first: RowsLike,
     second: RowsLike,

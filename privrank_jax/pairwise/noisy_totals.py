@@ -60,6 +60,10 @@ from privrank_jax.privacy.noise import NOISES, kept_by_noise
 from privrank_jax.privacy.privacy import COMPARISON_KINDS, Kind, Privacy, check_privacy, kept
 
 _LARGEST = 2**52  # doubled totals beyond this are not exact in float64
+_NO_HALVES = (
+    "exact noise needs win totals that are multiples of 1/2 (whole wins, half wins for ties); "
+    "weighted comparisons have no such totals: use pairwise.noisy_counts for a simulation."
+)
 
 
 def of_comparisons(privacy: Privacy, by: str, noise: str | None = None) -> Privacy:
@@ -88,20 +92,10 @@ def doubled_totals(wins: WinCounts | ScoresLike) -> Int[np.ndarray, "items"]:
     return doubled
 
 
-def doubled_counts(wins: WinCounts | ScoresLike) -> Int[np.ndarray, "..."]:
-    """Twice the counts."""
-    return counts_in_parts(
-        wins,
-        2,
-        "exact noise needs win totals that are multiples of 1/2 (whole wins, half wins for ties); "
-        "weighted comparisons have no such totals: use pairwise.noisy_counts for a simulation.",
-    )
-
-
-def counts_in_parts(
-    wins: WinCounts | ScoresLike, parts: int, otherwise: str
+def doubled_counts(
+    wins: WinCounts | ScoresLike, parts: int = 2, otherwise: str = _NO_HALVES
 ) -> Int[np.ndarray, "..."]:
-    """So many times the counts, a power of 2; what to say of other numbers than whole ones that their dtype holds."""
+    """Twice the counts, or so many times, a power of 2; what to say of numbers that are not whole then."""
     check_no_padding(wins, UNPADDED)
     given = np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins)
     multiples = parts * given.astype(np.float64)

@@ -68,7 +68,7 @@ from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.objective import Objective, Ridge, Tilt
 from privrank_jax.pairwise.choices import CHOICES, Choices, check_no_stages, whole_weights
 from privrank_jax.pairwise.covariate_noise import TABLES
-from privrank_jax.pairwise.covariates import LARGEST_FEATURE, CovariateTable, check_private
+from privrank_jax.pairwise.covariates import LARGEST_FEATURE, CovariateTable
 from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.fits import fitted
 from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers, design_of
@@ -200,7 +200,12 @@ perturbed_davidson = _record(
 
 def _floats_of_table(table: CovariateTable, ties: str = "half") -> tuple[Any, Facts]:
     check_choice("ties", ties, TIES)
-    check_private(table)
+    if not table.design.private:
+        raise ValueError(
+            "the scales of this table's features were read from its rows, which are private here: make it by "
+            "covariate_table(..., bounds=..., private=True), or promise adjacency='flip', under which covariates are "
+            "public."
+        )
     return _floats_of(table, ties == "davidson")
 
 

@@ -62,7 +62,7 @@ from privrank_jax.mechanism.objective import Objective, Ridge, Tilt
 from privrank_jax.pairwise.fits import FitDiagnostics, fit_counts
 from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.lanes import center
-from privrank_jax.pairwise.noisy_totals import WIN_COUNTS, counts_in_parts, doubled_counts
+from privrank_jax.pairwise.noisy_totals import WIN_COUNTS, doubled_counts
 from privrank_jax.pairwise.ridges import least_risk_gamma
 from privrank_jax.privacy.noise import NOISES
 from privrank_jax.privacy.privacy import COMPARISON_KINDS, Privacy
@@ -128,7 +128,7 @@ def whole_wins(wins: WinCounts, weighted: bool = False) -> Int[np.ndarray, "item
         f"exact noise needs weights that are multiples of 1/{_WEIGHT_STEPS}: bound and round them by "
         "pairwise.bounded_weights."
     )
-    counts = counts_in_parts(wins, 2 * _WEIGHT_STEPS, steps) if weighted else doubled_counts(wins)
+    counts = doubled_counts(wins, 2 * _WEIGHT_STEPS, steps) if weighted else doubled_counts(wins)
     if np.any(counts < 0) or np.any(np.diag(counts)):
         raise ValueError("win counts must be at least 0, and no item can meet itself.")
     return counts
