@@ -51,7 +51,7 @@ class Noisy(Mechanism):
         if "comparison" in units and getattr(privacy, "unit", None) == "rank":
             raise ValueError(
                 f"{self.name} works on comparisons, which have no ranks to protect: promise unit='comparison' or "
-                "unit='user'; unit='rank' is for mechanisms on rankings, such as mallows.sample."
+                "unit='user'."
             )
         found = kept_by_noise(noise, privacy, self.name, *self.kinds, noises=self.noises)
         if privacy.contributions is not None and units == {"user"}:
@@ -104,20 +104,14 @@ class Additive(Noisy):
 
     def noise(self, privacy: Privacy, facts: Facts, noise: str | None = None) -> Noise:
         """The noise on the statistic, in published units; it depends on public facts alone."""
-        kind, change, scale = self._calibrated(privacy, facts, noise)
-        return change.noise(kind, scale, self.shape(facts))
-
-    def scale(self, privacy: Privacy, facts: Facts, noise: str | None = None) -> Any:
-        """The scale of that noise."""
-        return self._calibrated(privacy, facts, noise)[-1]
-
-    def _calibrated(
-        self, privacy: Privacy, facts: Facts, noise: str | None
-    ) -> tuple[str, Change, Any]:
         kind = self.kind(noise, privacy, facts.told)
         attained = self.attained(privacy, kind)
         change = self.change(attained, facts, kind)
-        return kind, change, self._scale(attained, facts, kind, change)
+        return change.noise(kind, self._scale(attained, facts, kind, change), self.shape(facts))
+
+    def scale(self, privacy: Privacy, facts: Facts, noise: str | None = None) -> Any:
+        """The scale of that noise."""
+        return self.noise(privacy, facts, noise).scale
 
     def _scale(self, attained: Privacy, facts: Facts, noise: str, change: Change) -> Any:
         size = change.size(noise) / (self.data.times * _first(change.parts))

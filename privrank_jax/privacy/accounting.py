@@ -8,14 +8,10 @@ budget, and whether there is a next release, may not. Budgets chosen along the w
 the plain sum (Σε_i, Σδ_i) is proven here (Dwork and Roth 2014, Theorem 3.16; Rogers, Roth, Ullman and Vadhan 2016). At
 the δ Σδ_i :func:`compose` gives that sum, and it needs no library; the budget ledger enforces it.
 
-**Neighbors.** The bounds hold for the neighboring relation for which the releases are private. For a Gaussian mechanism
-Δ is the ℓ₂ sensitivity under that same relation: for replacement, the change when one unit is replaced.
-(dp-accounting's ``REPLACE_ONE`` shifts by twice the sensitivity to adding one unit, and is not used.)
-
-**Mixed releases.** Promises for different neighbors are composed only for neighbors that all of them cover, by the rule
-of the ledger (:meth:`Privacy.covers`). Central and local releases may be mixed. Releases of one unit and adjacency
-compose without a further argument: what any of them takes as public is public in the result, and all of them must agree
-on what a user is.
+**Neighbors.** The bounds hold for the neighboring relation for which the releases are private, which is also that of a
+Gaussian's Δ. Promises for different neighbors are composed only for neighbors that all of them cover
+(:meth:`Privacy.covers`). Central and local releases may be mixed. What any of the releases takes as public is public in
+the result, and all of them must agree on what a user is.
 """
 
 from __future__ import annotations
@@ -116,9 +112,8 @@ def compose(
 ) -> Guarantee:
     """Compose releases whose budgets are fixed ahead of time: ε at ``delta``, or δ at ``epsilon``.
 
-    The theorem heads this module; it does not hold for budgets chosen adaptively. The result is an upper bound, for
-    pairs of ε and δ within 1 % of optimal. With δ near 1e-12, more than 2^18 releases, 2^12 different ε or an ε beyond
-    500, it is the bound of zCDP or of the plain sum, which may be 10 % too large or more.
+    The result is an upper bound, for pairs of ε and δ within 1 % of optimal; for δ near 1e-12, more than 2^18 releases,
+    2^12 different ε or an ε beyond 500 that of zCDP or of the plain sum, which may be 10 % too large or more.
 
     Args:
         releases: guarantees, whose ``changes`` and ``rho`` count, promises, (ε, δ) pairs and those two.
@@ -129,19 +124,15 @@ def compose(
         trust: the trust model of releases that are not guarantees.
 
     Returns:
-        The guarantee of all releases together, at the weakest trust model and numerics; its note states the plain sum.
+        The guarantee of all releases together, with the weakest trust and numerics; its note states the plain sum.
 
     Raises:
         ImportError: without dp-accounting.
-        ValueError: a release that does not cover ``neighbors``, numbers out of range, ``delta`` at which no finite ε
-            exists.
+        ValueError: a release that does not cover ``neighbors``, numbers out of range, a δ at which no ε holds.
 
     >>> both = compose([(0.1, 0)] * 100, delta=1e-6, neighbors=Neighbors("user", "replace"))
     >>> round(both.epsilon, 3), "plain sum: epsilon 10" in both.note
     (4.775, True)
-    >>> flips = [LaplaceRelease(40, (2, 2))] * 100  # the same epsilon, on the points of two items
-    >>> round(compose(flips, delta=1e-6, neighbors=Neighbors("comparison", "flip")).epsilon, 3)
-    3.252
     """
     if (delta is None) == (epsilon is None):
         raise ValueError(

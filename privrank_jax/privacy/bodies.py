@@ -3,8 +3,7 @@ r"""The noise of one release: its kind, its scale and the body in whose shape it
 **Bodies.** A mechanism adds noise to k numbers whose differences between neighbors, divided by the scale, cost no more
 than ε. *Independent* numbers have Laplace noise, whose body is the ℓ₁ ball \|c_1 x_1\| + ... + \|c_k x_k\| <= 1, or
 Gaussian noise, calibrated to the ℓ₂ norm of (c_1 x_1, ..., c_k x_k): number i has noise of scale λ/c_i or σ/c_i.
-*K-norm* noise at scale 1/ε has the shape of a body K that holds all differences (:mod:`privrank_jax.privacy.geometry`):
-a cube, or a zonotope of pairs.
+*K-norm* noise at scale 1/ε has the shape of a body K that holds all differences (:mod:`privrank_jax.privacy.geometry`).
 
 **Tails.** The excess kurtosis of an error aᵀw is the fourth cumulant of its noise, divided by its squared variance. The
 cumulant is 3 v² Σ a_k⁴ for independent Laplace noise of variance v, and for K-norm noise at most its excess kurtosis,
@@ -102,11 +101,7 @@ class Noise:
         return cls(kind, scale, Independent((count,), last))
 
     def draw(self, key: Key, dtype: DTypeLike) -> Float[Array, "..."]:
-        """The noise, of the shape of the body.
-
-        >>> Noise("k-norm", 0.0, Zonotope.of_all_pairs(3), kept=2).draw(jax.random.key(0), float).tolist()
-        [0.0, 0.0]
-        """
+        """The noise, of the shape of the body."""
         body = self.body
         if isinstance(body, Independent):
             drawn = draw(key, self.kind, body.shape, self.scale, dtype)
@@ -139,11 +134,7 @@ class Noise:
         return self._unit_variances * (self.scale * self.scale)
 
     def deviation(self) -> Any:
-        """The largest standard deviation of a number.
-
-        >>> round(Noise("k-norm", 2.0, Cube.of_pairs(2)).deviation() ** 2, 9)  # 2²(d + 1)(d + 2)/3, d = 1
-        8.0
-        """
+        """The largest standard deviation of a number."""
         return self.scale * math.sqrt(self._unit_variances.max())
 
     def variance_per_dimension(self) -> Any:
@@ -155,14 +146,9 @@ class Noise:
         return unit * (self.scale * self.scale)
 
     def covariance(
-        self,
-        project: Float[Array, "numbers numbers"] | None = None,
-        dtype: DTypeLike | None = None,
+        self, project: Float[Array, "numbers numbers"] | None = None, dtype: DTypeLike | None = None
     ) -> Float[Array, "numbers numbers"]:
-        """Covariance of the noise, or of its part in the range of a projection, ``(k, k)``.
-
-        The projection mixes only numbers of equal noise if the noise is independent.
-        """
+        """Covariance of the noise, ``(k, k)``, or of its part in the range of a projection that mixes equal noise."""
         body = self.body
         if dtype is None:
             dtype = default_float() if project is None else project.dtype
@@ -197,11 +183,10 @@ class Noise:
         return self._heavy_share(influence) * apart
 
     def reach(self, level: float) -> float:
-        """A t with P(max_i \\|w_i\\| <= t) >= ``level``: the least one, but for zonotopes by simulation.
+        """The least t with P(max_i \\|w_i\\| <= t) >= ``level`` for equal noise on all numbers.
 
-        Of independent numbers all have the same noise. Discrete noise on halves of whole numbers needs 1/2 more: with
-        α = e^(-1/s) on twice the numbers, P(\\|X\\| > t + 1) is 2α^(⌊t⌋ + 2)/(1 + α) <= α^t (Laplace), and at most
-        P(\\|N\\| > t) (Gaussian; Canonne, Kamath, Steinke, 2020).
+        Discrete noise on halves of whole numbers needs 1/2 more: with α = e^(-1/s) on twice the numbers, P(\\|X\\| > t
+        + 1) is 2α^(⌊t⌋ + 2)/(1 + α) <= α^t (Laplace), and at most P(\\|N\\| > t) (Gaussian; Canonne et al., 2020).
 
         >>> round(Noise.independent("laplace", 1.0).reach(0.95), 3)  # log 20
         2.996
@@ -217,14 +202,12 @@ class Noise:
 
     @property
     def _zonotope(self) -> Zonotope:
-        """The body, which is known."""
         assert isinstance(self.body, Zonotope)
         _check_known(self.body)
         return self.body
 
     @property
     def _unit_variances(self) -> np.ndarray:
-        """Those at scale 1."""
         body = self.body
         if isinstance(body, Independent):
             return _VARIANCES[self.kind] / body.weights**2
@@ -235,13 +218,11 @@ class Noise:
 
     @property
     def _unit_covariance(self) -> Any:
-        """That of K-norm noise at scale 1."""
         if isinstance(self.body, Law):
             return self.body.covariance
         return noise_law.covariance(self._zonotope)[: self.kept, : self.kept]
 
     def _weighed(self, influence: Array) -> Array:
-        """Errors by the noise of the first number."""
         assert isinstance(self.body, Independent)
         return influence / self.body.weights.astype(influence.dtype)
 
@@ -253,7 +234,6 @@ class Noise:
         return jnp.sqrt(jnp.asarray(self.excess, influence.dtype) / 3)
 
     def _in_errors(self, influence: Array) -> Array:
-        """Covariance of K-norm noise in errors."""
         return product(product(influence, self.covariance(dtype=influence.dtype)), influence.T)
 
 

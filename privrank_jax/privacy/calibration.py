@@ -5,12 +5,10 @@ Notation: Δ₁, Δ₂ sensitivities in ℓ₁, ℓ₂; λ Laplace scale; σ Gau
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._quickly import quickly
@@ -75,30 +73,11 @@ def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Fl
     check_positive("sensitivity", sensitivity, infinite=False)
     epsilon = check_epsilon(epsilon)
     delta = check_delta(delta, positive=True)
-    told = (sensitivity, epsilon, delta)
-    if not all(isinstance(one, int | float) for one in told):
-        return jax.device_put(quickly(_gaussian_scale, *told))
-    ratio = _known_ratio(float(epsilon), float(delta), jnp.result_type(float))
-    return jax.device_put(_scaled(float(sensitivity), ratio))
-
-
-@functools.lru_cache(maxsize=1024)
-def _known_ratio(epsilon: float, delta: float, dtype: np.dtype) -> Any:
-    """:func:`_gaussian_ratio` of numbers, which plans ask for again and again."""
-    return quickly(_gaussian_ratio, dtype.type(epsilon), delta)
+    return jax.device_put(quickly(_gaussian_scale, sensitivity, epsilon, delta))
 
 
 def _gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Array:
     epsilon = jnp.asarray(epsilon, jnp.result_type(float))
-    return _scaled(sensitivity, _gaussian_ratio(epsilon, delta))
-
-
-def _scaled(sensitivity: Numbers, ratio: Any) -> Any:
-    return sensitivity * ratio * (1 + 100 * jnp.finfo(ratio.dtype).eps)
-
-
-def _gaussian_ratio(epsilon: Array, delta: Numbers) -> Array:
-    """σ/Δ₂, but for an allowance for rounding; 0 at ε = ∞."""
     finite = jnp.where(jnp.isinf(epsilon), 1.0, epsilon)
     machine = jnp.finfo(epsilon.dtype).eps
     # σ/Δ₂ solves c/r + 1/(2r²) ≤ ε for c = √(2 log 1/δ): an upper end that always suffices.
@@ -110,5 +89,5 @@ def _gaussian_ratio(epsilon: Array, delta: Numbers) -> Array:
         rounding = 4 * machine * (1 - lower) * jnp.exp(upper)
         return found + rounding - delta
 
-    found = jnp.exp(bracketed_root(excess, high - 12.0, high))
-    return jnp.where(jnp.isinf(epsilon), 0.0, found)
+    ratio = jnp.exp(bracketed_root(excess, high - 12.0, high))
+    return sensitivity * jnp.where(jnp.isinf(epsilon), 0.0, ratio) * (1 + 100 * machine)

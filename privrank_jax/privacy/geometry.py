@@ -24,9 +24,8 @@ e_i - e_j of a forest are a basis of the same lattice. So draw a forest with the
 uniform in [-l_ij, l_ij] on S, l_ij where y_i - y_j > h_ij and -l_ij elsewhere.
 
 **Heights** are fixed and have two parts of 30 - log₂ m random bits, the second of which decides where sums of the first
-agree. A pair outside of S has an arbitrary side if both sums over the cycle that it closes are 0. Over the choice of
-heights this has a chance of at most (m/2^30)² for each pair, as at most one value of a height makes a sum 0. The exact
-twin, :mod:`privrank_jax.exact.k_norm`, has no such ties.
+agree. Over their choice, both sums over the cycle that a pair closes are 0 with a chance of at most (m/2^30)²; its side
+is arbitrary then. The exact twin, :mod:`privrank_jax.exact.k_norm`, has no such ties.
 """
 
 from __future__ import annotations
@@ -64,11 +63,7 @@ class Cube:
 
     @classmethod
     def of_pairs(cls, num_items: int, mask: MaskLike | None = None) -> Cube:
-        """One coordinate for each pair i < j of items that are real by the mask, ``(m,)``, in an ``(m, m)`` matrix.
-
-        >>> int(Cube.of_pairs(4).dimension)
-        6
-        """
+        """One coordinate for each pair i < j of items that are real by the mask, ``(m,)``, in an ``(m, m)`` matrix."""
         mask = _checked_mask(num_items, mask)
         above = np.triu(np.ones((num_items, num_items), bool), 1)
         return cls(_placed(above & mask[:, None] & mask[None, :]))
@@ -99,11 +94,7 @@ class Zonotope:
 
     @classmethod
     def of_all_pairs(cls, num_items: int, mask: MaskLike | None = None) -> Zonotope:
-        """Each pair of items once that are real by the mask, ``(m,)``.
-
-        >>> int(Zonotope.of_all_pairs(4).dimension)
-        3
-        """
+        """Each pair of items once that are real by the mask, ``(m,)``."""
         mask = _checked_mask(num_items, mask)
         others = ~np.eye(num_items, dtype=bool)
         return cls(_placed(others & mask[:, None] & mask[None, :], default_float()), complete=True)
@@ -112,11 +103,7 @@ class Zonotope:
     def of_pairs(
         cls, pairs: Integer[ArrayLike, "pairs 2"] | Sequence[tuple[int, int]], num_items: int
     ) -> Zonotope:
-        """Each of these pairs of different items, once for each time that it is listed.
-
-        >>> Zonotope.of_pairs([(0, 1), (1, 0), (1, 2)], 3).lengths.tolist()
-        [[0.0, 2.0, 0.0], [2.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
-        """
+        """Each of these pairs of different items, once for each time that it is listed."""
         found = np.asarray(pairs, np.int64).reshape(-1, 2)
         if np.any((found < 0) | (found >= num_items)) or np.any(found[:, 0] == found[:, 1]):
             raise ValueError(f"pairs must hold two different items below {num_items}.")
@@ -142,11 +129,7 @@ Body: TypeAlias = Cube | Zonotope
 def k_norm(
     key: Key, body: Body, scale: Scalar, dtype: DTypeLike | None = None
 ) -> Float[Array, "..."]:
-    """Noise of density ∝ e^{-‖z‖/scale}, ‖·‖ the norm whose unit ball is the body; scale 0 gives zeros.
-
-    >>> k_norm(jax.random.key(0), Zonotope.of_all_pairs(3), 0.0).tolist()
-    [0.0, 0.0, 0.0]
-    """
+    """Noise of density ∝ e^{-‖z‖/scale}, ‖·‖ the norm whose unit ball is the body; scale 0 gives zeros."""
     check_nonnegative("scale", scale)
     dtype = jnp.zeros(0, dtype).dtype
     return _k_norm(key, body, jnp.asarray(scale, dtype))
@@ -233,10 +216,7 @@ def _forest(key: Key, body: Zonotope) -> Int[Array, "items"]:
 def _tile(
     parent: Int[Array, "items"], lengths: PairMatrix, inside: Float[Array, "items"]
 ) -> Scores:
-    """The point of the forest's tile whose coordinate on the pair of an item and its parent is ``inside``, in [-1, 1].
-
-    The parent of a root is itself.
-    """
+    """The point of the forest's tile whose coordinate on the pair of an item and its parent is ``inside``."""
     num_items = parent.shape[0]
     item = jnp.arange(num_items)
     first, second = (jnp.asarray(part) for part in _heights(num_items))
@@ -269,7 +249,6 @@ def _sum_to_root(
     step: Int[Array, "items parts"], parent: Int[Array, "items"]
 ) -> Int[Array, "items parts"]:
     """Sums of the steps from each item up to its root, whose step is 0, computed by doubling."""
-    rounds = max(step.shape[0] - 1, 1).bit_length()
-    for _ in range(rounds):
+    for _ in range(max(step.shape[0] - 1, 1).bit_length()):
         step, parent = step + step[parent], parent[parent]
     return step

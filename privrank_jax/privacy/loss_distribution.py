@@ -216,22 +216,12 @@ def load_dp_accounting() -> ModuleType:
 
 
 def pure_zcdp(epsilon: Fraction | float) -> float:
-    """ρ = ε tanh(ε/2) of an ε-DP mechanism.
-
-    >>> round(pure_zcdp(0.1), 7), round(pure_zcdp(10.0), 2)
-    (0.0049958, 10.0)
-    """
+    """ρ = ε tanh(ε/2) of an ε-DP mechanism."""
     return float(epsilon) * math.tanh(float(epsilon) / 2)
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Least ε for which the library proves a ρ-zCDP mechanism (ε, δ)-DP, over a grid of orders; ∞ at δ = 0 < ρ.
-
-    Source: Canonne, Kamath and Steinke (2020), Proposition 12, in dp-accounting's RDP accountant.
-
-    >>> zcdp_epsilon(0.05, 1e-6) < 0.05 + 2 * math.sqrt(0.05 * math.log(1e6))
-    True
-    """
+    """Least ε for which the library proves a ρ-zCDP mechanism (ε, δ)-DP, over a grid of orders; ∞ at δ = 0 < ρ."""
     if rho == 0:
         return 0.0
     if delta == 0 or math.isinf(rho):

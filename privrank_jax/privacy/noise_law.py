@@ -15,7 +15,7 @@ volume 2^{k-1}√k, so the pyramids over sets of k items take shares ∝ C(m, k)
 
 **Other quantities of zonotopes** are means over simulated U, as E|Z_i| = (p + 1)·E|U_i| and P(|Z_i| > t) = E Q(p + 1,
 t/|U_i|). From a fixed key, 1,024 to 16,384 points are drawn, the fewer the more items there are. Each figure is raised
-by :data:`SAFETY` standard errors of its mean. Items of a complete zonotope are exchangeable: their draws are pooled.
+by four standard errors of its mean. Items of a complete zonotope are exchangeable: their draws are pooled.
 
 **Integers.** The exact twin (:mod:`privrank_jax.exact.k_norm`) draws points X of the lattice with P(x) ∝ e^{-ρM(x)},
 M(x) the least whole r with x in rK. *Cube*: M is max_i \|x_i\|, so P(M = r) ∝ e^{-ρr}((2r + 1)^d - (2r - 1)^d), a
@@ -24,12 +24,13 @@ Y whose largest coordinate \|Y\| differs from M by at most 1/2. Its density is t
 has the law of Gamma(d)/ρ, up to a factor of e^ρ after normalization: P(M > t + 1/2) ≤ e^ρ·P(Gamma(d) > ρt).
 
 *Zonotope*: it proposes a radius r with odds w_r = e^{-ρr}(2r + 1)^p, a uniform spanning forest S and, on its pairs,
-whole c_e, uniform in {-r, ..., r}. It accepts at least T(2r)^p of the T(2r + 1)^p pairs (S, c) at radius r, T the
-number of forests, and at least one. So whatever holds of X is at most w/w' times as likely as it is for proposals, w' =
-Σ_r e^{-ρr} max((2r)^p, 1/T), w = Σ_r w_r. In a proposal, X_i is the sum of ±c_e over the pairs of S at i and of ±r over
-the others. Add to each c_e an independent number, uniform in [-1/2, 1/2], and take r + 1/2 for r: this is a point Y,
-uniform in (r + 1/2)K, since each tile of it has the volume (2r + 1)^p. With l the largest Σ_j l_ij, \|X_i - Y_i\| ≤
-l/2. Hence P(max_i \|X_i\| > t + l/2) ≤ Σ_r (w_r/w') P(max_i \|U_i\| > t/(r + 1/2)).
+whole c_e, uniform in {-r, ..., r}. It accepts at least T(2r)^p of the T(2r + 1)^p pairs (S, c) at radius r, and at
+least one; T, the number of forests, is at most ∏_i l_i, l_i = Σ_j l_ij, as each item but the roots has a parent. So
+whatever holds of X is at most w/w' times as likely as it is for proposals, w' = Σ_r e^{-ρr} max((2r)^p, 1/∏ l_i), w =
+Σ_r w_r. In a proposal, X_i is the sum of ±c_e over the pairs of S at i and of ±r over the others. Add to each c_e an
+independent number, uniform in [-1/2, 1/2], and take r + 1/2 for r: this is a point Y, uniform in (r + 1/2)K, since each
+tile of it has the volume (2r + 1)^p. With l the largest l_i, \|X_i - Y_i\| ≤ l/2. Hence P(max_i \|X_i\| > t + l/2) ≤
+Σ_r (w_r/w') P(max_i \|U_i\| > t/(r + 1/2)).
 
 For small ρ that sum is long. There let G(R) = R^p P(max_i \|U_i\| > t/R), which grows with R: so Σ_r e^{-ρr} G(r + 1/2)
 ≤ e^{3ρ/2} ∫ e^{-ρR} G(R) dR and Σ_r e^{-ρr} r^p ≥ e^{-ρ} ∫ e^{-ρR} R^p dR, and the bound is at most e^{5ρ/2} times the
@@ -54,8 +55,7 @@ from privrank_jax._validate import check_level, check_positive
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.geometry import Body, Cube, Zonotope, uniform
 
-SAFETY = 4.0
-"""Standard errors: the chance that a mean lies beyond is about 3·10^-5."""
+SAFETY = 4.0  # standard errors: the chance that a mean lies beyond is about 3·10^-5
 _FAR, _LONG = 200, 2**20
 _FEW_ITEMS = 24  # more are drawn by a program that takes longer to compile and less to run
 
@@ -81,11 +81,7 @@ def variances(body: Body) -> np.ndarray:
 
 
 def covariance(body: Zonotope) -> np.ndarray:
-    """Cov Z, ``(m, m)``: exact for complete zonotopes, else by simulation, its diagonal on the safe side.
-
-    >>> covariance(Zonotope.of_all_pairs(2)).tolist()
-    [[2.0, -2.0], [-2.0, 2.0]]
-    """
+    """Cov Z, ``(m, m)``: exact for complete zonotopes, else by simulation, its diagonal on the safe side."""
     real = _real(body)
     found, number, p = np.zeros((real.size, real.size)), int(real.sum()), dimension_of(body)
     if not p:
@@ -100,11 +96,7 @@ def covariance(body: Zonotope) -> np.ndarray:
 
 
 def mean_absolute(body: Body) -> np.ndarray:
-    """E|Z_i|, of the shape of the noise; exact for cubes, else by simulation.
-
-    >>> mean_absolute(Cube.of_pairs(2)).tolist()
-    [[0.0, 1.0], [0.0, 0.0]]
-    """
+    """E|Z_i|, of the shape of the noise; exact for cubes, else by simulation."""
     if isinstance(body, Cube):
         return np.where(body.real, (dimension_of(body) + 1) / 2, 0.0)
     real = _real(body)
@@ -136,11 +128,7 @@ def reach(body: Body, level: Number, first: int | None = None) -> float:
 
 
 def kurtosis(body: Zonotope, first: int | None = None) -> float:
-    """The largest kurtosis of a Z_i that isn't 0, or of a difference of two; 3 if normal, 6 for Laplace noise.
-
-    >>> round(kurtosis(Zonotope.of_all_pairs(2)), 1)
-    6.0
-    """
+    """The largest kurtosis of a Z_i that isn't 0, or of a difference of two; 3 if normal, 6 for Laplace noise."""
     p = dimension_of(body)
     of_radius = (p + 3) * (p + 4) / ((p + 1) * (p + 2))  # E r⁴/(E r²)²
     return of_radius * _draws(body).kurtosis(int(_real(body)[:first].sum()))
@@ -163,12 +151,13 @@ def lattice_reach(body: Body, level: Number, rate: Number, first: int | None = N
     if not p or not real.any():
         return 0.0
     draws, most = _draws(body), (2 * p + _FAR) / rate  # beyond it terms fall by e^{-rate/2} each
-    rounding = float(np.asarray(body.lengths)[:first].sum(axis=1).max()) / 2
+    met = np.asarray(body.lengths, float).sum(axis=1)
+    rounding = float(met[:first].max()) / 2
     if most > _LONG:
         return reach(body, 1 - missing * math.exp(-2.5 * rate), first) / rate + rounding
     radius = np.arange(math.ceil(most))
     with np.errstate(divide="ignore"):
-        kept = np.maximum(p * np.log(2.0 * radius), -_log_forests(body))
+        kept = np.maximum(p * np.log(2.0 * radius), -np.log(met[met > 0]).sum())
     weight = p * np.log(2 * radius + 1) - rate * radius
     share = np.exp(weight - np.logaddexp.reduce(kept - rate * radius))
     beyond = np.append(np.cumsum(share[::-1])[::-1], 0.0)
@@ -192,23 +181,9 @@ def _cube_reach(d: int, missing: float, rate: float) -> float:
     return float(np.argmax(beyond <= missing * (1 - 1e-9)))
 
 
-def _log_forests(body: Zonotope) -> float:
-    """Logarithm of the number of spanning forests (Kirchhoff), or of a bound if there are several components."""
-    lengths = np.asarray(body.lengths, float)[_real(body)][:, _real(body)]
-    eigenvalues = np.linalg.eigvalsh(np.diag(lengths.sum(axis=1)) - lengths)
-    parts = len(lengths) - dimension_of(body)
-    # The product of the positive eigenvalues is that number times the sizes of the components, which are at least 2.
-    sizes = (parts - 1) * math.log(2) + math.log(len(lengths) - 2 * (parts - 1))
-    return float(np.log(eigenvalues[parts:]).sum()) - sizes + 1e-9
-
-
 @functools.lru_cache(maxsize=256)
 def mean_square(num_items: int) -> float:
-    """E‖U‖² of a uniform point of the complete zonotope of m items.
-
-    >>> round(mean_square(3), 12)
-    3.333333333333
-    """
+    """E‖U‖² of a uniform point of the complete zonotope of m items."""
     from scipy import special
 
     found = [0.0, 0.0]

@@ -13,7 +13,6 @@ sphere, E⟨z, û⟩/B = M(p/q - (1-p)/(1-q)) = (e^ε-1)M/(1 + (e^ε-1)q) =: c(�
 E‖z - v‖² = B² - ‖v‖² exactly. Here (1-t²)f' = -(d-3)tf gives M = (1-γ²)^{(d-1)/2}/((d-1)·Beta(1/2, (d-1)/2)).
 
 *Duchi, Jordan and Wainwright (2018)*: γ = 0, the half sphere: c = tanh(ε/2)·Γ(d/2)/(√π Γ((d+1)/2)).
-
 *PrivUnit (Bhowmick, Duchi, Freudiger, Kapoor and Rogers 2018)* leaves γ free; Asi, Feldman and Talwar (2022) show that
 at the best γ no unbiased ε-local mechanism has a smaller error on the sphere. As q' = -f and M' = -γf, c' = (f c/M)(c -
 γ): c grows while it exceeds γ and falls after, hence is largest at the one point where c(γ) = γ, the root of c(γ) - γ.
@@ -214,7 +213,7 @@ def _checked(
         vectors = vectors.astype(jnp.result_type(float))
     if vectors.ndim < 1 or vectors.shape[-1] - zero_sum < 1:
         raise ValueError(
-            f"vectors must have shape (..., d) with a dimension left to report, got {vectors.shape}."
+            f"vectors need shape (..., d) and a dimension left to report, got {vectors.shape}."
         )
     return vectors, jnp.asarray(epsilon, vectors.dtype), jnp.asarray(radius, vectors.dtype)
 
@@ -238,11 +237,16 @@ def privunit_cap(dimension: int, epsilon: Epsilon) -> Cap:
 
 @functools.partial(jax.jit, static_argnames=("dimension",))
 def cap_at(dimension: int, epsilon: Float[Array, ""]) -> Cap:
-    """:func:`privunit_cap` for checked arguments, compiled."""
+    """:func:`privunit_cap` for checked arguments."""
 
     def mean(height: Array) -> tuple[Array, Array, Array]:
-        log_first = _log_first(dimension, height)
-        ratio = _share_over_first(dimension, height)
+        # (d-1) Beta(1/2, (d-1)/2) = 2√π Γ((d+1)/2)/Γ(d/2): twice the inverse of the half sphere's mean.
+        log_first = math.log(half_sphere_mean(dimension) / 2)  # log M
+        log_first += 0.5 * (dimension - 1) * log_one_minus_square(height)
+        # q/M = (d-1)/sin(angle) · ∫ (sin(angle - x)/sin(angle))^{d-2} dx over the cap.
+        edges = -_reaches(dimension, height)[0] * jnp.arange(17, dtype=height.dtype) / 16
+        integral = jnp.sum(_integrals(dimension, height, edges[1:], edges[:-1]))
+        ratio = (dimension - 1) * integral / jnp.sqrt((1 - height) * (1 + height))
         gain = -jnp.expm1(-epsilon)
         return gain / (jnp.exp(-epsilon - log_first) + gain * ratio), log_first, ratio
 
@@ -282,13 +286,6 @@ def half_sphere_mean(dimension: int) -> float:
     return math.exp(steps) * (1 if dimension % 2 else 2 / math.pi)
 
 
-def _log_first(dimension: int, height: Array) -> Array:
-    """log M."""
-    # (d-1) Beta(1/2, (d-1)/2) = 2√π Γ((d+1)/2)/Γ(d/2): twice the inverse of the half sphere's mean.
-    constant = math.log(half_sphere_mean(dimension) / 2)
-    return constant + 0.5 * (dimension - 1) * log_one_minus_square(height)
-
-
 def _angle(height: Array) -> Array:
     """arccos to full precision, also for heights near 1."""
     return 2 * jnp.arcsin(jnp.sqrt(0.5 * (1 - height)))
@@ -310,14 +307,6 @@ def _log_density(dimension: int, height: Array, offset: Array) -> Array:
     return (dimension - 2) * jnp.log1p(jnp.maximum(change, -1.0)) if dimension > 2 else 0 * offset
 
 
-def _share_over_first(dimension: int, height: Array) -> Array:
-    """q/M = (d-1)/sin(angle) · ∫ (sin(angle - x)/sin(angle))^{d-2} dx over the cap."""
-    inside, _ = _reaches(dimension, height)
-    edges = -inside * jnp.arange(17, dtype=height.dtype) / 16
-    integral = jnp.sum(_integrals(dimension, height, edges[1:], edges[:-1]))
-    return (dimension - 1) * integral / jnp.sqrt((1 - height) * (1 + height))
-
-
 def _integrals(
     dimension: int, height: Array, low: Array, high: Array, shift: Array | float = 0.0
 ) -> Array:
@@ -332,10 +321,7 @@ def _integrals(
 def draw_angles(
     key: Key, dimension: int, cap: Cap, shape: tuple[int, ...]
 ) -> Float[Array, "*users"]:
-    """Angles between report and axis, of density sin^{d-2} on the cap with probability p, off it otherwise.
-
-    The CDF is tabulated on panels either side of the edge; a panel is drawn, then the place in it by Newton's method.
-    """
+    """Angles between report and axis: a panel of the density sin^{d-2}, then the place in it by Newton's method."""
     height = cap.height
     inside, outside = _reaches(dimension, height)
     grid = jnp.arange(_PANELS + 1, dtype=height.dtype) / _PANELS

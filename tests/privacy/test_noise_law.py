@@ -151,17 +151,6 @@ def test_reaches_on_fine_lattices_are_those_of_the_plane(monkeypatch):
         assert plain < noise_law.lattice_reach(body, 0.95, 0.01) < plain + (10 if longest else 40)
 
 
-def test_forests_are_counted():
-    triangle = np.zeros((5, 5))
-    triangle[:3, :3] = 1 - np.eye(3)
-    counts = {3: triangle[:3, :3], 5: np.array([[0, 5], [5, 0]]), 16: 1 - np.eye(4)}
-    for count, lengths in counts.items():
-        found = noise_law._log_forests(Zonotope(jnp.asarray(lengths, float)))
-        assert math.exp(found) == pytest.approx(count)
-    triangle[3, 4] = triangle[4, 3] = 1
-    assert math.exp(noise_law._log_forests(Zonotope(jnp.asarray(triangle)))) >= 3
-
-
 def test_nothing_real_has_no_noise():
     for body in (Zonotope.of_all_pairs(3, [False] * 3), Cube.of_pairs(1)):
         assert noise_law.reach(body, 0.9) == 0
