@@ -29,15 +29,14 @@ from privrank_jax.privacy.bodies import Independent, Law, Noise
 from privrank_jax.privacy.geometry import Zonotope
 
 ITEMS, BATCH = 3, 4
-# Objectives are made inside of a program, of one problem or along a trailing axis; an outcome has its own axes; and
-# several cubes have the coordinates of one.
+# Objectives are made inside of a program, of one problem or along a trailing axis; and an outcome has
+# its own axes.
 OTHERS = {
     "_Budget",
     "Moves",
     "Facts",
     "_UserPairs",
     "Outcome",
-    "Cube",
 }
 
 
@@ -104,7 +103,6 @@ MADE = {
     "Uncertainty": _errors,
     "Independent": lambda i: Independent((ITEMS,), (2.0,)),
     "Noise": lambda i: Noise("laplace", jnp.asarray(1.0 + i), Independent((ITEMS,), (2.0,))),
-    "Zonotope": lambda i: Zonotope.of_all_pairs(ITEMS, _mask(i)),
     "Privacy": lambda i: _promise(i),
     "Guarantee": lambda i: Guarantee(_promise(i, None), _promise(i, None)),
 }  # fmt: skip

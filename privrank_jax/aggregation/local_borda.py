@@ -30,7 +30,7 @@ from privrank_jax.aggregation.weights import MISSING, ranks_of_users
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.local import Local
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.vectors import report_norm, report_vectors
+from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm
 
 
 def score_radius(num_items: int) -> float:
@@ -97,7 +97,7 @@ def borda_by(
 def _send(key: Key, ranks: Array, tuned: Any, facts: Facts, mechanism: str) -> Array:
     radius = score_radius(facts.num_items)
     scores = centered_scores(ranks, facts)
-    return report_vectors(key, scores, tuned[0], radius, mechanism=mechanism, zero_sum=True)
+    return VECTOR_MECHANISMS[mechanism](key, scores, tuned[0], radius, zero_sum=True)
 
 
 def _norm(epsilon: Epsilon, facts: Facts, mechanism: str) -> Array:

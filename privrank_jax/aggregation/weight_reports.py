@@ -43,7 +43,7 @@ from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.local import Local
 from privrank_jax.privacy.local import randomized_response
 from privrank_jax.privacy.noise import NoiseDiagnostics
-from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm, report_vectors
+from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm
 
 _MECHANISMS = (*VECTOR_MECHANISMS, "randomized-response")
 
@@ -91,7 +91,7 @@ def _pair_signs(ranks: Array, missing: str) -> Array:
 
 def _by_vectors(key: Key, ranks: Array, epsilon: Any, facts: Facts, mechanism: str) -> Array:
     signs = _pair_signs(ranks, *facts.rules)
-    return report_vectors(key, signs, epsilon, _pairs(facts) ** 0.5, mechanism=mechanism)
+    return VECTOR_MECHANISMS[mechanism](key, signs, epsilon, _pairs(facts) ** 0.5)
 
 
 def _by_answers(key: Key, ranks: Array, epsilon: Any, facts: Facts) -> Array:

@@ -32,8 +32,7 @@ class Noisy(Mechanism):
     """A mechanism that adds noise of several kinds.
 
     Attributes:
-        name: of the record in its module.
-        doc: the theorem, and what is published.
+        name, doc: of the record in its module; the theorem, and what is published.
         data: what it reads.
         kinds: units and adjacencies that it protects, the weakest first.
         noises: kinds of noise, the default first.
@@ -132,7 +131,7 @@ class Additive(Noisy):
             public: what else is public of the data, where the record takes it.
 
         Returns:
-            ``value`` as the record says, ``guarantee``, and scale and center of the noise in published units.
+            ``value`` as the record says, the guarantee, and scale and center of the noise in published units.
 
         Raises:
             TypeError, ValueError: a promise or noise that this can't keep; data of another type, or that are wrong.
@@ -155,11 +154,8 @@ class Additive(Noisy):
     ) -> Estimate:
         """The same with exact noise on whole numbers, from the operating system's entropy.
 
-        Arguments and results are as of a simulation, in NumPy and float64.
-
-        Raises:
-            TypeError, ValueError: as of a simulation; ε = ∞, several ε, or an ε and δ so extreme that no noise can be
-                drawn; padded items, which would be published; data that hold no exact counts.
+        Arguments, results and errors are as of a simulation, in NumPy and float64; ε = ∞, several ε, padded items,
+        which would be published, and data without exact counts are refused.
         """
         from privrank_jax.exact.integer_noise import concentrated, exact_estimate, exact_promise
 
@@ -198,7 +194,6 @@ def _first(parts: Any) -> Any:
 
 
 def _center(attained: Privacy, change: Change) -> Any:
-    """What is subtracted from each user's numbers."""
     return change.center if attained.adjacency == "add-remove" else 0.0
 
 
@@ -235,7 +230,6 @@ def _simulated(
 def _with_exact_noise(
     noise: str, attained: Privacy, change: Change, values: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Whole numbers with exact noise, and its scale."""
     from privrank_jax.exact.integer_noise import integer_noise
     from privrank_jax.exact.spanning_trees import Graph
 

@@ -9,8 +9,8 @@ sums are attained where some change has just these entries.
 **Body.** d lies in ``factor`` times a convex body, whose K-norm noise has that over ε for its scale
 (:mod:`privrank_jax.privacy.geometry`).
 
-**Center.** Where the number of users is private, sums are released, and each user's numbers count less a public
-constant. That moves all sums of n users alike, and can halve what one user moves.
+**Center.** Where the number of users is private, sums are released of each user's numbers less a public constant, which
+can halve what one user moves.
 """
 
 from __future__ import annotations

@@ -34,8 +34,7 @@ class Local(Mechanism):
     :meth:`release` draws exact messages from the operating system's entropy, on the host.
 
     Attributes:
-        name: of the record in its module.
-        doc: the theorem, and what is published.
+        name, doc: of the record in its module; the theorem, and what is published.
         attain: (promise, name) -> what is attained of it; raises for one that can't be kept.
         read: (data, rules by name) -> what users hold, an array with a leading axis of users, checked; what is public.
         send: (key, contents, tuned, facts) -> the messages of users, each drawn by itself.
@@ -49,8 +48,7 @@ class Local(Mechanism):
         width: facts -> numbers in the message of one user.
         exact: (what users hold, attained, facts) -> tuned, messages or tally. None: no exact draw is known.
         own: (ε, δ, facts) -> ε of a report; numbers, or arrays that may be traced. Default ε.
-        trust: who sees what, as of a :class:`~privrank_jax.privacy.Guarantee`.
-        note: likewise.
+        trust, note: as of a :class:`~privrank_jax.privacy.Guarantee`.
     """
 
     name: str
@@ -88,7 +86,7 @@ class Local(Mechanism):
             rules: as the record says; public.
 
         Returns:
-            ``value`` and ``diagnostics``, as the record says. ``guarantee``.
+            ``value`` and ``diagnostics``, as the record says, and the guarantee.
 
         Raises:
             TypeError, ValueError: a promise that this can't keep, data that are wrong.
@@ -104,17 +102,10 @@ class Local(Mechanism):
         return Estimate(value, guarantee, about)
 
     def report(self, key: Key, data: Any, epsilon: Epsilon, *, asked: Any = 0, **rules: Any) -> Any:
-        """What one user sends, or several, each by herself; ε-local DP, simulated.
+        """What one user sends, or several, each by herself; ε-local DP, simulated; arguments as of a simulation.
 
-        Args:
-            key: PRNG key.
-            data: what the user holds, without an axis of users, or with one, which the message then has too.
-            epsilon: ε > 0 of the report, may be traced.
-            asked: what the user is asked for, where that differs between users; public.
-            rules: as of a simulation.
-
-        Raises:
-            ValueError: ε <= 0 or NaN, data that are wrong.
+        The message has an axis of users if the data have one. ``asked`` is what the user is asked for, where that
+        differs between users; public.
         """
         epsilon = jnp.asarray(check_epsilon(epsilon), jnp.result_type(float))
         alone = np.ndim(data) == 1
@@ -127,18 +118,14 @@ class Local(Mechanism):
     def release(self, data: Any, privacy: Privacy, **rules: Any) -> Estimate:
         """The same with exact messages, from the operating system's entropy, for users who tell what is drawn here.
 
-        Arguments and results are as of a simulation, in NumPy and float64.
-
-        Raises:
-            TypeError, ValueError: as of a simulation; ε = ∞, several ε, or one so extreme that nothing can be drawn;
-                a record of which no exact draw is known.
+        Arguments, results and errors are as of a simulation, in NumPy and float64; ε = ∞, several ε, and records
+        without an exact draw are refused.
         """
         from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 
         if self.exact is None:
             raise ValueError(
-                f"{self.name} has no exact release, as its messages are real numbers: take a mechanism whose users "
-                "send one of finitely many messages."
+                f"{self.name} has no exact release, as its messages are real numbers: take one with finitely many."
             )
         attained = exact_promise(self.attain(privacy, self.name))
         _, facts = self.read(data, **rules)

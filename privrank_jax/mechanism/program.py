@@ -32,10 +32,7 @@ class Mechanism:
             less: share of the noise that is left out, in [0, 1): a tight claim is broken by any.
 
         Returns:
-            :class:`~privrank_jax.privacy_audit.WorstCase` by the name of each row of the registry about this mechanism.
-
-        Raises:
-            ValueError: no row is, or an ε or a share out of range.
+            :class:`~privrank_jax.privacy_audit.WorstCase` by the name of each row about this mechanism.
         """
         # What judges a mechanism stands on a higher floor, which no mechanism imports: it is looked up by name.
         audits = importlib.import_module("privrank_jax.privacy_audit")

@@ -38,11 +38,8 @@ class GaussianRelease:
     """A Gaussian mechanism: a vector plus noise N(0, σ²) in each coordinate.
 
     Attributes:
-        scale: σ >= 0; 0 means no privacy.
+        scale: σ >= 0, else ``ValueError``; 0 means no privacy.
         sensitivity: Δ₂ > 0, the largest ℓ₂ change of the vector between neighbors.
-
-    Raises:
-        ValueError: arguments out of range.
     """
 
     scale: HostNumber
@@ -70,11 +67,8 @@ class LaplaceRelease:
     unit a small part of their change.
 
     Attributes:
-        scale: >= 0; 0 means no privacy.
+        scale: >= 0, else ``ValueError``; 0 means no privacy.
         changes: whole numbers c >= 1; the k largest changes between neighbors add up to at most the k largest c.
-
-    Raises:
-        ValueError: arguments out of range.
 
     >>> LaplaceRelease(40, (2, 2)).epsilon
     Fraction(1, 10)

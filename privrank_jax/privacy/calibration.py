@@ -76,7 +76,7 @@ def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Fl
     return jax.device_put(quickly(_gaussian_scale, sensitivity, epsilon, delta))
 
 
-def _gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Array:
+def _gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Any:
     epsilon = jnp.asarray(epsilon, jnp.result_type(float))
     finite = jnp.where(jnp.isinf(epsilon), 1.0, epsilon)
     machine = jnp.finfo(epsilon.dtype).eps

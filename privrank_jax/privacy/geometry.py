@@ -9,7 +9,6 @@ since the volume of rK grows as r^p. On a lattice this is the ripple mechanism (
 
 **Cube** [-1, 1]^d: each coordinate changes by at most 1, whatever the others do. An example is the number of users who
 rank i before j, for every pair, when one ranking is replaced.
-
 **Zonotope** Z = Σ_{i<j} [-l_ij, l_ij](e_i - e_j), l_ij >= 0 the lengths: each pair moves at most l_ij points from one
 of its items to the other. Win totals change within it where a user is asked each pair l_ij times and changes all
 answers; so do n times the Borda scores, with all lengths 1 (a *complete* zonotope), when one ranking is replaced.
@@ -18,36 +17,56 @@ components. By the max-flow min-cut theorem the norm of z is the maximum of z(S)
 the sum of the lengths between S and the others: max over k of (sum of the k largest entries)/(k(m - k)) if complete.
 
 **A uniform point.** Lift e_i - e_j to (e_i - e_j, h_ij) with generic heights: the lower faces of the lifted zonotope
-project onto tiles that cover Z, one for each spanning forest S (Shephard 1974). Its volume is ∝ ∏_S l_ij, since the
-e_i - e_j of a forest are a basis of the same lattice. So draw a forest with these odds
-(:mod:`privrank_jax.privacy.spanning_forests`) and a uniform point of its tile: with y_i - y_j = h_ij on S, t_ij is
-uniform in [-l_ij, l_ij] on S, l_ij where y_i - y_j > h_ij and -l_ij elsewhere.
+project onto tiles that cover Z, one for each spanning forest S (Shephard 1974). Its volume is ∝ ∏_S l_ij, since the e_i
+- e_j of a forest are a basis of the same lattice. So draw a forest with these odds (below) and a uniform point of its
+tile: with y_i - y_j = h_ij on S, t_ij is uniform in [-l_ij, l_ij] on S, l_ij where y_i - y_j > h_ij and -l_ij
+elsewhere. Heights are fixed and have two parts of 30 - log₂ m random bits, the second of which decides where sums of
+the first agree. Over their choice, both sums over the cycle that a pair closes are 0 with a chance of at most
+(m/2^30)²; its side is arbitrary then. The exact twin, :mod:`privrank_jax.exact.k_norm`, has no such ties.
 
-**Heights** are fixed and have two parts of 30 - log₂ m random bits, the second of which decides where sums of the first
-agree. Over their choice, both sums over the cycle that a pair closes are 0 with a chance of at most (m/2^30)²; its side
-is arbitrary then. The exact twin, :mod:`privrank_jax.exact.k_norm`, has no such ties.
+**A random spanning forest** has one tree for each component of the graph; its probability is ∝ the product of the
+lengths of its pairs. It is given by the parent of each item; that of a root, or of an item without pairs, is itself. Of
+*all pairs*, the i-th item of a random order is joined to item number min(U_i, i - 1), U_i uniform on all numbers
+(Aldous 1990, Algorithm 2). The order is shuffled by Durstenfeld's method.
+
+*Other graphs* are taken apart item by item and put together again. Let v be an item with pairs of lengths c_x to
+others, D = Σ_x c_x > 0. Without v, and with another pair of length c_a c_b/D between any a and b, G turns into G'.
+**Lemma.** Draw a forest of G', and draw whether each of its pairs is an old one of G or a new one, with odds ∝ the
+lengths. The new pairs join k + 1 parts, k >= 0, of the tree in which they lie. Drop them and join v to one item of
+each part: to an endpoint of a new pair in that part, or if k = 0 to an item drawn with odds ∝ c. Which endpoint is
+chosen may depend on which pairs of parts are joined and on the endpoints in other parts. The result is a forest of G
+with its probability. *Proof.* Given the old pairs F, whose parts A_i have C_i = Σ_{A_i} c_x, a way to join the parts by
+new pairs has weight D^{-k} ∏ c over all endpoints. Their sum is w(F) D^{-k} ∏ C_i (ΣC_i)^{k-1} = w(F) ∏ C_i/D (Cayley),
+ΣC_i = D. Given which parts are joined, all endpoints are independent, with odds ∝ c in their part, and so are the
+chosen ones. In G, F with the pairs (v, x_i) has weight w(F) ∏ c_{x_i}: the sum over all x_i is w(F) ∏ C_i, and the x_i
+are independent with odds ∝ c.
+
+Item m - 1 is taken out first and put back last; the lowest item of a component has D = 0 and becomes a root. A part
+without the root has one new pair toward it, and v becomes the parent of that pair's child. In the part with the root
+the endpoint is the parent's end of the last new pair on the way from the lowest of these children to the root. A pair
+of length w_s in the graph of the items up to s and of length w_t <= w_s in that up to t > s is still an old one at t
+with probability w_t/w_s: one uniform number U for each pair, kept until U w_s >= w_t, decides it at all steps. All
+terms are sums and products of numbers >= 0, so the error of rounding is relative to each. About √m of the graphs are
+kept, and those between two of these are found again when needed: memory ∝ m^2.5, time ∝ m² for each draw.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
-from typing import TypeAlias
+import math
+from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, DTypeLike, Float, Int, Integer
+from jaxtyping import Array, Bool, DTypeLike, Float, Int, Shaped
 
-from privrank_jax._batches import of_each_problem
-from privrank_jax._components import components
-from privrank_jax._types import Count, Key, Mask, MaskLike, NumbersLike, PairMatrix, Scalar, Scores
+from privrank_jax._types import Key, Mask, MaskLike, NumbersLike, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_nonnegative, is_traced
-from privrank_jax._workarounds.threefry import fused
+from privrank_jax._workarounds.threefry import below, fused
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import default_float
-from privrank_jax.privacy.spanning_forests import all_pairs_forest, weighted_forest
 
 
 @jax.tree_util.register_dataclass
@@ -64,19 +83,14 @@ class Cube:
     @classmethod
     def of_pairs(cls, num_items: int, mask: MaskLike | None = None) -> Cube:
         """One coordinate for each pair i < j of items that are real by the mask, ``(m,)``, in an ``(m, m)`` matrix."""
-        mask = _checked_mask(num_items, mask)
-        above = np.triu(np.ones((num_items, num_items), bool), 1)
-        return cls(_placed(above & mask[:, None] & mask[None, :]))
+        return cls(
+            _placed(np.triu(np.ones((num_items, num_items), bool)) & _real_pairs(num_items, mask))
+        )
 
     @classmethod
     def of_numbers(cls, dimension: int) -> Cube:
         """[-1, 1]^d."""
         return cls(_placed(np.ones(dimension, bool)))
-
-    @property
-    def dimension(self) -> Count:
-        """The number of coordinates."""
-        return jnp.sum(self.real)
 
 
 @jax.tree_util.register_dataclass
@@ -95,31 +109,7 @@ class Zonotope:
     @classmethod
     def of_all_pairs(cls, num_items: int, mask: MaskLike | None = None) -> Zonotope:
         """Each pair of items once that are real by the mask, ``(m,)``."""
-        mask = _checked_mask(num_items, mask)
-        others = ~np.eye(num_items, dtype=bool)
-        return cls(_placed(others & mask[:, None] & mask[None, :], default_float()), complete=True)
-
-    @classmethod
-    def of_pairs(
-        cls, pairs: Integer[ArrayLike, "pairs 2"] | Sequence[tuple[int, int]], num_items: int
-    ) -> Zonotope:
-        """Each of these pairs of different items, once for each time that it is listed."""
-        found = np.asarray(pairs, np.int64).reshape(-1, 2)
-        if np.any((found < 0) | (found >= num_items)) or np.any(found[:, 0] == found[:, 1]):
-            raise ValueError(f"pairs must hold two different items below {num_items}.")
-        lengths = np.zeros((num_items, num_items))
-        np.add.at(lengths, tuple(found.T), 1.0)
-        return cls(jnp.asarray(lengths + lengths.T))
-
-    @property
-    @of_each_problem
-    def dimension(self) -> Count:
-        """The number of items less the number of components."""
-        if self.complete:
-            return jnp.maximum(jnp.sum(jnp.any(self.lengths > 0, axis=1)) - 1, 0)
-        return self.lengths.shape[0] - jnp.sum(
-            components(self.lengths) == jnp.arange(self.lengths.shape[0])
-        )
+        return cls(_placed(_real_pairs(num_items, mask), default_float()), complete=True)
 
 
 Body: TypeAlias = Cube | Zonotope
@@ -162,15 +152,11 @@ def _placed(array: Mask | np.ndarray, dtype: DTypeLike = bool) -> Array:
     return jax.device_put(np.asarray(array, dtype))
 
 
-def _checked_mask(num_items: int, mask: MaskLike | None) -> Mask | np.ndarray:
-    if num_items < 1:
-        raise ValueError(f"num_items must be at least 1, got {num_items}.")
-    if mask is None:
-        return np.ones(num_items, bool)
-    mask = jnp.asarray(mask, bool) if is_traced(mask) else np.asarray(mask, bool)
-    if mask.shape != (num_items,):
-        raise ValueError(f"mask must have shape ({num_items},), got {mask.shape}.")
-    return mask
+def _real_pairs(num_items: int, mask: MaskLike | None) -> Mask | np.ndarray:
+    """Which pairs of different items are real, ``(m, m)``."""
+    real = np.ones(num_items, bool) if mask is None else mask
+    real = jnp.asarray(real, bool) if is_traced(real) else np.asarray(real, bool)
+    return ~np.eye(num_items, dtype=bool) & real[:, None] & real[None, :]
 
 
 @jax.jit
@@ -179,7 +165,7 @@ def _k_norm(key: Key, body: Body, scale: Float[Array, ""]) -> Float[Array, "..."
     key, dtype = fused(key), scale.dtype
     if isinstance(body, Cube):
         of_radius, of_place = jax.random.split(key)
-        shape = jnp.asarray(body.dimension + 1, dtype)
+        shape = jnp.asarray(jnp.sum(body.real) + 1, dtype)
         radius = jax.random.gamma(of_radius, shape, dtype=dtype)
         place = materialized(uniform(of_place, body, dtype))  # read at every scale of a batch
     else:
@@ -252,3 +238,131 @@ def _sum_to_root(
     for _ in range(max(step.shape[0] - 1, 1).bit_length()):
         step, parent = step + step[parent], parent[parent]
     return step
+
+
+def all_pairs_forest(key: Key, mask: Mask) -> Int[Array, "items"]:
+    """Parents in a uniform spanning tree of all pairs of real items, ``(m,)`` by the mask."""
+    item = jnp.arange(mask.shape[0], dtype=jnp.int32)
+    place = jnp.cumsum(mask, dtype=jnp.int32) - 1  # among real items
+    swaps, others = jax.random.bits(key, (2, item.size), jnp.uint32)
+    swap = below(swaps, place + 1)
+
+    def shuffle(i: Int[Array, ""], order: Int[Array, "items"]) -> Int[Array, "items"]:
+        moved = order.at[place[i]].set(order[swap[i]]).at[swap[i]].set(i)
+        return jnp.where(mask[i], moved, order)
+
+    order = jax.lax.fori_loop(0, item.size, shuffle, item)  # the real items first
+    joined = jnp.minimum(below(others, jnp.sum(mask)), item - 1)
+    inner = (item > 0) & (item < jnp.sum(mask))
+    return item.at[jnp.where(inner, order, item.size)].set(order[joined], mode="drop")
+
+
+def weighted_forest(key: Key, lengths: PairMatrix) -> Int[Array, "items"]:
+    """Parents in a spanning forest, with probability ∝ the product of the symmetric lengths of its pairs."""
+    num_items, dtype = lengths.shape[0], lengths.dtype
+    item = jnp.arange(num_items, dtype=jnp.int32)
+
+    def insert(state: tuple[Array, Array], step: _Step) -> tuple[tuple[Array, Array], None]:
+        parent, least = state  # a pair stays while its length is above ``least``
+        drawn = jax.random.uniform(step.key, (num_items + 1,), dtype)
+        new = (parent != item) & (step.lengths[item, parent] <= least)
+        child = jnp.argmax(new).astype(jnp.int32)
+        endpoint = jnp.where(new[child], _last_new(parent, new, child), step.draw(drawn[-1]))
+        inserted = item == step.item
+        joined = jnp.where(step.sums[-1] > 0, endpoint, step.item)
+        parent = jnp.where(new, step.item, jnp.where(inserted, joined, parent))
+        own = jnp.where(inserted, step.lengths[step.item, joined], step.lengths[step.item])
+        return (parent, jnp.where(new | inserted, drawn[:-1] * own, least)), None
+
+    start = item, jnp.zeros(num_items, dtype)
+    blocks = _blocks(key, lengths)
+    return jax.lax.scan(lambda at, block: jax.lax.scan(insert, at, block.steps()), start, blocks)[
+        0
+    ][0]
+
+
+class _Step(NamedTuple):
+    """What a forest of the items below ``item`` needs to take it in."""
+
+    key: Key
+    item: Int[Array, ""]  # v
+    lengths: PairMatrix  # of the graph of the items up to v
+    sums: Float[Array, "items"]  # cumulative c, the lengths between v and the items below it
+    nearest: Int[Array, "items"]  # for each item, the next one down, or else up, with c > 0
+
+    def draw(self, uniform: Float[Array, ""]) -> Int[Array, ""]:
+        """An item with odds ∝ c, by binary search; never one with c = 0, whatever is rounded."""
+        size, found = self.sums.shape[0], jnp.int32(0)
+        wanted = uniform * self.sums[-1]
+        width = 1 << size.bit_length()
+        while width := width >> 1:  # how many sums are at most ``wanted``
+            middle = found + width
+            ahead = self.sums[jnp.minimum(middle, size) - 1]
+            found = jnp.where((middle <= size) & (ahead <= wanted), middle, found)
+        return self.nearest[jnp.minimum(found, size - 1)]
+
+
+class _Block(NamedTuple):
+    """Successive steps, and the graph of the items up to the last of them."""
+
+    keys: Shaped[Array, "steps *key"]
+    items: Int[Array, "steps"]  # those that are no items of the graph change nothing
+    top: PairMatrix  # lengths
+
+    def steps(self) -> _Step:
+        """The steps, stacked."""
+        item = jnp.arange(self.top.shape[0], dtype=jnp.int32)
+
+        def remove(graph: PairMatrix, step: tuple[Key, Array]) -> tuple[PairMatrix, _Step]:
+            key, v = step
+            c = _below(graph, v)
+            lower = jax.lax.cummax(jnp.where(c > 0, item, -1))
+            nearest = jnp.where(lower < 0, jnp.argmax(c > 0).astype(jnp.int32), lower)
+            return _without(graph, v), _Step(key, v, graph, jnp.cumsum(c), nearest)
+
+        return jax.lax.scan(remove, self.top, (self.keys, self.items), reverse=True)[1]
+
+
+def _blocks(key: Key, lengths: PairMatrix) -> _Block:
+    """The steps that insert items 1, 2, ..., in about √m blocks, stacked."""
+    number = lengths.shape[0] - 1
+    width = max(math.isqrt(number), 1)
+    items = jnp.arange(1, -(-number // width) * width + 1, dtype=jnp.int32)
+    keys = jax.random.split(key, items.size)
+    most = jnp.max(lengths, initial=0)
+    lengths = lengths / jnp.where(most > 0, most, 1)  # squares stay finite
+
+    def remove(graph: PairMatrix, items: Int[Array, "steps"]) -> tuple[PairMatrix, PairMatrix]:
+        left, _ = jax.lax.scan(lambda g, v: (_without(g, v), None), graph, items, reverse=True)
+        return left, graph
+
+    items = items.reshape(-1, width)
+    tops = jax.lax.scan(remove, lengths, items, reverse=True)[1]
+    return _Block(keys.reshape(*items.shape, *keys.shape[1:]), items, tops)
+
+
+def _below(graph: PairMatrix, v: Int[Array, ""]) -> Float[Array, "items"]:
+    """c, the lengths between v and the items below it; 0 for a v that is no item."""
+    item = jnp.arange(graph.shape[0])
+    return jnp.where((item < v) & (v < item.size), graph[v], 0)
+
+
+def _without(graph: PairMatrix, v: Int[Array, ""]) -> PairMatrix:
+    """The graph of the items below v."""
+    c, item = _below(graph, v), jnp.arange(graph.shape[0])
+    left = (item < v) & (item < v)[:, None] & (item != item[:, None])
+    total = jnp.sum(c)
+    return jnp.where(left, graph + c * c[:, None] / jnp.where(total > 0, total, 1), 0)
+
+
+def _last_new(
+    parent: Int[Array, "items"], new: Bool[Array, "items"], child: Int[Array, ""]
+) -> Int[Array, ""]:
+    """The parent's end of the last new pair, given by its child, on the way from an item to its root."""
+
+    def up(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        item, _, found = state
+        above = parent[item]
+        return above, above == item, jnp.where(new[item], above, found)
+
+    return jax.lax.while_loop(lambda state: ~state[1], up, (child, ~new[child], child))[2]

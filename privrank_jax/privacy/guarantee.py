@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from privrank_jax._neighbors import OWN, PUBLIC, Neighbors, listed
+from privrank_jax._neighbors import OWN, PUBLIC, listed
 from privrank_jax._promise import Amount, check_changes, check_rho
 from privrank_jax.privacy.privacy import Privacy
 
@@ -49,16 +49,14 @@ class Guarantee:
 
     Attributes:
         promise: what the function was asked to keep.
-        attained: what is proven of the result, if not the promise itself: stronger (Laplace noise has no δ) or, for
-            calibrations that are reproduced as published, weaker.
+        attained: what is proven of the result: the promise, or more, or less for some published calibrations.
         trust: ``"central"``, ``"shuffled"`` or ``"local"``.
         numerics: ``"exact"``, ``"simulation"``, ``"idealized"``, or ``"unknown"`` for noise drawn elsewhere.
         note: anything else that the reader must know.
         also: what the same result attains for other units, such as a whole user beside one comparison.
-        changes: of Laplace noise on integers, where it is proven: whole numbers c such that the k largest changes of
-            numbers add up to at most the k largest c, for neighbors in the sense of ``attained`` and each k; the
-            noise has the scale Σc/ε, or more (:mod:`~privrank_jax.privacy.loss_distribution`). () if not known.
-        rho: of Gaussian noise, where it is proven: the release is ρ-zCDP for neighbors in the sense of ``attained``.
+        changes: of Laplace noise on integers: the c of :class:`~privrank_jax.privacy.LaplaceRelease` for the neighbors
+            of ``attained``; the noise has the scale Σc/ε, or more. () if not known.
+        rho: of Gaussian noise, where it is proven: the release is ρ-zCDP for the neighbors of ``attained``.
 
     Facts in ``public``: ``"items"`` (the list of items, taken from the data), ``"participation"`` (which users gave an
     answer at all), ``"questionnaire"`` (which pairs each user was asked), ``"ranked-items"`` (which items each user
@@ -102,25 +100,6 @@ class Guarantee:
         """How neighbors differ in one unit."""
         return self.attained.adjacency
 
-    @property
-    def public(self) -> tuple[str, ...]:
-        """Facts that neighbors share beyond the adjacency."""
-        return self.attained.public
-
-    @property
-    def users(self) -> str:
-        """What one user is in the data."""
-        return self.attained.users
-
-    @property
-    def neighbors(self) -> Neighbors:
-        """The pairs of data sets that the guarantee is about."""
-        return self.attained.neighbors
-
-    def covers(self, promised: Privacy | Neighbors) -> bool:
-        """Whether ε and δ hold for all neighbors of a promise; where they don't, one of ``also`` may."""
-        return self.attained.covers(promised)
-
     def given(self, *, public: Iterable[str] = (), users: str = "") -> Guarantee:
         """The guarantee, and those in ``also``, with these facts public as well and this meaning of a user."""
         public = tuple(public)
@@ -141,10 +120,8 @@ class Guarantee:
         return values | ({"also": [self._of(other) for other in self.also]} if self.also else {})
 
     def _of(self, attained: Privacy) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        for name in ("epsilon", "delta"):
-            array = np.asarray(getattr(attained, name), float)
-            values[name] = array.item() if array.ndim == 0 else array.tolist()
+        numbers = {"epsilon": attained.epsilon, "delta": attained.delta}
+        values: dict[str, Any] = {k: np.asarray(x, float).tolist() for k, x in numbers.items()}
         values |= {"unit": attained.unit, "adjacency": attained.adjacency}
         values |= {"trust": self.trust, "numerics": self.numerics}
         if attained.contributions is not None:

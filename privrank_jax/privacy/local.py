@@ -37,13 +37,10 @@ def flip_probability(epsilon: NumbersLike) -> Float[Array, "..."]:
     """Probability 1/(e^ε + 1) with which randomized response reports the opposite of the answer.
 
     Args:
-        epsilon: ε > 0, any shape, may be traced; ∞ gives 0.
+        epsilon: ε > 0, else ``ValueError``; any shape, may be traced; ∞ gives 0.
 
     Returns:
         p, shape of ``epsilon``, float.
-
-    Raises:
-        ValueError: ε <= 0 or NaN.
 
     >>> round(float(flip_probability(jnp.log(3.0))), 6)
     0.25
@@ -55,13 +52,10 @@ def report_information(epsilon: NumbersLike) -> Float[Array, "..."]:
     """Information tanh²(ε/2) of a randomized report, relative to a plain answer: a user's weight, not normalized.
 
     Args:
-        epsilon: ε > 0, any shape, may be traced; ∞ gives 1.
+        epsilon: ε > 0, else ``ValueError``; any shape, may be traced; ∞ gives 1.
 
     Returns:
         tanh²(ε/2), shape of ``epsilon``, in (0, 1].
-
-    Raises:
-        ValueError: ε <= 0 or NaN.
 
     Source: Xu, Sun and Cheng, equation (4).
 
@@ -105,16 +99,10 @@ def laplace_reports(key: Key, bits: ReportsLike, epsilon: NumbersLike) -> Float[
     **Guarantee.** The Laplace mechanism on a number of sensitivity 1: ε-local DP as :func:`randomized_response`. Its
     variance 2/ε² exceeds that of a debiased randomized report, 1/(4 sinh²(ε/2)), at every ε.
 
-    Args:
-        key: PRNG key.
-        bits: as for :func:`randomized_response`.
-        epsilon: likewise; ∞ adds no noise.
+    Arguments and errors are those of :func:`randomized_response`; ε = ∞ adds no noise.
 
     Returns:
         Reports, shape of ``bits``, float (that of ``bits``, else of ``epsilon``).
-
-    Raises:
-        ValueError: as :func:`randomized_response`.
 
     >>> laplace_reports(jax.random.key(0), [1, 0, 1], jnp.inf).tolist()
     [1.0, 0.0, 1.0]
@@ -127,14 +115,11 @@ def debias(reports: ReportsLike, epsilon: NumbersLike) -> Float[Array, "..."]:
     """Unbiased answers ((e^ε + 1)ỹ - 1)/(e^ε - 1) from randomized reports: their mean given y is y.
 
     Args:
-        reports: ỹ, bool, 0/1 or -1/+1 of any shape.
+        reports: ỹ, bool, 0/1 or -1/+1 of any shape, else ``ValueError``.
         epsilon: ε of the reports, as for :func:`randomized_response`.
 
     Returns:
         z̃, shape of ``reports``, float: 1/(1 - e^-ε) for 1, -1/(e^ε - 1) for 0 or -1, NaN for what is no report.
-
-    Raises:
-        ValueError: as :func:`randomized_response`; reports of both codings at once.
 
     Source: Xu, Sun and Cheng, equation (3).
 
@@ -156,14 +141,11 @@ def local_guarantee(epsilon: NumbersLike, reports_per_user: NumbersLike = 1) -> 
     """The guarantee of users who randomize at their own ε, for one comparison and for one user.
 
     Args:
-        epsilon: ``(users,)`` or one number, ε_l > 0, may be traced.
+        epsilon: ``(users,)`` or one number, ε_l > 0, else ``ValueError``; may be traced.
         reports_per_user: ``(users,)`` or one number, S_l >= 0 reports of each user; users who gave none are ignored.
 
     Returns:
         That of the largest ε_l (unit comparison); ``also`` has the largest S_l ε_l (unit user). Adjacency ``flip``.
-
-    Raises:
-        ValueError: ε <= 0 or NaN, a negative number of reports.
 
     Source: Xu, Sun and Cheng, supplement S.2.
 

@@ -2,9 +2,9 @@ r"""What several releases come to, by dp-accounting's privacy loss distributions
 
 **What dominates a release.** Whatever is (ε, δ)-DP for some neighboring relation is an image of this pair of laws
 (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016): with probability δ the two are distinguished for certain; otherwise
-one bit distinguishes them, with odds e^±ε. A Gaussian mechanism with scale σ and ℓ₂ sensitivity Δ is dominated by N(0,
-σ²) against N(Δ, σ²), and several of them by one with (Δ/σ)² = Σ(Δ_i/σ_i)². Pairs that dominate releases one by one
-dominate them together if they are taken independently (Zhu, Dong and Wang 2022, Theorem 10).
+one bit distinguishes them, with odds e^±ε. A Gaussian mechanism is dominated by N(0, σ²) against N(Δ, σ²), and several
+of them by one with (Δ/σ)² = Σ(Δ_i/σ_i)². Pairs that dominate releases one by one dominate them together if they are
+taken independently (Zhu, Dong and Wang 2022, Theorem 10).
 
 **Laplace noise** on integers, P(x) ∝ q^\|x\| with q = e^{-1/s}, composes to less where a change is spread over several
 numbers. A pair of laws with loss L has φ(t) = E min(1, e^{t-L}) = 1 - δ(t), and dominates another one if its φ is
@@ -27,25 +27,22 @@ until the sums of c and \|d\| are equal, which keeps the condition. Then move 1 
 larger than it, until c is \|d\| (Muirhead's lemma; Marshall, Olkin and Arnold 2011, 5.D.1). By the above neither kind
 of step lowers φ.
 
-So Laplace noise composes as one independent release for each entry of c, for any c that holds for all neighbors. If no
-number changes by more than b and all together by Δ, c = (b, ..., b, rest) does; if only Δ is known, c = (Δ). The c of a
-release is proven where its noise is, and its guarantee states it (``Guarantee.changes``).
+So Laplace noise composes as one independent release for each entry of c, for any c that holds for all neighbors. The c
+of a release is proven where its noise is, and its guarantee states it (``Guarantee.changes``).
 
 **In the library**, each entry a is a discrete Laplace mechanism of sensitivity a (of one beyond 2^12 every k-th knot
 stays, and a grows to a multiple of k), and any other ε-DP release one of sensitivity 1. It puts losses on the multiples
-of a step by a dominating pair ("connect the dots", Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). It computes
-in float64, for which δ is lowered by 10^-12 plus 10^-15 per release, at least ten times the largest loss observed.
-
-Two more bounds are computed, and the least of the three is returned: the sum Σε_i, with δ - Σδ_i left to the Gaussians,
-and zCDP. Of releases whose ρ is known beside ε and δ, all count by ρ, or none, whichever is less.
+of a step by a dominating pair (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). It computes in float64, for which
+δ is lowered by 10^-12 plus 10^-15 per release, at least ten times the largest loss observed. Of three bounds the least
+is returned: this one, zCDP, and the sum Σε_i, with δ - Σδ_i left to the Gaussians. Of releases whose ρ is known beside
+ε and δ, all count by ρ, or none, whichever is less.
 
 **zCDP.** A mechanism is ρ-zCDP if Rényi's divergence D_α(M(x) ‖ M(x')) ≤ ρα for every order α > 1 and all neighbors x,
 x' (Bun and Steinke 2016). Several are together Σρ_i-zCDP, even if each is chosen after seeing the earlier ones (their
 Lemma 2.3; the ρ_i are fixed ahead of time). By Kairouz, Oh and Viswanath (2015) the two output laws of an ε-DP
 mechanism are an image of those of randomized response, so its divergences are at most
 
-.. math:: D_α = \frac{1}{α-1}\log\frac{e^{αε} + e^{(1-α)ε}}{1 + e^ε}
-              = \frac{1}{α-1}\log\frac{\cosh((α-1/2)ε)}{\cosh(ε/2)},
+.. math:: D_α = \frac{1}{α-1}\log\frac{\cosh((α-1/2)ε)}{\cosh(ε/2)},
 
 and with v = (α - 1/2)², g(v) = log cosh(ε√v), D_α/α = (g(v) - g(1/4))/(v - 1/4). g is concave, since its derivative
 ε tanh(ε√v)/(2√v) falls in v, so this slope is largest for α → 1, where it is g'(1/4) = ε tanh(ε/2). Hence ρ = ε

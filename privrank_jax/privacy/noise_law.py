@@ -13,9 +13,8 @@ zonotopes of k and of m - k items, orthogonal to its center. K is the union of t
 E‖U‖² over such a pyramid is p/(p + 2)·(h_k² + M_k + M_{m-k}). A complete zonotope of k items has k^{k-2} tiles of
 volume 2^{k-1}√k, so the pyramids over sets of k items take shares ∝ C(m, k)·k^{k-1}·(m - k)^{m-k-1}.
 
-**Other quantities of zonotopes** are means over simulated U, as E|Z_i| = (p + 1)·E|U_i| and P(|Z_i| > t) = E Q(p + 1,
-t/|U_i|). From a fixed key, 1,024 to 16,384 points are drawn, the fewer the more items there are. Each figure is raised
-by four standard errors of its mean. Items of a complete zonotope are exchangeable: their draws are pooled.
+**Other quantities of zonotopes** are means over 1,024 to 16,384 simulated U, as E|Z_i| = (p + 1)·E|U_i| and P(|Z_i| >
+t) = E Q(p + 1, t/|U_i|), each raised by four standard errors. Draws of the items of a complete zonotope are pooled.
 
 **Integers.** The exact twin (:mod:`privrank_jax.exact.k_norm`) draws points X of the lattice with P(x) ∝ e^{-ρM(x)},
 M(x) the least whole r with x in rK. *Cube*: M is max_i \|x_i\|, so P(M = r) ∝ e^{-ρr}((2r + 1)^d - (2r - 1)^d), a
@@ -57,6 +56,7 @@ from privrank_jax.privacy.geometry import Body, Cube, Zonotope, uniform
 
 SAFETY = 4.0  # standard errors: the chance that a mean lies beyond is about 3·10^-5
 _FAR, _LONG = 200, 2**20
+_ABOVE = 1 + 1e-9  # more than rounding in special functions may have lost
 _FEW_ITEMS = 24  # more are drawn by a program that takes longer to compile and less to run
 
 
@@ -119,7 +119,7 @@ def reach(body: Body, level: Number, first: int | None = None) -> float:
     if isinstance(body, Cube):
         from scipy import special
 
-        return _up(float(special.gammaincinv(dimension, float(level))))
+        return float(special.gammaincinv(dimension, float(level))) * _ABOVE
     real = _real(body)[:first]
     if not real.any():
         return 0.0
@@ -136,8 +136,6 @@ def kurtosis(body: Zonotope, first: int | None = None) -> float:
 
 def lattice_reach(body: Body, level: Number, rate: Number, first: int | None = None) -> float:
     """A whole t with P(max_i |X_i| <= t) >= level for exact noise P(x) ∝ e^{-rate·M(x)} on integers, lengths whole.
-
-    The least one for cubes, unless ρ is below 10^-3 or so; for zonotopes little more up to ρ = 4.
 
     >>> lattice_reach(Cube.of_numbers(45), 0.95, 1.0), lattice_reach(Cube.of_numbers(45), 0.95, 500.0)
     (56.0, 0.0)
@@ -171,7 +169,7 @@ def _cube_reach(d: int, missing: float, rate: float) -> float:
         from scipy import special
 
         far = float(special.gammainccinv(d, missing * math.exp(-rate)))
-        return float(math.floor(_up(far) / rate + 0.5))
+        return float(math.floor(far * _ABOVE / rate + 0.5))
     radius = np.arange(1, math.ceil(most) + 1)
     inner = np.log1p(-2 / (2 * radius + 1)) * d  # of ((2r - 1)/(2r + 1))^d
     shells = d * np.log(2 * radius + 1) + np.log(-np.expm1(inner)) - rate * radius
@@ -203,11 +201,6 @@ def _real(body: Zonotope) -> np.ndarray:
     return np.any(np.asarray(body.lengths) > 0, axis=1)
 
 
-def _up(number: float) -> float:
-    """Above what rounding in special functions may have lost."""
-    return number * (1 + 1e-9)
-
-
 def _least(tail: Callable[[float], float], chance: float, dimension: int) -> float:
     """The least t with tail(t) <= chance."""
     from scipy import optimize
@@ -218,7 +211,8 @@ def _least(tail: Callable[[float], float], chance: float, dimension: int) -> flo
     if tail(low) <= chance:
         return low
     # Within 1e-10 of the root on either side, which the last factor more than covers.
-    return _up(optimize.brentq(lambda t: tail(t) - chance, low, high, xtol=1e-300, rtol=1e-10))
+    root = optimize.brentq(lambda t: tail(t) - chance, low, high, xtol=1e-300, rtol=1e-10)
+    return root * _ABOVE
 
 
 @functools.partial(jax.jit, static_argnames=("number",))

@@ -35,8 +35,8 @@ name             C, B                                                        lar
 ===============  ==========================================================  ==============================
 
 No strategy has one below ‖A‖_*/T = (1/T) Σ_j 1/(2 sin((2j-1)π/(4T+2))), about (ln T)/π + 0.7: with r the longest row of
-B and c the longest column of C, ‖A‖_* <= ‖B‖_F ‖C‖_F <= √T r √T c. For Laplace noise, ``increments`` has √T, and
-``tree``, with ⌊log₂ T⌋ + 1 times the scale of one release, less than (⌊log₂ T⌋ + 1)^{3/2}.
+B and c the longest column of C, ‖A‖_* <= ‖B‖_F ‖C‖_F <= √T r √T c. For Laplace noise, ``increments`` has √T, ``tree``
+less than (⌊log₂ T⌋ + 1)^{3/2}.
 
 **Without a last step** C is infinite, and its first t rows are used by step t. The proof asks of C only that it is
 lower triangular and nonnegative, and how long its longest column is: in every T steps that length is at most the one
@@ -44,26 +44,17 @@ bounded here, so (ε, δ) holds for the first T steps for every T, and so for al
 sequence is approached by events of the first T steps, in probability under both neighbors at once.)
 
 *Root* (``unbounded-root``), for Gaussian noise. C is Toeplitz with coefficients a_0, a_1, ..., integers in units of
-2^-b. Let S_k >= 0 be a nondecreasing sequence with S_0 = 0, and
-
-    W_k = ⌊4^b (1 + S_k/5)⁻³⌋,    a_k = ⌊√(W_k - W_{k+1})⌋.
-
-**Theorem.** Every column has squared length Σ_k a_k² <= 4^b. *Proof.* W never increases, so a_k is well defined, and
-Σ_{k<n} a_k² <= Σ_{k<n} (W_k - W_{k+1}) = W_0 - W_n <= W_0 = 4^b for every n. Nothing is asked of S but that it does not
-decrease, so rounding in its computation costs no privacy. All of this is done in integers.
-
-S_k = Σ_{j<k} f_j², rounded down to multiples of 2^-64. Then a_k is about f_k times a factor that falls with log k, and
-the variance grows with log⁵ t (a variant of Jacobsen and Fawaz 2025, arXiv 2506.15018).
+2^-b. Let S_k >= 0 be nondecreasing with S_0 = 0, W_k = ⌊4^b (1 + S_k/5)⁻³⌋ and a_k = ⌊√(W_k - W_{k+1})⌋. **Theorem.**
+Every column has squared length Σ_k a_k² <= 4^b. *Proof.* W never increases, so a_k is well defined, and Σ_{k<n} a_k² <=
+Σ_{k<n} (W_k - W_{k+1}) = W_0 - W_n <= W_0 = 4^b for every n. Nothing is asked of S but that it does not decrease, so
+rounding in its computation costs no privacy. All of this is done in integers. S_k = Σ_{j<k} f_j², rounded down to
+multiples of 2^-64: the variance grows with log⁵ t (a variant of Jacobsen and Fawaz 2025, arXiv 2506.15018).
 
 *Tree* (``unbounded-tree``), for Laplace noise. A step t that is divisible by 32^j and not by 32^{j+1} publishes the sum
 of the last 32^j steps, t among them, with 2^j times the noise; as a matrix, row t of C holds 2^-j in these places. B
-adds up the intervals that make up (0, t].
-
-**Theorem.** Every column has a sum of at most 2. *Proof.* The intervals of one j end at different multiples of 32^j and
-have length 32^j, so they don't overlap: a column has at most one entry 2^-j for each j, and Σ_j 2^-j = 2.
-
-There are at most 31 intervals of each j, so the variance at t is at most 31·4·Σ_j 4^j in units of that of one release,
-and the deviation grows with t^{1/5}.
+adds up the intervals that make up (0, t]. **Theorem.** Every column has a sum of at most 2. *Proof.* The intervals of
+one j end at different multiples of 32^j and have length 32^j, so they don't overlap: a column has at most one entry
+2^-j for each j, and Σ_j 2^-j = 2. There are at most 31 intervals of each j, so the deviation grows with t^{1/5}.
 
 Dwork, Naor, Pitassi, Rothblum (2010); Chan, Shi, Song (2011): trees. Li, Miklau, Hay, McGregor, Rastogi (2015):
 strategies. Matousek, Nikolov, Talwar (2020): the bound. Denisov, McMahan, Rush, Smith, Thakurta (2022): adaptive
@@ -84,11 +75,8 @@ from jaxtyping import Float, Int, Num
 from privrank_jax._arguments import is_whole
 from privrank_jax._validate import check_choice
 
-STRATEGIES = ("square-root", "tree", "independent", "increments")
-"""Of streams of T steps."""
-UNBOUNDED = ("unbounded-root", "unbounded-tree")
-"""Of streams without a last step."""
-
+STRATEGIES = ("square-root", "tree", "independent", "increments")  # of streams of T steps
+UNBOUNDED = ("unbounded-root", "unbounded-tree")  # of streams without a last step
 _ROOTS = ("square-root", "unbounded-root")
 _RADIX = {"tree": 2, "unbounded-tree": 32}
 _FALLS, _POWER = 5, 3
@@ -100,17 +88,13 @@ Square = Float[np.ndarray, "steps steps"]
 
 @dataclasses.dataclass(frozen=True)
 class Strategy:
-    """C and A C⁻¹, row by row, in whole units where exact noise is added.
+    """C and A C⁻¹, row by row, in whole units where exact noise is added."""
 
-    Attributes:
-        kind: one of :data:`STRATEGIES` or :data:`UNBOUNDED`.
-        steps: T; None without a last step.
-        digits: b: coefficients of the roots are rounded to multiples of 2^-b; None: those of the square root are not.
-    """
-
-    kind: str
-    steps: int | None = None
-    digits: int | None = None
+    kind: str  # of STRATEGIES or UNBOUNDED
+    steps: int | None = None  # T; None without a last step
+    digits: int | None = (
+        None  # b: roots are rounded to multiples of 2^-b; None: the square root is not
+    )
 
     @property
     def unit(self) -> int:
@@ -162,8 +146,7 @@ class Strategy:
         if self.kind == "unbounded-root":
             if noise == "laplace":
                 raise ValueError(
-                    'the strategy "unbounded-root" is for noise="gaussian": its columns are short in ℓ₂, not in ℓ₁. '
-                    'Choose "unbounded-tree" for Laplace noise.'
+                    'the strategy "unbounded-root" is for noise="gaussian". Choose "unbounded-tree" for Laplace noise.'
                 )
             return 4 ** (self.digits or 0)
         steps = self.steps or 0
@@ -216,11 +199,7 @@ def square_root_coefficients(steps: int) -> Float[np.ndarray, "steps"]:
 
 
 def root_integers(steps: int, digits: int) -> Int[np.ndarray, "steps"]:
-    """a_0, ..., a_{T-1} of the root without a last step, in units of 2^-b, b at most 30.
-
-    >>> root_integers(4, 8).tolist()
-    [166, 66, 46, 37]
-    """
+    """a_0, ..., a_{T-1} of the root without a last step, in units of 2^-b, b at most 30."""
     unit, found = 1 << _BITS, np.zeros(steps, np.int64)
     coefficient, squares, above = unit, 0, 4**digits
     for place in range(steps):
@@ -285,15 +264,11 @@ def prefix_sum_errors(strategy: str, steps: int, noise: str) -> Float[np.ndarray
     """Standard deviation of the noise of each prefix sum, in units of that of one release.
 
     Args:
-        strategy: as for :func:`strategy_matrices`.
-        steps: T >= 1.
-        noise: ``"laplace"`` or ``"gaussian"``.
+        strategy, steps: as for :func:`strategy_matrices`, whose errors it has.
+        noise: ``"laplace"``, but not for the ``"unbounded-root"``, or ``"gaussian"``.
 
     Returns:
         ``(T,)`` float64.
-
-    Raises:
-        ValueError: an unknown strategy, T < 1, Laplace noise for the ``"unbounded-root"``.
 
     >>> prefix_sum_errors("square-root", 2, "gaussian").round(3).tolist()
     [1.118, 1.25]
@@ -303,16 +278,16 @@ def prefix_sum_errors(strategy: str, steps: int, noise: str) -> Float[np.ndarray
 
 
 def prefix_sum_error_bound(steps: int) -> float:
-    """What the largest of :func:`prefix_sum_errors` for Gaussian noise is at least, for any strategy: ‖A‖_*/T.
+    """‖A‖_*/T: what the largest of :func:`prefix_sum_errors` for Gaussian noise is at least, for any strategy.
 
     Args:
         steps: T >= 1.
 
     Returns:
-        The bound.
+        A float.
 
-    >>> round(prefix_sum_error_bound(1), 12), round(prefix_sum_error_bound(1000), 3)
-    (1.0, 2.902)
+    >>> round(prefix_sum_error_bound(1000), 3)
+    2.902
     """
     check_steps(steps)
     angles = (2 * np.arange(1, steps + 1) - 1) * np.pi / (4 * steps + 2)

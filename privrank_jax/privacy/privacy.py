@@ -11,17 +11,7 @@ import jax
 from privrank_jax._neighbors import ADJACENCIES, COMPARISON_KINDS, COVERS, UNITS
 from privrank_jax._promise import LEAVES, STATIC, Kind, Privacy, in_words, unflattened
 
-__all__ = [
-    "ADJACENCIES",
-    "COMPARISON_KINDS",
-    "UNITS",
-    "Kind",
-    "Privacy",
-    "check_privacy",
-    "in_words",
-    "kept",
-    "unflattened",
-]
+__all__ = ["ADJACENCIES", "COMPARISON_KINDS", "UNITS", "Kind", "Privacy"]
 
 
 def _flatten(privacy: Privacy) -> tuple[tuple[object, ...], tuple[object, ...]]:

@@ -1,9 +1,8 @@
 r"""Privacy amplification by shuffling, on the host: what n randomized reports reveal once nobody knows whose each is.
 
 **Setting.** Each of n users sends one report, ε₀-DP by itself; a trusted shuffler publishes the multiset of reports and
-nothing else. Unit user, adjacency replace: the (ε, δ) of the multiset, with ε far below ε₀. Notation: p = 1/(e^{ε₀}+1)
-the flip probability, q = 1-p, H(P, Q) = Σ(P - e^ε Q)₊ the hockey-stick divergence, so that δ(ε) is the largest H of
-neighbors.
+nothing else. Unit user, adjacency replace. Notation: p = 1/(e^{ε₀}+1) the flip probability, q = 1-p, H(P, Q) = Σ(P -
+e^ε Q)₊ the hockey-stick divergence, so that δ(ε) is the largest H of neighbors.
 
 **Reports of one pair** (``question="secret"``). A user draws one of N questions uniformly, in secret, and sends it with
 its answer, one bit by randomized response at ε₀ (a fair coin where the user has no answer). Let users 2..n hold any
@@ -24,8 +23,8 @@ q - e^ε p, b = e^ε q - p and f, T the probability and the upper tail of Bin(c,
 e^ε iff f(s-1)/f(s) = s/(c-s+1) > b/a, that is c+1-s < (c+1) a/(a+b). With s* the first such s, δ_c = a T(s*-1) - b
 T(s*). A larger n and a smaller ε₀ only decrease δ: reports of known data can be added, and bits flipped again.
 
-The questions must be drawn independently by the users and stay secret. If someone knows who was asked what, as in a
-questionnaire or a deal of pairs, then a report is only hidden among the answers to its own question:
+The questions must be drawn independently by the users and stay secret; else a report is only hidden among the answers
+to its own question:
 
 **One question** (``question="public"``). All n users answer the same question, and the multiset is the number of ones.
 If k of the other n-1 answer 1, it is S_k = Bin(k, q) + Bin(n-1-k, p) plus the report of user 1, and the law of S_k is
@@ -34,11 +33,11 @@ other direction is that of n-1-k). A user without an answer sends a fair coin, w
 in equal parts; H is convex, so such users never make it larger. Beyond n = 500 users the smaller of δ at 500 and of the
 bound above is used, which both hold.
 
-**Against the shuffler** only ε₀ holds, as against anyone who sees a report with its sender: n must count honest users
-alone, and a user who sends S reports is protected as a user only by the composition of S releases.
+**Against the shuffler** only ε₀ holds: n must count honest users alone. A user who sends S reports is protected only by
+the composition of S releases. Numbers are rounded up by a relative 1e-9 of the largest terms.
 
 Source: Feldman, McMillan and Talwar (2022, 2023) for clones; the proof for secret questions and the exact value for a
-public one are ours. Numbers are rounded up by a relative 1e-9 of the largest terms, far above rounding errors.
+public one are ours.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ def shuffled_delta(
 ) -> float:
     """δ at which the shuffled reports of n users, one bit each by randomized response at ε₀, are (ε, δ)-DP.
 
-    **Guarantee.** Unit user, adjacency replace, trust shuffled; theorems at the head of this module.
+    **Guarantee.** Unit user, adjacency replace, trust shuffled; theorems and source head this module.
 
     Args:
         num_users: n >= 1, those who are honest; at most 10⁹.
@@ -81,8 +80,6 @@ def shuffled_delta(
 
     Raises:
         ValueError: arguments out of range, an unknown kind of question.
-
-    Source: Feldman, McMillan and Talwar (2023); see the head of this module.
 
     >>> f"{shuffled_delta(400, 2.0, 0.5):.2g}", f"{shuffled_delta(400, 2.0, 0.5, question='public'):.2g}"
     ('4.8e-05', '6.2e-06')

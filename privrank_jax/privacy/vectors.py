@@ -6,7 +6,7 @@ radius B, drawn evenly from the cap {z : ⟨z, û⟩ ≥ Bγ} with probability p
 share of the sphere that the cap takes, the density is p/q on the cap and (1-p)/(1-q) off it, whatever û is.
 
 **Theorem (privacy).** At p/(1-p) = e^ε q/(1-q) the two densities differ by the factor e^ε exactly, so a report is
-ε-DP in the local model under any change of v, and the loss ε is attained by any two users whose caps don't coincide.
+ε-DP in the local model under any change of v, and the loss ε is attained where caps don't coincide.
 
 **Theorem (no bias, error).** With M = ∫_γ^1 t f(t) dt, f the density of one coordinate of an even point of the unit
 sphere, E⟨z, û⟩/B = M(p/q - (1-p)/(1-q)) = (e^ε-1)M/(1 + (e^ε-1)q) =: c(γ); at B = r/c the mean of z is v, and
@@ -21,10 +21,9 @@ q/M comes from Gauss-Legendre quadrature along the angle, in logarithms, so that
 
 **In floating point.** Duchi's flips are drawn with 32 bits, like those of
 :func:`~privrank_jax.privacy.randomized_response`. A report of PrivUnit leaves the cap if 64 random bits, read as a
-number, are below k. k is rounded up, from odds at ε less an allowance for rounding (1e-5 of ε in float32, 1e-4 in 5,000
+number, are below k, rounded up from odds at ε less an allowance for rounding (1e-5 of ε in float32, 1e-4 in 5,000
 dimensions; 1e-13 in float64). So for the γ that is drawn with, and k' = k/2^64, the loss log((1-k')/k') - log(q/(1-q))
-never exceeds ε; however large ε, it stays below log(1/q) + 45. For ε < 0.01 in float32, or 5e-7 in float64, γ = 0
-replaces the best cap: then q = 1/2 exactly, and the error grows by a share of at most ε²/2π.
+never exceeds ε. For ε < 0.01 in float32, or 5e-7 in float64, γ = 0 replaces the best cap: then q = 1/2 exactly.
 """
 
 from __future__ import annotations
@@ -45,7 +44,6 @@ from privrank_jax._workarounds.log1p import log_one_minus_square
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.local import flip_threshold
 
-VECTOR_MECHANISMS = ("duchi", "privunit")
 Vectors: TypeAlias = Real[ArrayLike, "*users d"]
 _ROUNDINGS = (
     24  # of a logarithm of q, in units of the last place of its terms: ten times what was seen
@@ -101,19 +99,7 @@ def privunit_vectors(
     return run(key, vectors, *numbers, zero_sum)
 
 
-def report_vectors(
-    key: Key,
-    vectors: Vectors,
-    epsilon: Epsilon,
-    radius: Scalar = 1.0,
-    *,
-    mechanism: str = "duchi",
-    zero_sum: bool = False,
-) -> Float[Array, "*users d"]:
-    """Apply :func:`duchi_vectors` or :func:`privunit_vectors`, by name."""
-    check_choice("mechanism", mechanism, VECTOR_MECHANISMS)
-    run = duchi_vectors if mechanism == "duchi" else privunit_vectors
-    return run(key, vectors, epsilon, radius, zero_sum=zero_sum)
+VECTOR_MECHANISMS = {"duchi": duchi_vectors, "privunit": privunit_vectors}
 
 
 def report_norm(
@@ -136,7 +122,7 @@ def report_norm(
     >>> round(float(report_norm("duchi", 2, jnp.log(3.0))), 4)  # 2 · π/2
     3.1416
     """
-    check_choice("mechanism", mechanism, VECTOR_MECHANISMS)
+    check_choice("mechanism", mechanism, tuple(VECTOR_MECHANISMS))
     epsilon = check_epsilon(epsilon)
     check_positive("radius", radius, infinite=False)
     if dimension < 1:

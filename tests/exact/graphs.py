@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import itertools
 
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax.privacy.geometry import Zonotope
+
 ALARM = 1e-9  # false-alarm rate of each test of the law: the draws are fresh
 COMPLETE = {m: list(itertools.combinations(range(m), 2)) for m in (2, 3, 4)}
 GRAPHS = {
@@ -17,3 +22,10 @@ GRAPHS = {
     "path or no answer": ([(0, 1), (1, 2), (0, 3), (1, 3), (1, 3), (2, 3)], 4),
     "an item alone": ([(0, 1), (0, 2), (1, 2)], 4),
 }
+
+
+def zonotope(pairs, num_items):
+    """Of these pairs, each once for each time that it is listed."""
+    lengths = np.zeros((num_items, num_items))
+    np.add.at(lengths, tuple(np.asarray(pairs).T), 1.0)
+    return Zonotope(jnp.asarray(lengths + lengths.T))

@@ -53,7 +53,7 @@ _PARTS_OF_PROMISES = {
     "mallows.sampling": "sample",
     "pairwise.questionnaire": "noise_on_totals noise_shape questionnaire_changes",
     "privacy.local": "laplace_reports randomized_response",
-    "privacy.vectors": "duchi_vectors privunit_vectors report_vectors",
+    "privacy.vectors": "duchi_vectors privunit_vectors",
     "privacy_audit.contents": "questionnaire_facets Units.instances Units.moved Units.center_of Units.released "
     "Units.hardest",
     "privacy_audit.empirical": "audit draw",

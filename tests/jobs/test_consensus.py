@@ -125,8 +125,8 @@ def rankings(write, *rows):
 def test_users_items_and_the_promise(write):
     found = agreed(rankings(write), method="borda", seed=1)
     assert found.facts["users"] == 3
-    assert found.guarantee.users == "column 'user'"
-    assert found.guarantee.public == ()
+    assert found.guarantee.attained.users == "column 'user'"
+    assert found.guarantee.attained.public == ()
 
 
 def test_what_was_not_ranked_is_taken_as_said_and_the_other_rule_is_named(write):

@@ -18,7 +18,7 @@ from privrank_jax.pairwise.questionnaire import (
     read_questionnaire,
 )
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy.geometry import Zonotope
+from tests.exact.graphs import zonotope
 from tests.reference import geometry as naive
 
 PUBLIC = ("questionnaire",)
@@ -83,7 +83,7 @@ def test_the_shape_is_that_body_in_wins(adjacency):
     for name in QUESTIONNAIRES:
         edges, vertices, parts = body(name, adjacency)
         shape = noise_shape(questionnaire_counts(QUESTIONNAIRES[name], ITEMS), adjacency)
-        lengths = np.asarray(Zonotope.of_pairs(edges, vertices).lengths) / parts
+        lengths = np.asarray(zonotope(edges, vertices).lengths) / parts
         np.testing.assert_array_equal(shape.lengths, lengths)
         assert shape.complete == (adjacency == "flip" and name in ("one pair", "triangle"))
 

@@ -104,7 +104,7 @@ def test_what_is_public_and_what_a_user_is_stand_in_every_sentence_and_in_json()
     told = Guarantee(
         Privacy.proven(1.0, unit="rank", adjacency="replace"), trust="local", also=(whole.attained,)
     ).given(public=["ranked-items", "budgets"], users="column 'voter'")
-    assert told.public == told.also[0].public == ("budgets", "ranked-items")
+    assert told.attained.public == told.also[0].public == ("budgets", "ranked-items")
     words = told.in_words()
     shared = (
         "the epsilon of each user or answer and which items each user ranked are taken as public"
@@ -126,14 +126,12 @@ def test_what_is_public_and_what_a_user_is_stand_in_every_sentence_and_in_json()
         Guarantee(Privacy.proven(1.0, public="items", **ONE))
 
 
-def test_a_guarantee_covers_what_takes_as_much_as_public():
-    strong, weak = (
-        Guarantee(Privacy.proven(1.0, **USER)),
-        Guarantee(Privacy.proven(1.0, public=("items",), **USER)),
-    )
+def test_a_promise_covers_what_takes_as_much_as_public():
+    strong = Privacy.proven(1.0, **USER)
+    weak = Privacy.proven(1.0, public=("items",), **USER)
     assert strong.covers(weak.neighbors)
     assert not weak.covers(strong.neighbors)
-    assert weak.covers(Guarantee(Privacy.proven(1.0, unit="user", adjacency="flip")).neighbors)
+    assert weak.covers(Privacy.proven(1.0, unit="user", adjacency="flip").neighbors)
 
 
 def test_a_release_that_bounds_users_itself_is_for_any_user():
@@ -141,4 +139,4 @@ def test_a_release_that_bounds_users_itself_is_for_any_user():
     whole = Guarantee(few, also=(few,)).for_any_user()
     assert [one.contributions for one in (whole.promise, whole.attained, *whole.also)] == [None] * 3
     assert not few.covers(Privacy(1.0, **USER))
-    assert whole.covers(Privacy(1.0, **USER))
+    assert whole.attained.covers(Privacy(1.0, **USER))

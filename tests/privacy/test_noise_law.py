@@ -14,7 +14,7 @@ from scipy import stats
 
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm
-from tests.exact.graphs import GRAPHS
+from tests.exact.graphs import GRAPHS, zonotope
 from tests.reference import geometry as naive
 
 ALARM = 1e-6  # at the fixed keys below
@@ -163,7 +163,7 @@ def test_nothing_real_has_no_noise():
 def test_kurtosis_and_reach_of_the_first_items():
     """Differences of two items of a cycle and of an item beside it, against draws of the noise itself, whose
     fourth moments have standard errors of about 5 %."""
-    body = Zonotope.of_pairs([(0, 1), (1, 2), (2, 3), (0, 3), (0, 4)], 6)
+    body = zonotope([(0, 1), (1, 2), (2, 3), (0, 3), (0, 4)], 6)
     found = noise(body)
     for first in (3, 6):
         part = found[:, :first]
@@ -174,8 +174,8 @@ def test_kurtosis_and_reach_of_the_first_items():
         reach = noise_law.reach(body, 0.9, first)
         assert np.mean(np.abs(part).max(axis=1) <= reach) == pytest.approx(0.9, abs=0.01)
     assert noise_law.reach(body, 0.9, 3) < 0.98 * noise_law.reach(body, 0.9)
-    assert noise_law.reach(Zonotope.of_pairs([(1, 2)], 3), 0.9, 1) == 0.0
-    alone = Zonotope.of_pairs([(1, 2)], 3)
+    assert noise_law.reach(zonotope([(1, 2)], 3), 0.9, 1) == 0.0
+    alone = zonotope([(1, 2)], 3)
     assert (
         noise_law.lattice_reach(alone, 0.9, 1.0, 1)
         == 0.0

@@ -13,9 +13,9 @@ import pytest
 from scipy import stats
 
 from privrank_jax._components import components
-from privrank_jax.privacy import spanning_forests
+from privrank_jax.privacy import geometry
 from privrank_jax.privacy.geometry import Zonotope
-from tests.exact.graphs import GRAPHS
+from tests.exact.graphs import GRAPHS, zonotope
 from tests.reference import geometry as naive
 
 ALARM = 1e-6  # at the fixed keys below
@@ -29,7 +29,7 @@ def drawn(function, keys, lengths):
 
 
 def uniform_tree(key, lengths):
-    return spanning_forests.all_pairs_forest(key, lengths.any(axis=1))
+    return geometry.all_pairs_forest(key, lengths.any(axis=1))
 
 
 def check_forests(function, lengths, key):
@@ -52,11 +52,11 @@ def check_forests(function, lengths, key):
 
 @pytest.mark.parametrize("name", ["K4", "cycle", "asked again", "two components", "an item alone"])
 def test_weighted_forests_have_their_odds(name, key):
-    lengths = np.asarray(Zonotope.of_pairs(*GRAPHS[name]).lengths)
+    lengths = np.asarray(zonotope(*GRAPHS[name]).lengths)
     if name == "cycle":
         lengths = lengths * np.linspace(0.3, 1.7, lengths.shape[0]) ** 2
         lengths = lengths + lengths.T
-    check_forests(spanning_forests.weighted_forest, lengths, key)
+    check_forests(geometry.weighted_forest, lengths, key)
 
 
 def test_trees_of_all_pairs_are_uniform(key):
@@ -67,7 +67,7 @@ def test_trees_of_all_pairs_are_uniform(key):
 
 def test_components_are_the_items_that_paths_join():
     for name, (pairs, items) in GRAPHS.items():
-        found = np.asarray(components(Zonotope.of_pairs(pairs, items).lengths))
+        found = np.asarray(components(zonotope(pairs, items).lengths))
         group = np.arange(items)
         for _ in range(items):
             for i, j in pairs:
@@ -89,7 +89,7 @@ def test_pairs_of_many_items_occur_as_often_as_resistances_say(kind, key):
         lengths *= generator.random((items, items)) < 0.4
     lengths = np.triu(lengths, 1) + np.tril(lengths, -1).T
     lengths = lengths + lengths.T
-    draw = spanning_forests.weighted_forest
+    draw = geometry.weighted_forest
     if kind == "all pairs":
         lengths, draw = 1 - np.eye(items), uniform_tree
     keys = jax.random.split(key, DRAWS)
@@ -109,13 +109,13 @@ def test_pairs_of_many_items_occur_as_often_as_resistances_say(kind, key):
 
 
 def test_sizes_scales_and_batches(key):
-    draw_one = jax.jit(spanning_forests.weighted_forest)
+    draw_one = jax.jit(geometry.weighted_forest)
     assert draw_one(key, jnp.zeros((1, 1))).tolist() == [0]
     assert draw_one(key, jnp.zeros((4, 4))).tolist() == [0, 1, 2, 3]
-    lengths = jnp.asarray(Zonotope.of_pairs(*GRAPHS["asked again"]).lengths, jnp.float32)
+    lengths = jnp.asarray(zonotope(*GRAPHS["asked again"]).lengths, jnp.float32)
     scales = jnp.array([1.0, 2.0**80, 2.0**-80], jnp.float32)
     keys = jax.random.split(key, 50)
-    draw = jax.vmap(jax.vmap(spanning_forests.weighted_forest, (0, None)), (None, 0))
+    draw = jax.vmap(jax.vmap(geometry.weighted_forest, (0, None)), (None, 0))
     found = np.asarray(jax.jit(draw)(keys, scales[:, None, None] * lengths))
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
