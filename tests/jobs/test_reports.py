@@ -30,9 +30,9 @@ def test_rankings_promise_each_rank_and_all_of_a_user_and_say_what_is_public():
 
     whole = rankings_guarantee(table([[0, 1, 2], [2, 1, 0]], [1.0, 1.0]), "exact")
     assert (whole.epsilon, whole.unit) == (1.0, "rank")
-    assert whole.public == ()
+    assert whole.attained.public == ()
     (user,) = whole.also
     assert (user.unit, user.epsilon) == ("user", 1.5)  # ε k/2 for k = 3
     some = rankings_guarantee(table([[0, 1, -1], [2, 1, 0]], [1.0, 2.0]), "exact")
-    assert some.public == ("budgets", "ranked-items")
+    assert some.attained.public == ("budgets", "ranked-items")
     assert some.epsilon == 2.0

@@ -296,24 +296,24 @@ def test_what_any_release_takes_as_public_is_public_in_all():
     )
     for delta in (0, 1e-6):
         together = functools.partial(compose, delta=delta)
-        assert together([plain, known]).public == ("items",)
+        assert together([plain, known]).attained.public == ("items",)
         facts = ("items", "ranked-items")
         found = together([plain, known, ranked], neighbors=Neighbors(**KIND, public=facts))
-        assert found.public == facts
+        assert found.attained.public == facts
         with pytest.raises(ValueError, match=r"release 2 is not enough .* the list of items"):
             together([plain, known], **USERS)
     # Neighbors that differ only in answers share the items in any case.
-    assert compose([plain, known], delta=0, neighbors=Neighbors("user", "flip")).public == ()
+    assert compose([plain, known], delta=0, neighbors=Neighbors("user", "flip")).attained.public == ()
 
 
 def test_users_must_be_the_same_in_releases_that_are_composed():
     by_row, by_name = (
         Guarantee(Privacy.proven(0.1, users=one, **KIND)) for one in ("each row", "column 'id'")
     )
-    assert compose([by_row, by_row], delta=0).users == "each row"
+    assert compose([by_row, by_row], delta=0).attained.users == "each row"
     with pytest.raises(ValueError, match="differ in what one user is: column 'id'; each row"):
         compose([by_row, by_name], delta=0)
     with pytest.raises(ValueError, match="not said"):
         compose([by_row, Guarantee(Privacy.proven(0.1, **KIND))], delta=0)
     one = compose([by_row, by_name], delta=0, neighbors=Neighbors("comparison", "flip"))
-    assert (one.epsilon, one.users) == (0.2, "")
+    assert (one.epsilon, one.attained.users) == (0.2, "")
