@@ -5,8 +5,7 @@ constants; here they are worked out for the noise that this library adds, N = m(
 
 *Weights all noised* (Corollaries 3, 4), then solved to within 1 + ξ: a pair that is off by |e| costs at most |e|,
 once in σ and (1 + ξ) times in the best ranking (Fact 2 over unordered pairs), and clipping into [0, 1] only shrinks
-it, so β = (2 + ξ) Σ_{i<j} |e_ij|. E|e| is (N + 1)/(2nε) for K-norm noise, λ for Laplace noise, √(2/π) σ for Gaussian
-noise.
+it, so β = (2 + ξ) Σ_{i<j} |e_ij|. E|e| is (N + 1)/(2nε) for K-norm, λ for Laplace, √(2/π) σ for Gaussian noise.
 
 *KwikSort* (Corollaries 6, 7) has ratio 5: its answers are those of one noisy, mirrored weight matrix, so as above
 β = 6 N E|e| if all are clipped. With probability p the budget of queries runs out and the fallback takes over: noise on
@@ -17,20 +16,19 @@ bound holds for all votes only where p = 0. Hay, Elagina and Miklau's variant co
 *Borda*: (5, 2 ‖e‖₁), see :mod:`privrank_jax.aggregation.borda`. E‖e‖₁ is m·⌊m²/2⌋/(nε) with Laplace noise, m√(2/π)σ
 with Gaussian noise, and Σ_i E|Z_i|/(nε) with K-norm noise, Z its law at scale 1.
 
-*Footrule*: (2 - 1/(2m-1), (1 - 1/(4m-2)) Σ_j R_j), R_j the range of the noise on item j's costs
-(:mod:`privrank_jax.aggregation.footrule`). With independent noise N on prefix counts that noise is a random
-walk of m - 1 symmetric steps 2N, and so it is in a cube, given the radius r, where N = rU with U uniform in [-1, 1]. By
-Spitzer's identity the largest one of 0 and all sums S_k of k steps has mean Σ_k E S_k⁺/k, and R_j has twice that: E R_j
-= Σ_{k<m} E\|S_k\|/k, which is at most 2c·Σ_{k<m} k^(-1/2) if E\|S_k\| ≤ 2c√k. Gaussian noise: c = √(2/π), exactly.
-Laplace noise: the sum of k numbers is the difference of two Gamma(k), with mean absolute value 2k·C(2k, k)/4^k ≤
-2√(k/π): c = 2/√π. Uniform numbers: c = 1/2. For a normal number Z with E\|Z\| = E\|U\| = 1/2 the density of \|Z\| is
-first above that of \|U\|, then below, then above, so U is below Z in convex order (Shaked and Shanthikumar 2007,
-theorem 3.A.44), and sums of each are, too; and E\|Z_1 + ... + Z_k\| = √k/2. In the cube r has mean d + 1, d = m(m-1).
+*Footrule*: (2 - 1/(2m-1), (1 - 1/(4m-2)) Σ_j R_j), R_j the range of the noise on item j's costs. With independent noise
+N on prefix counts that noise is a random walk of m - 1 symmetric steps 2N, and so it is in a cube, given the radius r,
+where N = rU with U uniform in [-1, 1]. By Spitzer's identity the largest one of 0 and all sums S_k of k steps has mean
+Σ_k E S_k⁺/k, and R_j has twice that: E R_j = Σ_{k<m} E\|S_k\|/k, which is at most 2c·Σ_{k<m} k^(-1/2) if E\|S_k\| ≤
+2c√k. Gaussian noise: c = √(2/π), exactly. Laplace noise: the sum of k numbers is the difference of two Gamma(k), with
+mean absolute value 2k·C(2k, k)/4^k ≤ 2√(k/π): c = 2/√π. Uniform numbers: c = 1/2, since U is below a normal Z with
+E\|Z\| = 1/2 in convex order, as their densities cross twice (Shaked and Shanthikumar 2007, theorem 3.A.44), and sums of
+each are, too. In the cube r has mean d + 1, d = m(m-1).
 
 *Weights in two parts*, e = w̃ - w their error before shrinkage, solved to within 1 + ξ: Σ_{i<j} |e_ij| is at most √N
 times its root of Σ e_ij², whose mean is (m - 1)σ_g² + Mσ_c², M = (m-1)(m-2)/2. Shrinkage moves the cycle part by (1 -
-s)‖c̃‖ = min(‖c̃‖, Mσ_c²/‖c̃‖) ≤ √M σ_c more. So β = (2 + ξ)√N(√((m - 1)σ_g² + Mσ_c²) + √M σ_c), without the last term
-if nothing is shrunk. With φ = 1 it is Borda with its noise, with φ = 0 Σ|e| is that of noise on all weights.
+s)‖c̃‖ = min(‖c̃‖, Mσ_c²/‖c̃‖) ≤ √M σ_c more. So β = (2 + ξ)√N(√((m - 1)σ_g² + Mσ_c²) + √M σ_c). With φ = 1 it is Borda
+with its noise, with φ = 0 Σ|e| is that of noise on all weights.
 
 *Added or removed users.* One user more or less moves sums of scores or of weights by half of what a replaced one does,
 in every direction, so their noise, divided by n, is that of means of 2n users who may be replaced, with φ = 0. The
@@ -44,9 +42,9 @@ order of sums is that of means, and the bounds of Borda and of weights hold with
 errors of variance m - 1 times that of a weight. *KwikSort* (Corollary 12): as in the central model; a query goes to a
 random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ 1/(2 tanh(ε₀/2) √⌊n/m⌋), and the fallback is Duchi's mechanism.
 
-**How sharp.** Borda's ratio 5 and its factor 2 are attained by some crowds. The means of sums and ranges of central
-noise are exact, or bounded to within 13 %; those of local reports bound a mean by a root mean square. But errors rarely
-all count: cost lies far below these bounds in most crowds, as :func:`~privrank_jax.plan` simulates them.
+**How sharp.** Borda's ratio 5 and its factor 2 are attained by some crowds; means of sums and ranges of central noise
+are exact, or bounded to within 13 %. But cost lies far below these bounds in most crowds, as :func:`~privrank_jax.plan`
+simulates.
 """
 
 from __future__ import annotations
@@ -74,7 +72,7 @@ from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budgets import MAX_ITEMS as MOST_SORTED
 from privrank_jax.aggregation.query_budgets import exceeding_probability, refusal_bound
 from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled, shuffled_pair_variance
-from privrank_jax.aggregation.split_weights import SHRINKAGES, private_weights
+from privrank_jax.aggregation.split_weights import private_weights
 from privrank_jax.aggregation.sub_rankings import one_pair_variance, sub_ranking_variance
 from privrank_jax.aggregation.subset_selection import ldp_borda_subsets
 from privrank_jax.aggregation.weight_reports import local_weight_variance
@@ -219,9 +217,8 @@ def bound(
         method: name, as of ``privrank aggregate --method``, or ``"hay-kwiksort"``.
         num_items, num_users, privacy, trust: as for :func:`proven_errors`.
         noise: kind of the noise, or mechanism of users' reports; None for the usual one.
-        settings: of the method, by default as ``privrank aggregate`` runs it: ``xi`` of a solver; of KwikSort
-            ``max_queries``, or of reports ``max_uses`` and the chance ``failure`` that some group is asked more often,
-            and ``split``; ``focus`` and ``shrink`` of private weights.
+        settings: of the method: ``xi`` of a solver, by default 0; ``split`` of KwikSort, by default as ``privrank
+            aggregate`` runs it; ``focus`` of private weights.
 
     Returns:
         :class:`Bound`, of floats.
@@ -320,16 +317,8 @@ def _noise_all(items: int, users: int, own: Privacy, noise: str, xi: float = 0.0
     return Bound(1 + xi, (2 + xi) * absolute_sum(noise, _pairs(items)) * float(scale))
 
 
-def _kwiksort(
-    items: int,
-    users: int,
-    own: Privacy,
-    noise: str,
-    max_queries: int | None = None,
-    split: float = SPLIT,
-) -> Bound:
-    facts = Facts(items, users)
-    plan, exceeds = kwiksort_plan(own, facts, noise=noise, max_queries=max_queries, split=split)
+def _kwiksort(items: int, users: int, own: Privacy, noise: str, split: float = SPLIT) -> Bound:
+    plan, exceeds = kwiksort_plan(own, Facts(items, users), noise=noise, split=split)
     additive, failure = 6 * float(plan.scale) * absolute_sum(noise, _pairs(items)), 0.0
     if exceeds:
         failure = exceeding_probability(items, int(plan.budget))
@@ -338,10 +327,8 @@ def _kwiksort(
     return Bound(5 + 5 * failure, additive)
 
 
-def _hay_kwiksort(
-    items: int, users: int, own: Privacy, noise: str, max_queries: int | None = None
-) -> Bound:
-    plan, pairs = hay_plan(own, Facts(items, users), max_queries=max_queries), _pairs(items)
+def _hay_kwiksort(items: int, users: int, own: Privacy, noise: str) -> Bound:
+    plan, pairs = hay_plan(own, Facts(items, users)), _pairs(items)
     failure = exceeding_probability(items, int(plan.budget)) if plan.budget < pairs else 0.0
     return Bound(5.0, 6 * pairs * float(plan.scale) + failure * pairs)
 
@@ -361,15 +348,8 @@ def _borda(items: int, users: int, own: Privacy, noise: str) -> Bound:
 
 
 def _weights(
-    items: int,
-    users: int,
-    own: Privacy,
-    noise: str,
-    focus: float | None = None,
-    shrink: str = "james-stein",
-    xi: float = 0.0,
+    items: int, users: int, own: Privacy, noise: str, focus: float | None = None, xi: float = 0.0
 ) -> Bound:
-    check_choice("shrink", shrink, SHRINKAGES)
     scales = private_weights.scale(own, Facts(items, users), noise, focus=focus)
     gradient, cycle = (float(scale) for scale in scales)
     if math.isinf(cycle):
@@ -379,9 +359,7 @@ def _weights(
         error = _noise_all(items, users, own, noise=noise).additive / 2
     else:
         error = root * math.sqrt((items - 1) * gradient**2 + beyond * cycle**2)
-    if shrink == "james-stein":
-        error += root * math.sqrt(beyond) * cycle
-    return Bound(1 + xi, (2 + xi) * error)
+    return Bound(1 + xi, (2 + xi) * (error + root * math.sqrt(beyond) * cycle))
 
 
 def _exponential(items: int, users: int, own: Privacy, noise: str) -> Bound:
@@ -408,22 +386,15 @@ def _reported_borda(items: int, users: int, epsilon: Epsilon, noise: str) -> Bou
 
 
 def _ldp_kwiksort(
-    items: int,
-    users: int,
-    epsilon: Epsilon,
-    noise: str,
-    max_uses: int | None = None,
-    failure: float = 0.0,
-    split: float = SPLIT,
+    items: int, users: int, epsilon: Epsilon, noise: str, split: float = SPLIT
 ) -> Bound:
-    if max_uses is None:  # what is asked does not depend on ε
-        plan = local_plan(items, Privacy(1.0, unit="user", adjacency="replace"), split=split)
-        max_uses, split = plan.max_uses, split if plan.may_refuse else 1.0
-        failure = refusal_bound(items, max_uses) if plan.may_refuse else 0.0
-    response = jnp.tanh(0.5 * split * epsilon / max_uses)
-    additive = 6 * _pairs(items) / (2 * response * jnp.sqrt(users // items))
-    if failure:
-        left = (1 - split) * epsilon
+    # What is asked does not depend on ε.
+    plan = local_plan(items, Privacy(1.0, unit="user", adjacency="replace"), split=split)
+    asked = (split if plan.may_refuse else 1.0) * epsilon
+    response = jnp.tanh(0.5 * asked / plan.max_uses)
+    additive, failure = 6 * _pairs(items) / (2 * response * jnp.sqrt(users // items)), 0.0
+    if plan.may_refuse:
+        failure, left = refusal_bound(items, plan.max_uses), (1 - split) * epsilon
         fallback = _reported_weights(items, users, left, noise="duchi", xi=4.0)
         additive += failure * fallback.additive
     return Bound(5 + 5 * failure, additive)

@@ -14,8 +14,7 @@ S with odds Z[S∖j] exp(-βn c(j, S∖j)), then the last of S∖j, and so on, h
 additive error O(m³ log m/(nε)), at exponential cost.
 
 **Exactly.** Twice the number of users who order a pair against σ is an integer, so γ = ε/(2m(m-1)) per unit is a
-fraction, as every double is one, and :mod:`privrank_jax.exact.exponential` draws this law itself. γ stays at 2^14
-beyond that. It takes half a second at m = 15, half a minute and 300 MiB at m = 20.
+fraction, at most 2^14 here, and :mod:`privrank_jax.exact.exponential` draws this law itself.
 
 Source: Hay, Elagina and Miklau (2017), section 3; the subset recursion is ours.
 """

@@ -47,10 +47,9 @@ users who have item j at place p or before, and C_j0 = Σ_p (1 - F_jp). What is 
 user's position, by halves around q + 1/2. Positions are points of the permutohedron, and Σ_j of the distances is
 convex, so largest at vertices, which are full rankings: at most ⌊m²/2⌋, for a ranking and its reversal. With unknown
 items y is a mean of two such vectors. \|y\| ≤ 1 gives y² ≤ \|y\|. So n·F changes by at most ⌊m²/2⌋ in ℓ₁, √⌊m²/2⌋ in ℓ₂
-and 1 in ℓ_∞, and the reversal attains all three. Hence these are ε-DP or (ε, δ)-DP on all F, and at no smaller scale:
-K-norm noise of the cube [-1, 1]^d, d = m(m-1), of scale 1/(nε); Laplace noise of scale ⌊m²/2⌋/(nε); Gaussian noise of σ
-= √⌊m²/2⌋/(μn), μ the largest sensitivity that is (ε, δ)-DP at σ = 1. Four times n times F are whole numbers, of which
-any k change by at most 4k, and all by 4⌊m²/2⌋: so Laplace noise composes as on ⌊m²/2⌋ numbers that change by 4.
+and 1 in ℓ_∞, and the reversal attains all three: the noises have these sensitivities and no smaller ones, the cube that
+of [-1, 1]^d, d = m(m-1). Four times n times F are whole numbers, of which any k change by at most 4k, and all by
+4⌊m²/2⌋: so Laplace noise composes as on ⌊m²/2⌋ numbers that change by 4.
 
 *Error.* Let E be the noise on the costs, and σ̃ of least noisy cost. Then C(σ̃) ≤ C(σ) + Σ_j R_j for all σ, R_j the
 range of E_jp over p, and K ≤ C ≤ 2K give K(σ̃, w) ≤ (2 - 1/(2m-1))·OPT + (1 - 1/(4m-2))·Σ_j R_j;

@@ -260,8 +260,7 @@ def exact_kemeny(weights: PairWeights | PairMatrixLike, *, mask: MaskLike | None
     """A ranking of least Kemeny score, for m <= 20 items; time O(m² 2^m), memory O(√m 2^m).
 
     Args:
-        weights: :class:`~privrank_jax.aggregation.PairWeights`, or any finite ``(m, m)`` matrix, w_ij of i before j.
-        mask: ``(m,)`` bool, of a plain matrix; items with False get the last ranks, in index order. None keeps all.
+        weights, mask: as for :func:`local_search`.
 
     Returns:
         Ranks ``(m,)``, int32, 0 = best; one of the optimal rankings, always the same.
@@ -309,10 +308,7 @@ def over_orders(
     Those of k items are found in round k. A round computes as many as there are of the most frequent size: what it
     finds of other sizes is right as well or found again in their own round.
 
-    Args:
-        costs: ``(m, m)``, diagonal 0.
-        fold: of ``(subsets, m)`` over items; where j is not in S it sees ``most``.
-        most: what no cost reaches.
+    ``fold`` takes ``(subsets, m)``, where it sees ``most``, which no cost reaches, for j that are not in S.
     """
     items = len(costs)
     half = items // 2

@@ -6,12 +6,11 @@ is public (``rankings.ranks_from_scores``; with a key at random).
 - **Copeland**: how many items an item leads, a tie counting half.
 - **Minimax**: its smallest lead over another item, negative but for an item that leads all others.
 - **Schulze**: p_ij is the largest number such that a path from i to j has no smaller lead. The items j with p_ij > p_ji
-  are behind i; that relation is transitive (Schulze 2011), so counting them ranks the items. A lead below 0 on a path
-  changes nothing: of i and j one has a lead of at least 0 over the other, so the larger p does not need it.
+  are behind i; that relation is transitive (Schulze 2011), so counting them ranks the items.
 - **Ranked pairs** (Tideman 1987): pairs are locked one after another, those with the largest lead first, each as its
-  majority has it, unless the pairs that were locked before say the opposite by a chain. All pairs together are an
-  order. Pairs of equal lead are locked in the order of the items, and of two items without a lead the first is ahead.
-- **Borda**: the sum of its weights (:mod:`privrank_jax.aggregation.borda`).
+  majority has it, unless the pairs that were locked before say the opposite by a chain. Pairs of equal lead are locked
+  in the order of the items, and of two items without a lead the first is ahead.
+- **Borda**: the sum of its weights.
 
 **Where the leads have no cycle**, Copeland, Schulze and ranked pairs rank by them, as Kemeny does. Minimax has the item
 that leads all others first, but the rest may be in another order; Borda need not even have that one first.
@@ -113,9 +112,7 @@ def schulze_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None 
 def ranked_pairs_scores(
     weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None
 ) -> Scores:
-    """How many items ranked pairs have behind each item.
-
-    In a batch, and for up to some hundred items: the time grows as m⁴.
+    """How many items ranked pairs have behind each item; the time grows as m⁴.
 
     Arguments, results and errors: as for :func:`minimax_scores`.
 

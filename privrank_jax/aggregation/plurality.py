@@ -2,10 +2,9 @@ r"""Plurality of rankings: how many users rank each item first, with noise.
 
 **Points.** A user has one point: for the item ranked alone in first place, or half of it for each of two items that
 share that place. Where three items or more share it, no item is said to be the first, and the user counts as blank; so
-does one who ranks nothing, which ties all items. This is the first column of :class:`PositionHistograms
-<privrank_jax.aggregation.PositionHistograms>`, as a tie has the middle of its positions: 1/2 for two items, 1 or more
-for others. Under ``missing="unknown"`` a user is the mean of two such halves, so points are quarters. Ballots of one
-approval have :data:`~privrank_jax.aggregation.dp_scores` with ``limit=1``.
+does one who ranks nothing, which ties all items. This is the first column of
+:class:`~privrank_jax.aggregation.PositionHistograms`, as a tie has the middle of its positions: 1/2 for two items, 1 or
+more for others. Under ``missing="unknown"`` a user is the mean of two such halves, so points are quarters.
 
 **Theorem.** Four times the totals change by at most (4, 4) where a user is replaced and by (4) where one is added or
 removed (:mod:`privrank_jax.mechanism.change`): 2 points in ℓ₁ and √2 in ℓ₂, or 1 in both. All are attained.

@@ -1,7 +1,4 @@
-"""The promise of mechanisms on rankings and ballots: each user gives one, which may be replaced by any other.
-
-Some mechanisms also promise that a user who is there can't be told from one who is not.
-"""
+"""The promise of mechanisms on rankings and ballots: each user gives one, which may be replaced by any other."""
 
 from __future__ import annotations
 

@@ -6,10 +6,9 @@ k items counts as blank, so what follows holds for all data. T = Σ x over the u
 ranked by it.
 
 **Replace.** The change of T is x' - x, any vector of whole numbers with entries in [-c, c] where k = m. It lies in the
-cube c[-1, 1]^m and is a vertex of it where a ballot that gives c to some items is replaced by the ballot that gives c
-to the others. So K-norm noise of that shape at scale c/ε is ε-DP, and at no smaller scale
-(:mod:`privrank_jax.privacy.geometry`). At most t = min(m, 2k) entries change, each by at most c, which is attained by
-ballots without a common item: ct in ℓ₁, c√t in ℓ₂.
+cube c[-1, 1]^m, and is a vertex of it where a ballot gives c just to the items to which another gives none. So K-norm
+noise of that shape at scale c/ε is ε-DP, and at no smaller scale (:mod:`privrank_jax.privacy.geometry`). At most t =
+min(m, 2k) entries change, each by at most c, which is attained by ballots without a common item: ct in ℓ₁, c√t in ℓ₂.
 
 **Add or remove.** The change is ±x. Let the ballot count as x - c/2 instead, the *middle* c/2 subtracted for each
 item: all totals then move by the same number, -nc/2, and their order and differences stay. ±(x - c/2) lies in

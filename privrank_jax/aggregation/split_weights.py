@@ -27,9 +27,8 @@ direction of g and of c, that of b has variance v₁ in every direction, so v₁
 generalized least squares is the mean of the two estimates of g by inverse variances, and c comes from the pairs:
 1/σ_g² = m/v₁ + 1/v₂, σ_c² = v₂.
 
-**Add or remove.** The number of users is private, and n·x is published in the place of 1/2 + x. One user more or less
-changes it by x_u, \|x_ij\| ≤ 1/2: half of what was said above in every direction, again attained by any ranking. So all
-scales are halved, and φ is 0 unless it is given.
+**Add or remove.** The number of users is private, and n·x is published. One user more or less changes it by x_u,
+\|x_ij\| ≤ 1/2: half of what was said above in every direction, attained by any ranking. So all scales are halved.
 
 **Shrinkage.** The cycle part that is published is s·c̃, s = max(0, 1 - C(m-1, 2)·σ_c²/‖c̃‖²), which is post-processing:
 the factor of James and Stein. The expected cost is least for the posterior mean of the weights, which s·c̃ estimates.
@@ -73,7 +72,7 @@ from privrank_jax.privacy.noise_law import mean_square
 from privrank_jax.privacy.privacy import Privacy
 
 WEIGHT_NOISES = ("k-norm", "gaussian")
-SHRINKAGES = ("james-stein", "none")
+_SHRINKAGES = ("james-stein", "none")
 # With more noise than this on a weight of noise-all (standard deviation, a share of the users), φ, else 0.
 _MUCH = {"k-norm": (0.25, 1.0), "gaussian": (0.5, 0.5)}
 
@@ -177,7 +176,7 @@ def default_focus(
     """φ of least worst regret over six kinds of crowds (measured at 48fdee4), from public facts only.
 
     It is 0, or where the noise on a weight of noise-all is large: 1 for K-norm noise of a standard deviation above 1/4,
-    1/2 for Gaussian noise above 1/2. With less noise, cycles can be told from it.
+    1/2 for Gaussian noise above 1/2.
 
     >>> float(default_focus(10, 1000, Privacy(0.1, unit="user", adjacency="replace")))
     1.0
@@ -195,7 +194,7 @@ def _release(
 ) -> Estimate:
     from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 
-    check_choice("shrink", shrink, SHRINKAGES)
+    check_choice("shrink", shrink, _SHRINKAGES)
     attained = exact_promise(of_rankings(privacy, "private_weights", noise, WEIGHT_NOISES, ADDED))
     whole, users, items = whole_counts(weights), int(weights.num_users), weights.num_items
     summed = attained.adjacency == "add-remove"
@@ -298,8 +297,7 @@ def private_weights(
     Args:
         key, weights, privacy: as for :func:`~privrank_jax.aggregation.noise_all`; adjacency add-remove as well.
         noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
-        focus: φ in [0, 1], the share of the budget for the Borda scores alone, may be traced: 0 is noise-all, 1 Borda;
-            None takes ``default_focus``, and 0 under add-remove.
+        focus: φ in [0, 1], share of the budget for Borda scores alone: 0 is noise-all, 1 Borda; None for the usual one.
         shrink: ``"james-stein"`` multiplies the cycle part by s, found from the release itself; ``"none"`` keeps it.
 
     Returns:
@@ -315,7 +313,7 @@ def private_weights(
     >>> private_weights(jax.random.key(0), weights, privacy, focus=0.5).value.tolist()
     [[0.0, 0.75], [0.25, 0.0]]
     """
-    check_choice("shrink", shrink, SHRINKAGES)
+    check_choice("shrink", shrink, _SHRINKAGES)
     attained = of_rankings(privacy, "private_weights", noise, WEIGHT_NOISES, ADDED)
     w, users, mask = shares_of_users(weights, "private_weights")
     items = w.shape[0] if mask is None else jnp.sum(mask)

@@ -5,8 +5,6 @@ j. **The weight rule**: in each pair of items, every user gives 1 to the item ra
 user ties them. So w_ij + w_ji = 1, and one user moves an entry by at most 1/n. An item that a user did not rank (rank
 -1) comes after all that the user ranked, tied with the others that are not ranked (``missing="last"``, as in top-k
 lists); or its pairs count as unknown, and both items get 1/2 (``missing="unknown"``).
-
-The noise of a private function is scaled to 1/n, so w and n travel together, as :class:`PairWeights`.
 """
 
 from __future__ import annotations
@@ -55,8 +53,7 @@ _ROUNDING = 0.01  # of shares in half precision
 class PairWeights:
     """How n users order each pair of m items: the input of solvers and of private functions.
 
-    A pytree: a batch has a leading axis in ``matrix``, and in ``num_users`` and ``mask`` where they differ. The fields
-    are checked by the functions that take them.
+    A pytree: a batch has a leading axis in ``matrix``, and in ``num_users`` and ``mask`` where they differ.
 
     Attributes:
         matrix: ``(m, m)`` float, ``matrix[i, j]`` = share of the users who rank item ``i`` before ``j``; a tie counts
@@ -139,8 +136,7 @@ class PairWeights:
         """``(m, m)`` int64 on the host: twice the number of users who rank i before j, exactly.
 
         Raises:
-            ValueError: traced weights; more users than the float type of ``matrix`` can distinguish; weights that do
-                not belong to ``num_users`` users.
+            ValueError: traced weights; more users than their floats can distinguish; weights of other users.
         """
         if is_traced(self.matrix, self.num_users):
             raise ValueError("exact counts are for the host: these weights are traced.")
