@@ -34,10 +34,9 @@ def choose_method(
     """The method that is good in every crowd: ``"weights"`` unless noise is large, else ``"borda"``.
 
     K-norm and Gaussian noise: ``"weights"`` (:func:`~privrank_jax.aggregation.private_weights`) wherever
-    ``split_weights.default_focus`` spends some of the budget on pairs. Laplace noise,
-    local and shuffled reports: ``"noise-all"`` where its noise is negligible, else ``"borda"``. Where noise dominates,
-    Borda wins, in every crowd of the studies ``alabi-central`` and ``alabi-local``; but its order may cost more than
-    the optimum even without noise, 4 % of all pairs in the worst case of ``alabi-central``.
+    ``split_weights.default_focus`` spends some of the budget on pairs. Laplace noise, local and shuffled reports:
+    ``"noise-all"`` where its noise is negligible, else ``"borda"``, whose order may cost more than the optimum even
+    without noise, but wins where noise dominates.
 
     Args:
         num_items: m >= 2.

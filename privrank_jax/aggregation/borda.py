@@ -162,16 +162,12 @@ dp_borda = Additive(
     :mod:`privrank_jax.aggregation.borda`.
 
     ``value``: noisy scores ``(m,)``, in items beaten, high = preferred; 0 for masked items; under add-remove they are
-    sums over users of how far each score is above the middle (m - 1)/2. ``rankings.ranks_from_scores(value, mask)``
-    sorts them.
+    sums over users of how far each score is above the middle (m - 1)/2.
 
     >>> weights = PairWeights(jnp.array([[0.0, 0.9, 0.9], [0.1, 0.0, 0.8], [0.1, 0.2, 0.0]]), 1000)
-    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
-    >>> scores = dp_borda(jax.random.key(0), weights, privacy).value
+    >>> scores = dp_borda(jax.random.key(0), weights, Privacy(1.0, unit="user", adjacency="replace")).value
     >>> bool(scores[0] > scores[1] > scores[2])
     True
-    >>> dp_borda.scale(Privacy(0.5, unit="user", adjacency="replace"), Facts(10, 1000), "laplace")
-    0.1
     """,
     data=PAIR_WEIGHTS,
     kinds=ADDED,

@@ -2,16 +2,17 @@ r"""Worst-case bounds of every private consensus: Table 2, with constants, and t
 
 An (α, β)-approximation returns σ with E K(σ, w) ≤ α OPT(w) + β, whatever the rankings. The paper states β up to
 constants; here they are worked out for the noise that this library adds, N = m(m-1)/2 the number of pairs.
+The exponential mechanism has its proof in :mod:`privrank_jax.aggregation.exponential`.
 
 *Weights all noised* (Corollaries 3, 4), then solved to within 1 + ξ: a pair that is off by |e| costs at most |e|,
 once in σ and (1 + ξ) times in the best ranking (Fact 2 over unordered pairs), and clipping into [0, 1] only shrinks
 it, so β = (2 + ξ) Σ_{i<j} |e_ij|. E|e| is (N + 1)/(2nε) for K-norm, λ for Laplace, √(2/π) σ for Gaussian noise.
 
-*KwikSort* (Corollaries 6, 7) has ratio 5: its answers are those of one noisy, mirrored weight matrix, so as above
-β = 6 N E|e| if all are clipped. With probability p the budget of queries runs out and the fallback takes over: noise on
-all pairs at its share of ε, ordered no worse than by Borda and so of ratio 5. Together: (5 + 5p, 6 N E|e| + p
-β_fallback). p is computed from the exact law of quicksort's comparisons, which presumes transitive answers, so the
-bound holds for all votes only where p = 0. Hay, Elagina and Miklau's variant costs at most N where its budget runs out.
+*KwikSort* (Corollaries 6, 7) has ratio 5: its answers are those of one noisy, mirrored weight matrix, so as above β = 6
+N E|e| if all are clipped. With probability p the budget of queries runs out and the fallback takes over: noise on all
+pairs at its share of ε, ordered no worse than by Borda. Together: (5 + 5p, 6 N E|e| + p β_fallback). p is that of the
+exact law of quicksort's comparisons, which presumes transitive answers, so the bound holds for all votes only where p =
+0. Hay, Elagina and Miklau's variant costs at most N where its budget runs out.
 
 *Borda*: (5, 2 ‖e‖₁), see :mod:`privrank_jax.aggregation.borda`. E‖e‖₁ is m·⌊m²/2⌋/(nε) with Laplace noise, m√(2/π)σ
 with Gaussian noise, and Σ_i E|Z_i|/(nε) with K-norm noise, Z its law at scale 1.
@@ -31,16 +32,14 @@ s)‖c̃‖ = min(‖c̃‖, Mσ_c²/‖c̃‖) ≤ √M σ_c more. So β = (2 +
 with its noise, with φ = 0 Σ|e| is that of noise on all weights.
 
 *Added or removed users.* One user more or less moves sums of scores or of weights by half of what a replaced one does,
-in every direction, so their noise, divided by n, is that of means of 2n users who may be replaced, with φ = 0. The
-order of sums is that of means, and the bounds of Borda and of weights hold with 2n in the place of n.
+in every direction, so their noise, divided by n, is that of means of 2n users who may be replaced, with φ = 0, and so
+are the bounds of Borda and of weights.
 
-*Exponential mechanism*: (1, 2N log(m!)/(nε)), see :mod:`privrank_jax.aggregation.exponential`.
-
-**Local and shuffled reports**, for full rankings. *Weights* (Corollary 9), then solved to within 1 + ξ: β = (2 + ξ)
-Σ_{i<j} |e_ij|, and E|e| is at most the standard deviation of e. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤ √m ‖e‖₂ and E‖e‖₂²
-= (B² - r²)/n, B the norm of a report and r that of the centered scores. Scores of weights from one pair per user have
-errors of variance m - 1 times that of a weight. *KwikSort* (Corollary 12): as in the central model; a query goes to a
-random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ 1/(2 tanh(ε₀/2) √⌊n/m⌋), and the fallback is Duchi's mechanism.
+**Local and shuffled reports**, for full rankings. *Weights* (Corollary 9): as above, and E|e| is at most the standard
+deviation of e. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤ √m ‖e‖₂ and E‖e‖₂² = (B² - r²)/n, B the norm of a report and r that
+of the centered scores. Scores of weights from one pair per user have errors of variance m - 1 times that of a weight.
+*KwikSort* (Corollary 12): a query goes to a random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ 1/(2 tanh(ε₀/2)
+√⌊n/m⌋), and the fallback is Duchi's mechanism.
 
 **How sharp.** Borda's ratio 5 and its factor 2 are attained by some crowds; means of sums and ranges of central noise
 are exact, or bounded to within 13 %. But cost lies far below these bounds in most crowds, as :func:`~privrank_jax.plan`

@@ -13,14 +13,9 @@ from privrank_jax._types import Integers, PairMatrix, Rankings
 
 def order_lead(item_ranks: Integers, pivot_ranks: Integers, missing: str) -> Integers:
     """1, 0 or -1: whether the user ranks the item before, beside or behind the pivot; ranks below 0 are missing."""
-    ahead = (item_ranks < pivot_ranks) | ((pivot_ranks < 0) & (item_ranks >= 0))
-    behind = (item_ranks > pivot_ranks) | ((item_ranks < 0) & (pivot_ranks >= 0))
-    ahead &= item_ranks >= 0
-    behind &= pivot_ranks >= 0
-    if missing == "unknown":
-        known = (item_ranks >= 0) & (pivot_ranks >= 0)
-        ahead, behind = ahead & known, behind & known
-    return ahead * 1 - behind * 1
+    item, pivot = item_ranks >= 0, pivot_ranks >= 0
+    lead = (item & pivot) * ((item_ranks < pivot_ranks) * 1 - (item_ranks > pivot_ranks) * 1)
+    return lead if missing == "unknown" else lead + item * 1 - pivot * 1
 
 
 @functools.partial(jax.jit, static_argnames="missing")

@@ -77,7 +77,7 @@ def exponential_kemeny(key: Key, weights: PairWeights, privacy: Privacy) -> Esti
     Args:
         key: PRNG key.
         weights: of n users, m <= 20. One draw takes O(2^m m²) time; further keys under ``vmap`` only O(m²) each.
-        privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ draws one of the best rankings.
+        privacy: what is promised; ε may be traced, and ε = ∞ draws one of the best rankings.
 
     Returns:
         ``value``: ranks ``(m,)`` int32, 0 = best; masked items last, in index order. ``diagnostics``:

@@ -22,8 +22,8 @@ pairs of copies: all disagree where the items do, none where they agree, and two
 an item agree. So the copies have 4K disagreements, and 4K ≤ 4F. ∎
 
 Diaconis and Graham prove more: K + T ≤ F, with T the least number of transpositions that lead from one order to the
-other. A transposition changes the order of at most 2m - 3 pairs, hence K ≤ (2m-3)T and K ≤ (1 - 1/(2m-2))·F without
-ties. On 2m copies this is K ≤ (1 - 1/(4m-2))·F with them.
+other. A transposition changes the order of at most 2m - 3 pairs, hence K ≤ (1 - 1/(2m-2))·F without ties; on 2m copies
+this is K ≤ (1 - 1/(4m-2))·F with them.
 
 **Consensus.** Let w be the weights of n users, C(σ) the mean of their F, and σ* of least C. For all σ,
 
@@ -34,13 +34,12 @@ so σ* is within 2 - 1/(2m-1) times the least Kemeny score, and no ranking has a
 assignment problem. A position q + 1/2 is counted half at q and half at q + 1, which changes no cost. With halves of
 halves, four times the histogram consists of integers: one user adds 4 to each row.
 
-**Padding.** Items that only pad a problem belong to nobody's ranking: real items have the places 0, 1, ..., less than
-their number. In the costs each padded item is free at a place of its own behind, in index order; all else that involves
-such items or places costs more than any two rankings of real items differ by, so that an assignment of least cost ranks
-the padded items last and the real ones at least cost.
+**Padding.** Real items have the places 0, 1, ..., less than their number. In the costs each padded item is free at a
+place of its own behind, in index order; all else that involves such items or places costs more than any two rankings of
+real items differ by, so that an assignment of least cost ranks the padded items last.
 
-**Private costs.** Only the differences of costs within a row matter: C_j,p+1 - C_jp = 2F_jp - 1, with F_jp the share of
-users who have item j at place p or before, and C_j0 = Σ_p (1 - F_jp). What is published is that function of noisy F.
+**Private costs.** Within a row C_j,p+1 - C_jp = 2F_jp - 1, with F_jp the share of users who have item j at place p or
+before, and C_j0 = Σ_p (1 - F_jp). What is published is that function of noisy F.
 
 *What one user changes* (unit user, adjacency replace). In a row, n·F changes by a vector y_j with entries in [-1, 1].
 Σ_p \|y_jp\| is the distance of the two positions of j, with ties as well: entries of a row change from 0 to 1 at the
@@ -129,16 +128,12 @@ class PositionHistograms:
         """The histograms of n rankings of m items.
 
         Args:
-            ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ranks items that were not ranked.
-            missing: ``"last"`` or ``"unknown"``, see the head of this module.
+            ranks, missing: as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
             users: ``(n,)`` bool, False for rows that only pad the problem; public, may be traced.
 
         Raises:
             ValueError: no users, no items, ranks that are not integers or reach 2^31 - 1, 2^29 users or more, an
                 unknown rule, a mask of another shape.
-
-        >>> PositionHistograms.from_ranks([[0, 1, -1]], missing="unknown").counts.tolist()
-        [[2, 2, 0], [0, 2, 2], [2, 0, 2]]
         """
         check_choice("missing", missing, MISSING)
         given = ranks_of_users(ranks)
@@ -271,11 +266,7 @@ def _assigned(costs: Array) -> Ranks:
 
 @jax.jit
 def set_aside(costs: Float[Array, "items items"], mask: Mask | None) -> Float[Array, "items items"]:
-    """The costs with those of padded items and places as the head of this module states; ``mask`` of real items.
-
-    >>> set_aside(jnp.array([[1.0, 0, 7], [7, 7, 7], [1, 3, 7]]), jnp.array([True, False, True])).tolist()
-    [[1.0, 0.0, 7.0], [4.0, 4.0, 0.0], [1.0, 3.0, 7.0]]
-    """
+    """The costs with those of padded items and places as the head of this module states; ``mask`` of real items."""
     if mask is None:
         return costs
     place = jnp.arange(costs.shape[0])
@@ -308,7 +299,7 @@ def _check_histograms(histograms: PositionHistograms) -> None:
     check_users(histograms.num_users)
     mask = histograms.mask
     if mask is not None:
-        _checked_mask("mask", mask, histograms.counts.shape[:1])
+        _checked_mask("mask", mask, shape[:1])
     if is_traced(histograms.counts, histograms.num_users, mask):
         return
     counts = np.asarray(histograms.counts, np.int64)
@@ -437,8 +428,7 @@ dp_footrule = Additive(
     adjacency replace, and whatever these cover; proofs at the head of :mod:`privrank_jax.aggregation.footrule`.
 
     ``value``: noisy costs ``(m, m)``, unbiased, in positions: ``assignment(value)`` is the ranking, padded items last.
-    The diagnostics hold the scale of the noise on a prefix count, in shares of users; ``cost_deviation`` makes that
-    of costs of it.
+    The diagnostics hold the scale of the noise on a prefix count, in shares of users.
 
     >>> histograms = PositionHistograms.from_ranks([[2, 0, 1]] * 500)
     >>> privacy = Privacy(1.0, unit="user", adjacency="replace")

@@ -17,9 +17,9 @@ these the minimum is exact, whatever the order of summation.
 
 **Local search** over insertions (:func:`local_search`). With d_ij = w_ij − w_ji, moving item i to the gap before
 position g changes the score by C_gi − C_rank(i),i, where C_gi = Σ d_ij over the items j that stand before position g:
-one table holds all (m + 1)m moves, and a move changes only its rows between the two places, by one row of d. The
-weights are rounded to integers first: the table never drifts, and rounding errors can't produce a cycle of apparent
-improvements. A move is made if it lowers the integer score by more than m units, the most that rounding may contribute.
+one table holds all moves, and a move changes only its rows between the two places, by one row of d. The weights are
+rounded to integers first: the table never drifts. A move is made if it lowers the integer score by more than m units,
+the most that rounding may contribute, so there is no cycle of apparent improvements.
 """
 
 from __future__ import annotations
@@ -366,8 +366,7 @@ def local_search(
         mask: ``(m,)`` bool, of a plain matrix; items with False get the last ranks, in index order. None keeps all.
 
     Returns:
-        Ranks ``(m,)``, int32, 0 = best. Its Kemeny score is never above the start's, and no insertion of one item
-        lowers it, both up to the precision of the weights' dtype.
+        Ranks ``(m,)``, int32, 0 = best, of a score at most the start's, up to the precision of the weights' dtype.
 
     Raises:
         ValueError: shapes that don't fit.

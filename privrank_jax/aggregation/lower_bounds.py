@@ -25,8 +25,7 @@ def pure_lower_bound(
 
     The proof packs T rankings so that no ranking is within 2·additive·m² of two of them; n users who all hold one of
     them have OPT = 0, so by Markov's inequality the algorithm comes that close with probability 1/2; and n replacements
-    turn one such data set into another. Hence 1 ≥ 1/2 + (T - 1)e^{-nε}/2, n ≥ log(T - 1)/ε, for every α. (The paper
-    starts from a data set outside the packing and has log(T/2)/ε.)
+    turn one such data set into another. Hence 1 ≥ 1/2 + (T - 1)e^{-nε}/2, n ≥ log(T - 1)/ε, for every α.
 
     Args:
         num_items: m >= 3.
@@ -91,8 +90,7 @@ def approximate_lower_bound(
     Raises:
         ValueError: ε outside (0, 1], α < 1.
 
-    >>> bound = approximate_lower_bound(10**9, 1.0, ratio=1.0)
-    >>> bound.users > 25
+    >>> approximate_lower_bound(10**9, 1.0, ratio=1.0).users > 25
     True
     """
     epsilon = check_epsilon(epsilon)

@@ -1,7 +1,6 @@
 r"""Rules that rank items by the weights of all pairs alone: of private weights they are post-processing.
 
-The *lead* of i over j is d_ij = w_ij - w_ji. Each rule gives scores, and equal scores are ranked by item index, which
-is public (``rankings.ranks_from_scores``; with a key at random).
+The *lead* of i over j is d_ij = w_ij - w_ji. Each rule gives scores, and equal scores are ranked by item index.
 
 - **Copeland**: how many items an item leads, a tie counting half.
 - **Minimax**: its smallest lead over another item, negative but for an item that leads all others.

@@ -1,11 +1,9 @@
 r"""Private weights of all pairs: noise on every pair, then any solver (Reduction I).
 
 **Sensitivity.** Replacing one of n users changes a pair's weight by at most 1/n: the user contributes a share in [0, 1]
-to each pair (ties and gaps 1/2, see :mod:`privrank_jax.aggregation.weights`). Only the m(m-1)/2 entries above the
-diagonal are released, so the change is at most m(m-1)/(2n) in ℓ₁ and √(m(m-1)/2)/n in ℓ₂. Both are attained: the
-reversal of a ranking changes every pair by 1/n. So Laplace noise of scale m(m-1)/(2nε) is ε-DP, and no smaller scale
-is; Gaussian noise has the smallest σ at which that ℓ₂ change is (ε, δ)-DP (Balle and Wang). Clipping to [0, 1],
-mirroring w̃_ji = 1 - w̃_ij, and every ranking that a solver derives from w̃, are post-processing.
+to each pair. Only the m(m-1)/2 entries above the diagonal are released, so the change is at most m(m-1)/(2n) in ℓ₁ and
+√(m(m-1)/2)/n in ℓ₂. The reversal of a ranking attains both. Clipping to [0, 1], mirroring w̃_ji = 1 - w̃_ij, and every
+ranking that a solver derives from w̃, are post-processing.
 
 **Shape.** The d = m(m-1)/2 entries move together, each by at most 1/n: their change lies in the cube [-1, 1]^d over n,
 and in a vertex where a ranking is reversed. So K-norm noise of that shape at scale 1/(nε) is ε-DP, and at no smaller

@@ -13,8 +13,7 @@ removed (:mod:`privrank_jax.mechanism.change`): 2 points in ℓ₁ and √2 in �
 0, and a mean of two halves has neither more nor less. So an entry of x - x' is at most 1, and the entries of x and x'
 sum to at most 2. Where a user ranks another item first, x - x' = e_i - e_j; where one is added, x may be e_i. ∎
 
-Less a center c for each item the ℓ₁ norm would not be smaller, and noise in the shape of the cube [-1, 1]^m is less
-than Laplace noise for three items at most.
+Less a center c for each item the ℓ₁ norm would not be smaller.
 """
 
 from __future__ import annotations
@@ -54,9 +53,6 @@ noisy_plurality = Additive(
     >>> free = Privacy(float("inf"), unit="user", adjacency="replace")
     >>> noisy_plurality(jax.random.key(0), votes, free).value.tolist()
     [2.0, 0.5, 0.5]
-    >>> padded = PositionHistograms(jnp.diag(jnp.array([4, 4, 0])), 1, jnp.array([True, True, False]))
-    >>> noisy_plurality(jax.random.key(0), padded, Privacy(1.0, unit="user", adjacency="replace")).value.tolist()[2]
-    0.0
     """,
     data=dataclasses.replace(HISTOGRAMS, floats=_totals, mean=False),
     kinds=ADDED,

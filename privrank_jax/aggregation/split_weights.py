@@ -33,13 +33,13 @@ generalized least squares is the mean of the two estimates of g by inverse varia
 **Shrinkage.** The cycle part that is published is s·c̃, s = max(0, 1 - C(m-1, 2)·σ_c²/‖c̃‖²), which is post-processing:
 the factor of James and Stein. The expected cost is least for the posterior mean of the weights, which s·c̃ estimates.
 
-**Exactly.** A user orders the pair i < j by σ_ij in {-1, 0, 1}. With p the sum of these over all users, and t_i the sum
-of what i is ahead by, Σ_j σ_ij, both are integers, and move by 2n times what x and b do. K-norm noise: t at ε₁ = φε,
-rounded to a double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε, the sum taken exactly. Gaussian noise, rounded to
-integers: N(0, σ_t²) on t and N(0, σ_p²) on p are one Gaussian mechanism, on (t/σ_t, p/σ_p). Its ℓ₂ sensitivity squared
-is at most ‖Δt‖²/σ_t² + ‖Δp‖²/σ_p² ≤ φμ² + (1 - φ)μ² = μ², with σ_t and σ_p rounded up to rationals and μ the largest
-sensitivity that is proven (ε, δ)-DP. So neither two releases, nor the lattice, nor rounding costs privacy. The noise on
-the sum of t, which is 0, is projected out.
+**Exactly.** A user orders the pair i < j by σ_ij in {-1, 0, 1}. With p the sum of these over all users, and t_i = Σ_j
+σ_ij summed likewise, both are integers, and move by 2n times what x and b do. K-norm noise: t at ε₁ = φε, rounded to a
+double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε. Gaussian noise, rounded to integers: N(0, σ_t²) on t and N(0, σ_p²)
+on p are one Gaussian mechanism, on (t/σ_t, p/σ_p). Its ℓ₂ sensitivity squared is at most ‖Δt‖²/σ_t² + ‖Δp‖²/σ_p² ≤ φμ²
++ (1 - φ)μ² = μ², with σ_t and σ_p rounded up to rationals and μ the largest sensitivity that is proven (ε, δ)-DP:
+neither two releases, nor the lattice, nor rounding costs privacy. The noise on the sum of t, which is 0, is projected
+out.
 """
 
 from __future__ import annotations
@@ -80,17 +80,13 @@ _MUCH = {"k-norm": (0.25, 1.0), "gaussian": (0.5, 0.5)}
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class WeightsDiagnostics:
-    """The noise of private weights.
+    """The noise of private weights, in shares of users; of their Borda scores it is √(m - 1)·σ_g."""
 
-    Attributes:
-        gradient_scale: σ_g, in shares of users; public. Borda scores have noise of standard deviation √(m - 1)·σ_g.
-        cycle_scale: σ_c, before shrinkage; public. ∞ where all of the budget is spent on scores.
-        cycle_factor: s, by which the cycle part was multiplied; a private value, as the weights are.
-    """
-
-    gradient_scale: Numbers
-    cycle_scale: Numbers
-    cycle_factor: Numbers
+    gradient_scale: Numbers  #: σ_g; public
+    cycle_scale: (
+        Numbers  #: σ_c, before shrinkage, ∞ where all of the budget is spent on scores; public
+    )
+    cycle_factor: Numbers  #: s, by which the cycle part was multiplied; a private value
 
 
 @jax.tree_util.register_dataclass
@@ -401,15 +397,7 @@ def _real(keep: Mask) -> Array:
 def shrunk_weights(
     weights: PairMatrix, cycle_scale: Numbers
 ) -> tuple[PairMatrix, Float[Array, ""]]:
-    """What :func:`private_weights` returns with ``shrink="james-stein"``, from what it returns without: no new noise.
-
-    Args:
-        weights: ``(m, m)``, unshrunk.
-        cycle_scale: σ_c, of their diagnostics.
-
-    Returns:
-        The weights, and s.
-    """
+    """What :func:`private_weights` returns with ``shrink="james-stein"``, of what it returns without, and s."""
     keep = jnp.ones(weights.shape[0], bool)
     real, count, _, slope, cycles = _parts(jnp.where(_real(keep), weights - 0.5, 0), keep)
     factor = _shrink_factor(cycles, count, cycle_scale)

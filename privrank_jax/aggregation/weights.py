@@ -89,9 +89,6 @@ class PairWeights:
 
         Raises:
             ValueError: no users, no items, ranks that are not integers or reach 2^31 - 1, an unknown rule.
-
-        >>> PairWeights.from_ranks([[0, 1], [0, -1]], missing="unknown").matrix.tolist()
-        [[0.0, 0.75], [0.25, 0.0]]
         """
         check_choice("missing", missing, MISSING)
         given = ranks_of_users(ranks)
@@ -101,14 +98,9 @@ class PairWeights:
     def from_counts(
         cls, twice: Integer[ArrayLike, "items items"] | Sequence[Sequence[int]], num_users: int
     ) -> PairWeights:
-        """The weights from exact counts, as a table engine computes them.
+        """The weights from exact counts: twice the number of users who rank i before j, a tie counting half.
 
-        Args:
-            twice: ``(m, m)`` integers: twice the number of users who rank i before j, a tie counting half.
-            num_users: n >= 1.
-
-        Returns:
-            Weights as a NumPy array in float64, from which :attr:`twice` gives back the same counts.
+        They are a NumPy array in float64, from which :attr:`twice` gives back the same counts.
 
         Raises:
             ValueError: not square, not integers, n < 1, counts that are not those of n users.

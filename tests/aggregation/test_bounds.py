@@ -115,7 +115,7 @@ def test_the_bound_of_private_weights_holds_their_error(noise, key):
         error = np.abs(found - w)[:, *np.triu_indices(M, 1)]
         shares.append(2.5 * error.sum(1).mean() / bound.additive)
     assert max(shares) < 1
-    assert 0.4 < max(shares)
+    assert max(shares) > 0.4
     alone = bounds.bound("weights", M, USERS, promise, **{**settings, "focus": 1.0})
     assert alone == bounds.bound("borda", M, USERS, promise, noise=noise)
 
