@@ -270,19 +270,15 @@ def kwiksort_transcripts(
             yield log_pivots, segments, True
             continue
         for answers in itertools.product((True, False), repeat=len(asked)):
-            log_answers, before = log_pivots, dict.fromkeys(pivots)
+            log_answers, side = log_pivots, dict.fromkeys(pivots, "pivot")
             for (item, pivot), ahead in zip(asked, answers):
                 _, log_below, log_above = _laplace_logs((0.5 - w[:, item, pivot]) / scale)
                 log_answers = log_answers + (log_above if ahead else log_below)
-                before[item] = ahead
-            sides = [
-                [i for i in part if before[i] is one]
-                for part in segments
-                for one in (True, None, False)
-            ]
-            yield from kwiksort_transcripts(
-                w, scale, left - len(asked), log_answers, [*filter(None, sides)]
-            )
+                side[item] = "ahead" if ahead else "behind"
+            order = itertools.product(segments, ("ahead", "pivot", "behind"))
+            parts = [[i for i in part if side[i] == one] for part, one in order]
+            rest = left - len(asked)
+            yield from kwiksort_transcripts(w, scale, rest, log_answers, [*filter(None, parts)])
 
 
 def kwiksort_with_fallback(w: Array, scale: float, max_queries: int, fallback: Array) -> Array:
