@@ -26,7 +26,7 @@ CHECKED = "tests.runtime_types.checked"
 # Modules with examples that take little to compile, several of each package.
 EXAMPLES = (
     "comparisons", "links", "metrics", "rankings",
-    "privacy.privacy", "privacy.local", "privacy.noise", "privacy.geometry", "privacy.noise_law",
+    "privacy.local", "privacy.geometry", "privacy.noise_law",
     "privacy.loss_distribution", "privacy.guarantee",
     "pairwise.maximum_likelihood", "pairwise.debiased_fit", "pairwise.uncertainty",
     "pairwise.perturbed_fit", "pairwise.noisy_totals", "pairwise.continual", "privacy.prefix_sums",

@@ -6,11 +6,9 @@ by c. So one tuple gives the scale of Laplace and of Gaussian noise, and how Lap
 (:attr:`Guarantee.changes <privrank_jax.privacy.Guarantee>`); its largest entry is what one number can change. Both
 sums are attained where some change has just these entries.
 
-**Body.** d lies in ``factor`` times a convex body, whose K-norm noise has that over ε for its scale
-(:mod:`privrank_jax.privacy.geometry`).
-
-**Center.** Where the number of users is private, sums are released of each user's numbers less a public constant, which
-can halve what one user moves.
+**Body.** d lies in ``factor`` times a convex body, whose K-norm noise has that over ε for its scale. **Center.** Where
+the number of users is private, sums are released of each user's numbers less a public constant, which can halve what
+one user moves.
 """
 
 from __future__ import annotations

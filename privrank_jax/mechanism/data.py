@@ -13,7 +13,6 @@ from jaxtyping import Int
 from privrank_jax._types import Mask
 
 UNPADDED = "exact releases take no padding, as padded items would be published"
-"""What is said of padded items."""
 
 
 @jax.tree_util.register_dataclass

@@ -22,11 +22,7 @@ from privrank_jax.privacy.prefix_sums import (
     strategy_matrices,
 )
 from privrank_jax.privacy.privacy import ADJACENCIES, UNITS, Privacy
-from privrank_jax.privacy.shuffling import (
-    shuffled_delta,
-    shuffled_epsilon,
-    shuffled_local_epsilon,
-)
+from privrank_jax.privacy.shuffling import shuffled_delta, shuffled_epsilon, shuffled_local_epsilon
 from privrank_jax.privacy.vectors import duchi_vectors, privunit_vectors, report_norm
 
 __all__ = [

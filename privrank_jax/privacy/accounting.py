@@ -93,7 +93,6 @@ class LaplaceRelease:
 
 
 Release = Guarantee | Privacy | GaussianRelease | LaplaceRelease | tuple[HostNumber, HostNumber]
-"""What composes; a tuple is (ε, δ)."""
 
 
 def compose(
@@ -207,7 +206,7 @@ def _budget(release: Release, promised: Privacy, number: int) -> Budget:
 
 
 def _common(releases: Sequence[Release]) -> Privacy:
-    """The neighbors that guarantees of one unit and adjacency have in common."""
+    """The neighbors that guarantees of one kind have in common."""
     told = [getattr(one, "attained", one) for one in releases]
     told = [one for one in told if isinstance(one, Privacy)]
     kinds = {one.kind for one in told}

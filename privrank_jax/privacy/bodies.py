@@ -40,12 +40,7 @@ _NORMAL = 3.0  # kurtosis
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Independent:
-    """Numbers with independent noise.
-
-    Attributes:
-        shape: of the noise.
-        last: c of the last numbers, if that is not 1: their noise is 1/c times that of the others.
-    """
+    """Numbers with independent noise; that of the last ones is 1/c times that of the others, c in ``last``."""
 
     shape: tuple[int, ...] = dataclasses.field(metadata={"static": True})
     last: tuple[float, ...] = dataclasses.field(default=(), metadata={"static": True})
@@ -62,15 +57,12 @@ class Independent:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Law:
-    """What is known of K-norm noise at scale 1, for programs that only its law matters to.
-
-    Attributes:
-        covariance: ``(k, k)``.
-        excess: largest excess kurtosis of a number or of a difference of two, ``()``.
-    """
+    """What is known of K-norm noise at scale 1, for programs that only its law matters to."""
 
     covariance: Float[Array | np.ndarray, "*batch numbers numbers"]
-    excess: Float[Array | np.ndarray, "*batch"]
+    excess: Float[
+        Array | np.ndarray, "*batch"
+    ]  # largest kurtosis of a number or of a difference of two, less 3
 
 
 Shape: TypeAlias = Independent | Cube | Zonotope | Law

@@ -4,8 +4,7 @@ r"""K-norm noise, in the shape of what one user can change, for simulation: cube
 dimension p. Noise Z of density ∝ e^{-ε‖z‖_K}, ‖z‖_K = min{r : z ∈ rK}, makes T + Z ε-DP: ‖·‖_K is a norm and at most 1
 on the differences, so the density at a point changes by a factor of at most e^ε between neighbors. It is attained along
 every vertex of K that is a difference (Hardt and Talwar 2010). Z is r·U with U uniform in K and r ~ Gamma(p + 1, 1/ε),
-since the volume of rK grows as r^p. On a lattice this is the ripple mechanism (Joseph, Kulesza, Wang and Yu, COLT
-2026), of which :mod:`privrank_jax.exact.k_norm` says how near it is to the least noise.
+since the volume of rK grows as r^p. :mod:`privrank_jax.exact.k_norm` is its twin on a lattice.
 
 **Cube** [-1, 1]^d: each coordinate changes by at most 1, whatever the others do. An example is the number of users who
 rank i before j, for every pair, when one ranking is replaced.
@@ -22,7 +21,7 @@ project onto tiles that cover Z, one for each spanning forest S (Shephard 1974).
 tile: with y_i - y_j = h_ij on S, t_ij is uniform in [-l_ij, l_ij] on S, l_ij where y_i - y_j > h_ij and -l_ij
 elsewhere. Heights are fixed and have two parts of 30 - log₂ m random bits, the second of which decides where sums of
 the first agree. Over their choice, both sums over the cycle that a pair closes are 0 with a chance of at most
-(m/2^30)²; its side is arbitrary then. The exact twin, :mod:`privrank_jax.exact.k_norm`, has no such ties.
+(m/2^30)²; its side is arbitrary then. The exact twin has no such ties.
 
 **A random spanning forest** has one tree for each component of the graph; its probability is ∝ the product of the
 lengths of its pairs. It is given by the parent of each item; that of a root, or of an item without pairs, is itself. Of
@@ -113,7 +112,6 @@ class Zonotope:
 
 
 Body: TypeAlias = Cube | Zonotope
-"""What one user can change."""
 
 
 def k_norm(

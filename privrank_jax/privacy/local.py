@@ -178,8 +178,8 @@ def _randomize(key: Key, bits: Array, epsilon: Array) -> Array:
 def flip_threshold(epsilon: Array) -> Array:
     """k, uint32, such that a uniform 32-bit word is below k with probability k/2^32 ≥ 1/(e^ε+1).
 
-    So the loss log((2^32-k)/k) is at most ε. For small ε, k is computed from its distance to 1/2, which determines the
-    loss there. It is 0 only at ε = ∞. A report at ε = NaN is a random bit.
+    So the loss log((2^32-k)/k) is at most ε; for small ε, the distance of k to 1/2 determines it. k is 0 only at ε = ∞,
+    and a report at ε = NaN is a random bit.
     """
     margin = 4 * jnp.finfo(epsilon.dtype).eps
     near_half = jnp.floor(jnp.tanh(0.5 * jnp.minimum(epsilon, 1.0)) * (1 - margin) * 2.0**31)

@@ -197,7 +197,6 @@ class _Sum:
 
 
 def _plus(exact: Fraction, more: float) -> float:
-    """A decimal unchanged, or the sum of both, rounded up."""
     return rounded_up(float(exact) + more) if exact and more else float(exact) + more
 
 

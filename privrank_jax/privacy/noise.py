@@ -36,12 +36,7 @@ class NoiseDiagnostics:
 def kept_by_noise(
     noise: str, privacy: Privacy, by: str, *kinds: Kind, noises: Sequence[str] = NOISES
 ) -> Privacy:
-    """Like :func:`~privrank_jax.privacy.privacy.kept` for a mechanism with these noises: all but Gaussian attain δ = 0.
-
-    >>> promise = Privacy(1.0, unit="user", adjacency="flip", delta=1e-6)
-    >>> kept_by_noise("laplace", promise, "noisy_counts", ("user", "flip")).delta
-    0.0
-    """
+    """As :func:`~privrank_jax.privacy.privacy.kept` for a mechanism with these noises; all but Gaussian attain δ = 0."""
     attained = kept(privacy, by, *kinds)
     check_choice("noise", noise, noises)
     if noise != "gaussian":

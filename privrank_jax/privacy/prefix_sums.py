@@ -247,9 +247,9 @@ def strategy_matrices(strategy: str, steps: int) -> tuple[Square, Square]:
     Raises:
         ValueError: an unknown strategy, T < 1.
 
-    >>> decode, encode = strategy_matrices("tree", 4)
-    >>> (decode @ encode).astype(int).tolist()
-    [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+    >>> decode, encode = strategy_matrices("tree", 3)
+    >>> (decode @ encode).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
     """
     rows = simulated(strategy, steps)
     growth = np.array([rows.growth(step) for step in range(steps)], float)

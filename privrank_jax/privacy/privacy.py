@@ -38,9 +38,6 @@ def kept(privacy: Privacy, by: str, *kinds: Kind) -> Privacy:
     """What a mechanism for these ``kinds``, the weakest first, attains when ``privacy`` is asked for.
 
     That is ``privacy`` itself if its kind is one of them, else the same ε and δ for the first kind that covers it.
-
-    >>> kept(Privacy(1.0, unit="user", adjacency="flip"), "dp_borda", ("user", "replace")).adjacency
-    'replace'
     """
     check_privacy(privacy)
     if privacy.kind in kinds:

@@ -211,7 +211,7 @@ def _coin_tail(coins: np.ndarray, least: np.ndarray) -> np.ndarray:
 
 
 def _of_one_question(users: int, local: float, epsilon: float) -> float:
-    """The largest divergence of numbers of ones, over the answers of the other users."""
+    """The largest divergence over the answers of the other users."""
     a, b = _lines(local, epsilon)
     ones = _numbers_of_ones(users, local)
     gain = a * ones[:, :-1] - b * ones[:, 1:]  # the first and the last column are 0

@@ -303,7 +303,9 @@ def test_what_any_release_takes_as_public_is_public_in_all():
         with pytest.raises(ValueError, match=r"release 2 is not enough .* the list of items"):
             together([plain, known], **USERS)
     # Neighbors that differ only in answers share the items in any case.
-    assert compose([plain, known], delta=0, neighbors=Neighbors("user", "flip")).attained.public == ()
+    assert (
+        compose([plain, known], delta=0, neighbors=Neighbors("user", "flip")).attained.public == ()
+    )
 
 
 def test_users_must_be_the_same_in_releases_that_are_composed():
