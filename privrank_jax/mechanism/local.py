@@ -160,7 +160,6 @@ def _sent(
 
 
 def _collected(record: Local, key: Key, contents: Any, tuned: Any, facts: Facts) -> Any:
-    """All messages, or their tally."""
     tally = record.tally
     if tally is None:
         return record.send(key, contents, tuned, facts)

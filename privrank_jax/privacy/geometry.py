@@ -232,7 +232,7 @@ def _heights(num_items: int) -> tuple[np.ndarray, np.ndarray]:
 def _sum_to_root(
     step: Int[Array, "items parts"], parent: Int[Array, "items"]
 ) -> Int[Array, "items parts"]:
-    """Sums of the steps from each item up to its root, whose step is 0, computed by doubling."""
+    """Sums of the steps from each item up to its root, by doubling."""
     for _ in range(max(step.shape[0] - 1, 1).bit_length()):
         step, parent = step + step[parent], parent[parent]
     return step

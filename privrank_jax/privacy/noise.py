@@ -36,7 +36,7 @@ class NoiseDiagnostics:
 def kept_by_noise(
     noise: str, privacy: Privacy, by: str, *kinds: Kind, noises: Sequence[str] = NOISES
 ) -> Privacy:
-    """As :func:`~privrank_jax.privacy.privacy.kept` for a mechanism with these noises; all but Gaussian attain δ = 0."""
+    """As :func:`~privrank_jax.privacy.privacy.kept` of a mechanism with these noises; all but Gaussian attain δ = 0."""
     attained = kept(privacy, by, *kinds)
     check_choice("noise", noise, noises)
     if noise != "gaussian":

@@ -202,7 +202,6 @@ def _real(body: Zonotope) -> np.ndarray:
 
 
 def _least(tail: Callable[[float], float], chance: float, dimension: int) -> float:
-    """The least t with tail(t) <= chance."""
     from scipy import optimize
 
     low, high = 0.0, float(dimension)
@@ -264,7 +263,6 @@ class _Draws:
         return float(np.max(four / two**2)) * len(points)
 
     def _mean(self, values: np.ndarray) -> np.ndarray:
-        """One mean for each item."""
         if self._exchangeable:
             values = np.broadcast_to(values.mean(axis=1, keepdims=True), values.shape)
         return _safe_mean(values)

@@ -273,7 +273,7 @@ def half_sphere_mean(dimension: int) -> float:
 
 
 def _angle(height: Array) -> Array:
-    """arccos to full precision, also for heights near 1."""
+    """arccos to full precision."""
     return 2 * jnp.arcsin(jnp.sqrt(0.5 * (1 - height)))
 
 
