@@ -436,11 +436,7 @@ def fit_all_sums(
 
 
 def product_design(appearances: Scores) -> PairMatrix:
-    """D_ij = u_i u_j with these sums of rows, all above 0, and a zero diagonal.
-
-    >>> product_design(jnp.array([2.0, 2.0, 2.0])).round(3).tolist()
-    [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
-    """
+    """D_ij = u_i u_j with these sums of rows, all above 0, and a zero diagonal."""
     apart = 1 - jnp.eye(appearances.size, dtype=appearances.dtype)
 
     def nearer(_: object, factors: Scores) -> Scores:
@@ -454,10 +450,6 @@ def shrunk_design(usual: PairMatrix, seen: PairMatrix, noise: Scalar) -> PairMat
     """A product design moved towards pair counts with noise of this variance, as far as these scatter beyond it.
 
     The posterior mean where the scatter of each pair is in proportion to ``usual``, but at least a twentieth of that.
-
-    >>> usual, seen = jnp.array([[0.0, 9.0], [9.0, 0.0]]), jnp.array([[0.0, 90.0], [90.0, 0.0]])
-    >>> shrunk_design(usual, seen, 0.0)[0, 1] > 80, shrunk_design(usual, seen, 1e6)[0, 1] == 9
-    (Array(True, dtype=bool), Array(True, dtype=bool))
     """
     scatter = jnp.sum((seen - usual) ** 2 - noise * (usual > 0) - usual) / jnp.sum(usual**2)
     apart = jnp.maximum(scatter, 0) * usual**2

@@ -77,15 +77,7 @@ _TOO_LARGE = (
 def covariate_sensitivity(
     design: CovariateDesign, privacy: Privacy, norm: str, *, ties: bool = False
 ) -> Any:
-    """Sensitivity of the sums, with ``ties`` of them and the number of ties, by the better of the two theorems.
-
-    >>> from privrank_jax.pairwise import covariate_table
-    >>> first, second, who = [0, 0, 1] * 2, [1, 2, 2] * 2, [0, 0, 0, 1, 1, 1]
-    >>> table = covariate_table(first, second, [1] * 6, {}, num_items=3, users=who)
-    >>> promise = Privacy(1.0, unit="user", adjacency="flip", public=("covariates",))
-    >>> float(table.design.sensitivity(promise)), float(covariate_sensitivity(table.design, promise, "l1"))
-    (6.0, 4.0)
-    """
+    """Sensitivity of the sums, with ``ties`` of them and the number of ties, by the better of the two theorems."""
     generic = design.sensitivity(privacy, norm)
     if privacy.unit != "user":
         return generic

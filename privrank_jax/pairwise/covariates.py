@@ -372,11 +372,7 @@ def _unit(column: np.ndarray, num_items: int) -> float:
 
 
 def resolution(features: Float[np.ndarray, "rows covariates"]) -> int:
-    """b, the smallest number with all features multiples of 2^-b; multiples finer than 2^-30 are refused.
-
-    >>> resolution(np.array([[0.5, 3.0], [0.75, 0.0]]))
-    2
-    """
+    """b, the smallest number with all features multiples of 2^-b; multiples finer than 2^-30 are refused."""
     features = np.asarray(features, np.float64)
     for bits in range(_MOST_BITS + 1):
         if np.all(np.ldexp(features, bits) == np.rint(np.ldexp(features, bits))):

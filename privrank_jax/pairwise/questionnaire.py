@@ -251,11 +251,7 @@ def change_of_totals(
 def questionnaire_changes(
     counts: PairMatrix | np.ndarray, adjacency: str
 ) -> tuple[PairMatrix | np.ndarray, int]:
-    """The body Z(G)/c of what one user can change: how often G joins two of its vertices, and c.
-
-    >>> questionnaire_changes(np.array([[0, 2], [2, 0]]), "replace")[0].tolist()
-    [[0, 2, 2], [2, 0, 2], [2, 2, 0]]
-    """
+    """The body Z(G)/c of what one user can change: how often G joins two of its vertices, and c."""
     if adjacency not in SHAPED_ADJACENCIES:
         raise ValueError(
             "K-norm noise needs adjacency='flip' or 'replace': what a user adds to the totals under "

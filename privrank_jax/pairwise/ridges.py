@@ -55,9 +55,6 @@ def least_risk_gamma(degree: Numbers, variance: Numbers, share: float = 5.0) -> 
     """γ = (h + variance)/h, of least first-order risk for scores N(0, 1) fitted to noisy totals.
 
     The usual information h is 1/share of the mean number of comparisons of an item.
-
-    >>> float(least_risk_gamma(50.0, 5.0))
-    1.5
     """
     information = jnp.maximum(degree, 1e-3) / share
     return (information + variance) / information
