@@ -36,8 +36,8 @@ from privrank_jax.pairwise.published import published_mle
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, minimizers, neighbors
 from privrank_jax.privacy_audit.contents import protecting, win_matrix, with_ties, with_ties_of
-from privrank_jax.privacy_audit.registry import Audited, Facts, Law
-from privrank_jax.privacy_audit.rows import ANSWER, DELTA, USER, audited, like, on, protects
+from privrank_jax.privacy_audit.registry import Audited, Facts
+from privrank_jax.privacy_audit.rows import ANSWER, DELTA, USER, audited, like, on
 
 Array = jax.Array
 _FLIPPED, _ADDED = like(ANSWER, "flip"), like(ANSWER, "add-remove")
@@ -113,8 +113,8 @@ def _scores(
         bases = _CHAIN, np.zeros((3, 3))
     return audited(
         name,
-        f"perturbed MLE, {link} link, {noise.capitalize()} noise, {protects(promise)}",
         on(function, WinCounts, link=link, noise=noise, gamma=gamma),
+        f"perturbed MLE, {link} link, {noise.capitalize()} noise",
         neighbors=pair,
         reduce=lambda scores: scores[0] - scores[1],
         sees="the gap between the scores",
@@ -162,35 +162,29 @@ def _rows_loss(theta: Array, data: Array, *, ties: bool) -> Array:
     return -jnp.sum(real * said)
 
 
-def _table_law(ties: bool) -> Law:
-    """Coefficients and log ν have noise of twice the scale, and the ridge is that scale, at least 1."""
-    size, loss = _ITEMS + 1 + ties, functools.partial(_rows_loss, ties=ties)
-    units = np.array([1.0] * _ITEMS + [2.0] * (1 + ties))
-
-    def logs(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
-        ridge = max(facts["noise_scale"], 1.0)
-        law = minimizers.law(loss, minimizers.points_near(_AHEAD, size), ridge=ridge, units=units)
-        return law(data, privacy, facts)
-
-    return logs
-
-
 def _covariates(
     name: str, promise: Privacy, change: tuple[float, ...], ties: str, **fields: Any
 ) -> Audited:
     """One comparison of four, or none, in front of those that all share; the first differs from another."""
     every = neighbors.of_values(*_tables((), *_COMPARED))
+    units = np.array(
+        [1.0] * _ITEMS + [2.0] * (1 + (ties == "davidson"))
+    )  # noise of twice the scale
     if promise.adjacency == "add-remove":
         every = neighbors.Instances(every.data, every.pairs[every.pairs[:, 0] == 0])
     return audited(
         name,
-        f"scores with private covariates, ties by {ties}, Laplace noise, {protects(promise)}",
         on(pairwise.perturbed_covariates, _table, ties=ties),
+        f"scores with private covariates, {ties} ties, Laplace noise",
         neighbors=tuple(_tables(change, _COMPARED[0])),
         promise=promise,
         reduce=lambda fitted: fitted[_ITEMS],
         sees="the coefficient",
-        law=_table_law(ties == "davidson"),
+        law=minimizers.law(
+            functools.partial(_rows_loss, ties=ties == "davidson"),
+            minimizers.points_near(_AHEAD, len(units)),
+            units=units,
+        ),
         instances=lambda: every,
         **fields,
     )
@@ -253,7 +247,6 @@ AUDITED = (
     _covariates("perturbed-covariate-ties", ANSWER, _COMPARED[1], "davidson", calibration="sound"),
     audited(
         "perturbed-davidson",
-        f"Davidson's model, Laplace noise, {protects(ANSWER)}",
         on(pairwise.perturbed_davidson, with_ties(_ITEMS).made),
         neighbors=(_few((0, 1, 1), (1, 0, 3)), _few((1, 0, 4))),
         **protecting(ANSWER, np.zeros((2, _ITEMS, _ITEMS)), _few((3, 1, _MANY))),
@@ -267,7 +260,6 @@ AUDITED = (
     ),
     audited(
         "perturbed-choices",
-        f"Plackett-Luce scores, Laplace noise, {protects(ANSWER)}",
         on(pairwise.perturbed_choices, lambda data: Choices(*_told(data), data[:, 2], _ITEMS)),
         calibration="sound",
         neighbors=tuple(_choices_of((0, 0), (1, 0))),

@@ -143,7 +143,7 @@ def _strict() -> neighbors.Instances:
     return neighbors.of_values(*neighbors.strict_orders(NUM_ITEMS))
 
 
-def _row(name: str, title: str, release: Release, **fields: Any) -> Audited:
+def _row(name: str, release: Release, words: str = "", **fields: Any) -> Audited:
     """A row on one user who holds any ranking, if not told otherwise."""
     usual = {
         "neighbors": (_RANKING, _REVERSAL),
@@ -151,7 +151,7 @@ def _row(name: str, title: str, release: Release, **fields: Any) -> Audited:
         "trust": "local",
         "instances": lambda: neighbors.of_values(*contents.weak_orders(NUM_ITEMS)),
     }
-    return audited(name, title, release, **usual | fields)
+    return audited(name, release, words, **usual | fields)
 
 
 def _alone(function: Callable[..., Any]) -> Release:
@@ -205,7 +205,7 @@ def _by(mechanism: str, what: str, name: str, release: Release) -> Audited:
     def law(data: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
         return vector_law(vectors(data), privacy.epsilon, *told)
 
-    return _row(name, f"{what} of one user by {mechanism}", release, law=law, **seen)
+    return _row(name, release, f"{what} by {mechanism}", law=law, **seen)
 
 
 # --- sorting ---------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def _session_law(
 
 def _sorting(
     name: str,
-    title: str,
+    words: str,
     function: Callable[..., Any] = aggregation.ldp_kwiksort,
     *,
     planned: Callable[..., Any] = local_plan,
@@ -252,8 +252,8 @@ def _sorting(
     terms = {"planned": planned, "response": response}
     return _row(
         name,
-        f"one user's messages to {title} that is refused, τ = 1",
         named(function, functools.partial(_session, **terms)),
+        f"messages to {words} that is refused, τ = 1",
         outcomes=tuple(f"response {r}, report {side}" for r in "-+" for side in "-+"),
         law=functools.partial(_session_law, **terms),
         **fields,
@@ -270,19 +270,13 @@ def _per_rank(privacy: Privacy) -> Any:
     return privacy.epsilon if privacy.unit == "rank" else 2 * privacy.epsilon / NUM_ITEMS
 
 
-def _mallows_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
-    rate = _per_rank(privacy) / (NUM_ITEMS - 1)
-    outputs = neighbors.strict_orders(NUM_ITEMS)
-    return laws.softmax(-rate * laws.kendall_distances(ranks, outputs))
-
-
-def _noisy_ranks_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
-    scale = float(laplace_rank_scale(NUM_ITEMS, privacy.epsilon))
-    return laws.additive_laplace(ranks.astype(float), scale)
-
-
 def _sample(key: Array, ranks: Array, privacy: Privacy) -> Array:
     return mallows.sample(key, ranks, _per_rank(privacy))
+
+
+def _mallows_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
+    distances = laws.kendall_distances(ranks, neighbors.strict_orders(NUM_ITEMS))
+    return laws.softmax(-_per_rank(privacy) / (NUM_ITEMS - 1) * distances)
 
 
 _ONE_RANK: dict[str, Any] = {
@@ -313,19 +307,12 @@ def _label_sums(labels: np.ndarray) -> np.ndarray:
     return np.sum(users * np.minimum(1, bound / lengths), axis=1)
 
 
-def _score(weights: Array, pair: Array) -> Array:
-    return jnp.sum(weights * pair)
-
-
 def _trained(key: Array, data: Array, privacy: Privacy) -> Estimate:
-    """One step of training, which ends at the noisy sum."""
-    found = preferences.train_on_labels(
-        *(key, data, privacy, _score, jnp.zeros(2), jnp.asarray(_PROMPTS)),
-        users=np.array([0, 0, 1]),
-        steps=1,
-        clip=1.0,
-        optimizer=optax.sgd(3.0),  # a whole step of a mean over three labels
-    )
+    """One whole step of training, which ends at the noisy sum."""
+    score = lambda weights, prompt: jnp.sum(weights * prompt)  # noqa: E731
+    given = data, privacy, score, jnp.zeros(2), jnp.asarray(_PROMPTS)
+    terms = {"steps": 1, "clip": 1.0, "optimizer": optax.sgd(3.0)}  # of a mean over three labels
+    found = preferences.train_on_labels(key, *given, users=np.array([0, 0, 1]), **terms)
     (scale,) = found.diagnostics.noise_scale
     return dataclasses.replace(found, diagnostics=NoiseDiagnostics(scale))
 
@@ -356,14 +343,12 @@ AUDITED = (
     _by("privunit", "a vector", "privunit-vectors", reported(privacy.privunit_vectors)),
     _row(
         "ldp-borda-subsets",
-        "Borda scores of one user by subset selection",
         _alone(aggregation.ldp_borda_subsets),
         law=_two_sets_law,
         **_SCORES,
     ),
     _row(
         "local-weights-rr",
-        "all pairwise weights of one user by randomized response at ε/3 each",
         _alone(aggregation.local_weights_rr),
         law=lambda ranks, privacy, _: _flips_law(_signs(ranks) > 0, privacy.epsilon),
         instances=_strict,
@@ -371,15 +356,14 @@ AUDITED = (
     ),
     _row(
         "sub-ranking-weights",
-        "weights from one answer of each of three users, about a pair; who was asked what is hidden",
         on(aggregation.sub_ranking_weights, jnp.asarray),
+        "weights from one answer of each of three users, about a pair; who was asked what is hidden",
         law=lambda ranks, privacy, _: np.log(_together(ranks, privacy.epsilon, _dealt)),
         **_PATTERNS,
         **_OF_THREE,
     ),
     _row(
         "shuffled-pair-weights",
-        "weights from one shuffled answer of each of three users",
         on(aggregation.shuffled_pair_weights, jnp.asarray),
         loss=_shuffled_loss,
         promise=like(USER, delta=rows.DELTA),
@@ -403,25 +387,25 @@ AUDITED = (
         note="Alabi et al., Algorithm 3: the responses spend ε, the fallback's report adds ε/2",
         **rows.PUBLISHED,
     ),
-    _row("mallows-sample", "synthetic ranking, the rank of one item", **_SYNTHETIC, **_ONE_RANK),
+    _row("mallows-sample", words="synthetic ranking", **_SYNTHETIC, **_ONE_RANK),
     _row(
         "mallows-sample-users",
-        "synthetic ranking at 2ε/m for each rank, the whole ranking of a user",
+        words="synthetic ranking at 2ε/m for each rank",
         instances=_strict,
         **_SYNTHETIC,
     ),
     _row(
         "laplace-ranks",
-        "ranks + Laplace(2(m-1)/ε)",
         reported(mallows.laplace_ranks),
-        law=_noisy_ranks_law,
+        law=lambda ranks, privacy, _: laws.additive_laplace(
+            ranks.astype(float), float(laplace_rank_scale(NUM_ITEMS, privacy.epsilon))
+        ),
         reduce=lambda noisy: jnp.min((noisy - _RANKING) * np.sign(_RANKING - _MOVED)),
         sees="the least shift of the ranks, away from the neighbor",
         **_ONE_RANK,
     ),
     _row(
         "randomized-response",
-        "randomized response, one answer",
         reported(privacy.randomized_response),
         outcomes=("0", "1"),
         finite=True,
@@ -430,7 +414,6 @@ AUDITED = (
     ),
     _row(
         "preference-labels",
-        "randomized response, two labels of one user who share ε",
         on(preferences.randomized_labels, jnp.asarray, users=np.zeros(2, int)),
         neighbors=(np.array([1, 1]), np.array([0, 0])),
         reduce=lambda reports: 2 * reports[0] + reports[1],
@@ -442,7 +425,6 @@ AUDITED = (
     ),
     _row(
         "laplace-reports",
-        "an answer plus Laplace(1/ε)",
         reported(privacy.laplace_reports),
         law=lambda bits, claim, _: laws.additive_laplace(
             bits[:, None], float(privacy.laplace_scale(1.0, claim.epsilon))
@@ -451,10 +433,9 @@ AUDITED = (
     ),
     audited(
         "train-on-labels",
-        "training on labels of users, Gaussian noise on their clipped sum",
         named(preferences.train_on_labels, _trained),
         neighbors=(np.array([1, 1, 0]), np.array([0, 0, 0])),
-        reduce=lambda weights: _score(weights, jnp.asarray(_PROMPTS[0] + _PROMPTS[1])),
+        reduce=lambda weights: jnp.sum(weights * (_PROMPTS[0] + _PROMPTS[1])),
         sees="the noisy sum, along what both labels of a user say",
         instances=_labels_of_users,
         loss=rows.gaussian(lambda labels, facts: _label_sums(labels) / facts["noise_scale"]),

@@ -15,7 +15,7 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.contents import protecting, win_matrix
 from privrank_jax.privacy_audit.registry import Audited, Facts
-from privrank_jax.privacy_audit.rows import ANSWER, audited, on, protects
+from privrank_jax.privacy_audit.rows import ANSWER, audited, on
 
 _NONE = np.zeros((3, 3))
 _LED = win_matrix(3, (0, 1, 2), (2, 1, 1)), win_matrix(3, (2, 0, 50), (2, 1, 50))
@@ -45,7 +45,6 @@ def _row(
 
     return audited(
         name,
-        f"{record.__name__.replace('_', ' ')}, two of three, {protects(ANSWER)}",
         on(record, WinCounts, 2),
         # Item 0 over item 1 is replaced by item 2 over item 0; item 2 is ahead of both.
         neighbors=(win_matrix(3, (0, 1, 1), (2, 1, 2)), win_matrix(3, (2, 0, 1), (2, 1, 2))),

@@ -141,8 +141,8 @@ AUDITED = (
     ),
     audited(
         "top-item-published",
-        "the item with most wins + Laplace(L/ε) as published for users, L = 3",
         on(published_counts, WinCounts),
+        "the item with most win totals at the published scale L/ε",
         neighbors=(win_matrix(2, (0, 1, 3), (1, 0, 5)), win_matrix(2, (1, 0, 8))),
         **_USERS.protecting(_THREE, *_AHEAD),
         reduce=lambda noisy: (noisy[1] > noisy[0]).astype(jnp.int32),

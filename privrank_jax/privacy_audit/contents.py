@@ -124,7 +124,7 @@ class Units:
         size, spread = self.norm(noise, moves), np.count_nonzero(np.round(moves, 9), axis=1)
         order = (spread if noise == "k-norm" else -spread, np.round(size, 9))
         first, second = contents[pairs[np.lexsort(order)[-1]]]
-        other = 0 if self.count is None else self.contents[-1]  # without users there is no mean
+        other = 0 if self.count is None else 20 * self.contents[0]  # noisy means are rarely clipped
         return first + other, second + other
 
 

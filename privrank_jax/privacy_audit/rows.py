@@ -21,8 +21,8 @@ Array = jax.Array
 
 PUBLISHED = {"calibration": "published", "sound": False}
 """Of rows that show a published calibration to be wrong."""
-LOG_RATIO = "the log ratio of the densities at the noisy numbers"
-"""What the statistic of additive noise says, in units of the noise where ε = 1: no other tells more."""
+LOG_RATIO = "the log ratio of the densities at the noisy numbers, in percent of that without noise"
+"""The statistic of additive noise, which tells neighbors apart best; rounded, so that it tells nothing of float32."""
 DELTA = 0.01
 """Of rows with Gaussian noise."""
 ANSWER = Privacy(1.0, unit="comparison", adjacency="replace")
@@ -34,14 +34,11 @@ def like(privacy: Privacy, other: str | None = None, **changed: Any) -> Privacy:
     return dataclasses.replace(privacy, adjacency=other or privacy.adjacency, **changed)
 
 
-def protects(privacy: Privacy) -> str:
-    """What a promise protects, in words."""
-    of = f" of L = {privacy.contributions} answers" if privacy.contributions else ""
-    return f"one {privacy.unit}{of}, {privacy.adjacency}"
-
-
-def audited(name: str, title: str, release: Release, **fields: Any) -> Audited:
-    """A row on a function of the library: tight unless told otherwise, with a note that names the function's file."""
+def audited(name: str, release: Release, words: str = "", **fields: Any) -> Audited:
+    """A row on a function of the library, tight unless told otherwise; title and note follow from both."""
+    promise = fields["promise"]
+    of = f" of L = {promise.contributions} answers" if promise.contributions else ""
+    title = f"{words or release.__name__.replace('_', ' ')}, one {promise.unit}{of}, {promise.adjacency}"
     note = f"{release.__module__.removeprefix('privrank_jax.').replace('.', '/')}.py"
     told = {"calibration": "tight", "note": note, **fields}
     return Audited(name=name, title=title, release=release, **told)
@@ -82,24 +79,19 @@ def additive(
     given: dict[str, Any] | None = None,
     **fields: Any,
 ) -> tuple[Audited, ...]:
-    """Rows on a mechanism that adds noise to linear numbers: all but names follows from units, promise and noise.
+    """Rows on a mechanism that adds noise to ``numbers``: name, naive twins, promise (δ follows) and kind of each.
 
-    Args:
-        function: takes key, data and privacy.
-        numbers: what is released, in words.
-        rows: name, naive twins of data and numbers, promise (of Gaussian noise with δ = 0.01), kind of noise.
-        given: further arguments of the function; by default the noise.
-        fields: further fields, as of :func:`audited`.
+    Further arguments of the function are ``given``, by default the noise.
     """
     found = []
     for name, units, promise, noise in rows:
         if noise == "gaussian":
             promise = like(promise, delta=DELTA)
         options = {"noise": noise} if given is None else given
-        title = f"{numbers} + {noise.capitalize()} noise, {protects(promise)}"
+        words = f"{numbers} + {noise.capitalize()} noise"
         own = units.protecting(promise) | under(units, promise, noise) | fields
         own["twin"] = Twin(function, units, noise, options)
-        found.append(audited(name, title, on(function, units.made, **options), **own))
+        found.append(audited(name, on(function, units.made, **options), words, **own))
     return tuple(found)
 
 
@@ -118,6 +110,8 @@ def under(units: Units, promise: Privacy, noise: str) -> dict[str, Any]:
     numbers, facets = units.released(promise.adjacency, noise), units.facets
     pair = units.hardest(promise.adjacency, noise)
     start, end = numbers(np.stack(pair))
+    apart = units.norm(noise, start - end)
+    whole = 0.5 * apart**2 if noise == "gaussian" else apart
 
     def in_units(data: np.ndarray, facts: Facts) -> np.ndarray:
         return numbers(data) / units.scales(facts, noise)
@@ -132,7 +126,7 @@ def under(units: Units, promise: Privacy, noise: str) -> dict[str, Any]:
     def log_ratio(value: Array) -> Array:
         noisy = units.read(value).ravel()
         first, second = (surprise(noisy - jnp.asarray(one, noisy.dtype)) for one in (start, end))
-        return second - first
+        return jnp.round(100 / whole * (second - first))
 
     found: dict[str, Any] = {"neighbors": pair, "reduce": log_ratio, "sees": LOG_RATIO}
     if noise == "gaussian":

@@ -103,7 +103,7 @@ def test_hard_neighbors_are_the_hardest():
     ):
         numbers = units.released("flip", noise)
         first, second = (numbers(one[None])[0] for one in units.hardest("flip", noise))
-        every = units.instances("flip", 0 if units.count is None else units.contents[-1])
+        every = units.instances("flip", 0 if units.count is None else 20 * units.contents[0])
         apart = numbers(every.data[every.pairs[:, 0]]) - numbers(every.data[every.pairs[:, 1]])
         assert units.norm(noise, first - second) == pytest.approx(units.norm(noise, apart).max())
 
