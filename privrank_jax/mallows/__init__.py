@@ -4,7 +4,6 @@ from privrank_jax.mallows.attack import (
     attack_error_bound,
     most_likely_center,
     most_likely_epsilon,
-    published_attack_bound,
 )
 from privrank_jax.mallows.debias import (
     DebiasedDiagnostics,
@@ -43,7 +42,6 @@ __all__ = [
     "most_likely_center",
     "most_likely_epsilon",
     "pair_order_probability",
-    "published_attack_bound",
     "sample",
     "sure_majority",
     "synthetic_guarantee",

@@ -20,8 +20,8 @@ as one of 2h - 1). Equality holds at m = 2. *No* attack errs less on a center dr
 center is then the Bayes rule, and its error is the same at every center. At θ = c/√N, N → ∞, β → Φ(-c/2): the error
 stays away from 0.
 
-Theorem 2 states C₀ coth(θ/2) √(2/πN) exp(-N (e^θ - 1)²) instead, with an unspecified constant C₀; its proof counts ties
-as errors. At small θ its exponent is 8 times that of β, N log cosh(θ/2) ~ N θ²/8.
+Theorem 2 states C₀ coth(θ/2) √(2/πN) exp(-N (e^θ - 1)²) instead, C₀ unspecified; its proof counts ties as errors. At
+small θ its exponent is 8 times that of β, N log cosh(θ/2) ~ N θ²/8.
 
 Source: Xu, Sun and Cheng, section 4 and Theorem 2.
 """
@@ -65,17 +65,7 @@ MOST_ITEMS = 8  # all rankings are tried up to this size, where there are 40,320
 def win_counts(
     ranks: RankingsLike, counted: Bool[ArrayLike, "users"] | Sequence[bool] | None = None
 ) -> Int[Array, "items items"]:
-    """Number of rankings that place i ahead of j.
-
-    Args:
-        ranks: ``(N, m)`` integers, 0 = best, negative for items not ranked, whose pairs are not counted.
-        counted: ``(N,)`` bool, which rankings count; None: all.
-
-    Returns:
-        ``(m, m)`` int32, diagonal 0.
-
-    Raises:
-        ValueError: shapes that don't fit.
+    """Number of rankings that place i ahead of j, of those that are counted, without pairs with an item not ranked.
 
     >>> win_counts([[0, 1], [0, 1], [1, 0]]).tolist()
     [[0, 2], [1, 0]]
@@ -109,9 +99,8 @@ def most_likely_center(
     Args:
         key: PRNG key; decides between rankings that are equally likely.
         wins: ``(m, m)``, how many synthetic rankings have i ahead of j.
-        solver: from wins to the ranks ``(m,)`` of a Kemeny ranking, for instance ``aggregation.exact_kemeny`` or
-            ``aggregation.local_search``; it sees the items in a random order, so that it can't break ties by index.
-            Required beyond ``MOST_ITEMS`` items; up to that many, None tries all rankings.
+        solver: from wins, of items in a random order, to the ranks ``(m,)`` of a Kemeny ranking, for instance
+            ``aggregation.local_search``; None tries all rankings, of at most ``MOST_ITEMS`` items.
 
     Returns:
         Ranks ``(m,)``, int32, 0 = best.
@@ -160,8 +149,7 @@ def _all_rankings(items: int) -> tuple[np.ndarray, ...]:
 def most_likely_epsilon(center_ranks: RanksLike, wins: PairMatrixLike) -> Float[Array, ""]:
     """Maximum-likelihood ε of synthetic rankings around a center: it keeps as many pairs as they do, on average.
 
-    An attacker who does not know ε loses nothing: :func:`most_likely_center` maximizes the likelihood at every ε, so
-    that it and this ε are the most likely pair. With few rankings ε comes out too large, as the center is fitted too.
+    With few rankings it comes out too large where the center is fitted too.
 
     Args:
         center_ranks: ``(m,)`` integers, 0 = best, m >= 2.
@@ -235,36 +223,6 @@ def _error_bound(
     half = ((num_rankings + 1) // 2).astype(epsilon.dtype)
     one_pair = betainc(half, half, turned)
     return -jnp.expm1((num_items // 2) * jnp.log1p(-one_pair))
-
-
-def published_attack_bound(
-    num_items: Numbers, epsilon: Numbers, num_rankings: Numbers, *, constant: Scalar
-) -> Float[Array, "..."]:
-    """The right-hand side of Theorem 2 as printed, whose constant C₀ the paper does not specify.
-
-    Args:
-        num_items: m >= 2, may be traced.
-        epsilon: ε > 0, may be traced.
-        num_rankings: N >= 1, may be traced.
-        constant: C₀ > 0. The theorem only states that one exists for each m and ε, so this is a rate, not a bound.
-
-    Returns:
-        Float: C₀ coth(θ/2) √(2/πN) exp(-N (e^θ - 1)²).
-
-    Raises:
-        ValueError: ε <= 0 or NaN, m < 2, N < 1, C₀ <= 0.
-
-    >>> one, ten = published_attack_bound(4, 1.0, jnp.array([1, 10]), constant=1.0)
-    >>> bool(ten < one)
-    True
-    """
-    epsilon = check_epsilon(epsilon)
-    check_positive("constant", constant)
-    _check_counts(num_items, num_rankings)
-    theta = decay(as_float(epsilon), jnp.asarray(num_items))
-    rankings = jnp.asarray(num_rankings)
-    spread = jnp.sqrt(2 / (jnp.pi * rankings)) / jnp.tanh(theta / 2)
-    return constant * spread * jnp.exp(-rankings * jnp.square(jnp.expm1(theta)))
 
 
 def _check_counts(num_items: Numbers, num_rankings: Numbers) -> None:

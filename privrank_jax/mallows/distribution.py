@@ -69,8 +69,7 @@ def synthetic_guarantee(
 
     Returns:
         ε for the rank of one item (unit ``rank``), and in ``also`` εm/2 for the whole ranking (unit ``user``), both
-        local, adjacency ``replace``. For several users, the largest of each; every user's own ε and number of items are
-        then public, and a ranking is private among those of the same items.
+        local, adjacency ``replace``; for several users, whose own ε and m are then public, the largest of each.
 
     Raises:
         ValueError: ε <= 0 or NaN, m < 1.
@@ -105,11 +104,9 @@ def _largest(epsilon: Array, num_items: Array) -> tuple[Array, Array]:
 def top_k_pairs(num_items: int, k: int) -> int:
     """Most pairs on which two rankings differ that agree on all items in neither's top K: K(2m - 2K - 1).
 
-    So what a user loses who wants to protect her top K alone, and does not mind that the order of all other items is
-    known: K(2m-2K-1) θ = K(2m-2K-1) ε/(m-1) with a Mallows draw at ε, which is below 2ε for the top choice alone
-    (K = 1), and as many times ε with answers to all pairs that are randomized at ε each. Items that leave the top K
-    may pass all others, and those that come into it too; all pairs with one of these 2K items can be reversed, and no
-    other: m(m-1)/2 - (m-2K)(m-2K-1)/2 pairs. From K = m/2 on that is all pairs.
+    So a user who wants to protect her top K alone loses K(2m-2K-1) ε/(m-1) with a Mallows draw at ε. Items that leave
+    the top K may pass all others, and those that come into it too; all pairs with one of these 2K items can be
+    reversed, and no other: m(m-1)/2 - (m-2K)(m-2K-1)/2 pairs. From K = m/2 on that is all pairs.
 
     Args:
         num_items: m >= 1.
@@ -142,7 +139,7 @@ def log_prob(ranks: RanksLike, center_ranks: RanksLike, epsilon: Epsilon) -> Flo
         epsilon: ε > 0, may be traced; ∞ puts all probability on φ.
 
     Returns:
-        Scalar, float (dtype of ``epsilon``, else JAX's default): -θ d(π, φ) - log Z, or -∞.
+        Scalar, float: -θ d(π, φ) - log Z, or -∞.
 
     Raises:
         ValueError: ε <= 0 or NaN; ranks that are not a ranking of the ranked items; shapes that differ.
@@ -246,15 +243,13 @@ def insertion_variance(
     """Var V^(t), the variance of the number of concordant pairs that the item inserted t-th adds.
 
     Args:
-        step: t = 1..m, any shape, may be traced.
-        num_items: m, may be traced.
-        epsilon: ε > 0, may be traced; the three broadcast.
+        step, num_items, epsilon: as of :func:`insertion_mean`.
 
     Returns:
         Float, between (t²-1)/12 (ε → 0) and 0 (ε = ∞).
 
     Raises:
-        ValueError: as :func:`insertion_mean`.
+        ValueError: as there.
 
     >>> round(float(insertion_variance(2, 2, jnp.log(3.0))), 4)  # 3/4 · 1/4
     0.1875
@@ -321,15 +316,7 @@ def _pair_order(
 def expected_concordance(num_items: int, epsilon: NumbersLike) -> Float[Array, "..."]:
     """Expected number of pairs, out of m(m-1)/2, that the output orders as the center does: Σ_t E V^(t).
 
-    Args:
-        num_items: m >= 1, static.
-        epsilon: ε > 0, any shape, may be traced.
-
-    Returns:
-        Shape of ``epsilon``, float.
-
-    Raises:
-        ValueError: ε <= 0 or NaN, m < 1.
+    Arguments, results and errors: as of :func:`log_normalizer`.
 
     >>> round(float(expected_concordance(2, jnp.log(3.0))), 4), float(expected_concordance(4, jnp.inf))
     (0.75, 6.0)

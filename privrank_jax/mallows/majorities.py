@@ -25,10 +25,9 @@ both are false: at m = 5, ε = 2, for 51 % with i right ahead and 49 % with j fi
 
 **What rests on it.** Lemma 6, Lemma 7, Theorem 3 and Corollary 1 of the paper are about η̃ of a *user with given
 features*, and survive where her ranking is a function of her features (then |2η - 1| = 1, γ = ∞), or where (b) holds of
-every pair given the features. Otherwise they fail however mild the other assumptions: at the p of (a) that gives μ̃ = 0
-for the crowd that attains it, |2η - 1| is far from 0, so that Assumption 4 holds for every γ, and |2η̃ - 1| = 0, so that
-Lemma 7 does not; and just below it the synthetic rankings prefer the wrong item, for ever so many users.
-:func:`~privrank_jax.mallows.debiased_pairs` and :func:`~privrank_jax.mallows.unbiased_ranks` have no such limit.
+every pair given the features. Otherwise they fail: at the p of (a) that gives μ̃ = 0 for the crowd that attains it,
+Assumption 4 holds for every γ, and |2η̃ - 1| = 0. :func:`~privrank_jax.mallows.debiased_pairs` and
+:func:`~privrank_jax.mallows.unbiased_ranks` have no such limit.
 
 Source: Xu, Sun and Cheng, Theorem 1(1) and 1(2), Lemmas 6 and 7; the theorem is ours.
 """
@@ -75,8 +74,7 @@ def synthetic_margin_bounds(
         margin: μ in [-1, 1], the share of users who rank i before j less that of the others; may be traced.
         num_items: m >= 2, may be traced.
         epsilon: ε > 0 of all users, may be traced; the three broadcast.
-        crowd: ``"any"``; ``"equal-gaps"`` where the items stand equally far apart for users of either opinion, (b) of
-            the theorem at the head of this module; ``"published"``: what the paper prints for every crowd.
+        crowd: ``"any"``; ``"equal-gaps"``, (b) of the theorem; ``"published"``, what is printed for every crowd.
 
     Returns:
         The two bounds of μ̃, float.

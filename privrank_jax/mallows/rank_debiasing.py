@@ -17,12 +17,9 @@ f_m(a) + B(m-1-a) - B(m-2-a) = f_{m-1}(a), whose mean is φ_i by induction. The 
 sum: as f_m(a) + f_m(m-1-a) = m - 1, the values of all items sum to m(m-1)/2 in every ranking, as the ranks of the
 center do. ∎
 
-So means of f over users are unbiased Borda scores whatever the users' rankings are, and m - 1 - f_m(a) is an unbiased
-estimate of the number of items that i beats. The row sums of the debiasing kernel are m - 1 - 2 f_m(a): debiasing adds
-much variance to a single pair, not to a sum over pairs. As ε → 0 the corrections tend to (m-1)/ε times differences of
-harmonic numbers, H_a - H_{m-1-a}, whose mean square grows from 1 (m = 2) to π²/3 (m → ∞). In this limit the mean
-variance is 1/8 to 0.41 of that of the Laplace mechanism on ranks, 8(m-1)²/ε²; for larger ε the share is smaller, and it
-falls to 0 exponentially.
+So means of f over users are unbiased Borda scores whatever the users' rankings are. The row sums of the debiasing
+kernel are m - 1 - 2 f_m(a): debiasing adds much variance to a single pair, not to a sum over pairs. As ε → 0 the mean
+variance is 1/8 (m = 2) to 0.41 (m → ∞) of that of the Laplace mechanism on ranks, 8(m-1)²/ε²; the share falls with ε.
 
 No paper has this; Xu, Sun and Cheng use the synthetic ranks as they are.
 """
@@ -44,13 +41,11 @@ def unbiased_ranks(synthetic_ranks: RanksLike, epsilon: Epsilon) -> Scores:
     Post-processing: as private as the synthetic ranking itself.
 
     Args:
-        synthetic_ranks: ``(m,)`` integers of one draw of :func:`~privrank_jax.mallows.sample`, 0 = best, negative
-            for items not ranked.
+        synthetic_ranks: ``(m,)`` integers of one draw of :func:`~privrank_jax.mallows.sample`, negative = not ranked.
         epsilon: ε > 0 of the draw, may be traced; ∞ gives the ranks themselves.
 
     Returns:
-        ``(m,)`` float (dtype of ``epsilon``, else JAX's default), in ranks, from below 0 to above m - 1; NaN for
-        items not ranked.
+        ``(m,)`` float, in ranks, from below 0 to above m - 1; NaN for items not ranked.
 
     Raises:
         ValueError: ε <= 0 or NaN; ranks that are not a ranking of the ranked items.

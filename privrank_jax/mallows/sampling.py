@@ -54,18 +54,14 @@ def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
 
     For many users use ``jax.vmap(sample)(keys, ranks, epsilon)`` with one key per user; ranks and ε may be shared.
 
-    **Guarantee.** ε-ranking DP, local: the probability of any output changes by a factor of at most e^ε when one item
-    of the ranking moves to any other place (unit the rank of one item, adjacency replace), and this bound is attained.
-    For the whole ranking of a user it is εm/2-local DP, also attained: for ε-local DP of the ranking pass 2ε/m here.
-    Both are proved at the head of :mod:`privrank_jax.mallows.distribution`;
-    :func:`~privrank_jax.mallows.synthetic_guarantee` states them. m is the number of items that this user ranked; which
+    **Guarantee.** ε-ranking DP, local (unit the rank of one item, adjacency replace), attained; for the whole ranking
+    of a user εm/2-local DP, also attained. Proofs are at the head of :mod:`privrank_jax.mallows.distribution`;
+    :func:`~privrank_jax.mallows.synthetic_guarantee` states both. m is the number of items that this user ranked; which
     items those are is public.
 
-    **Numerics.** For simulation. One uniform variable of 24 bits (53 where ε is double precision) is drawn for each
-    item and mapped by the inverse distribution function: the probability of each displacement is accurate to about 1e-6
-    (1e-13), so one far below that may be 0, and its privacy loss is not ε. For real rankings ``sample.release(ranks,
-    epsilon)`` draws exactly (:mod:`privrank_jax.exact.mallows`), for users ``(n, m)`` and ε ``(n,)`` or one number.
-    ``sample.scale(num_items, epsilon)`` is (m-1)/ε.
+    **Numerics.** For simulation: the probability of each displacement is accurate to about 1e-6 (1e-13 in double
+    precision). For real rankings ``sample.release(ranks, epsilon)`` draws exactly (:mod:`privrank_jax.exact.mallows`),
+    for users ``(n, m)`` and ε ``(n,)`` or one number. ``sample.scale(num_items, epsilon)`` is (m-1)/ε.
 
     Args:
         key: PRNG key.
@@ -160,14 +156,7 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
 
 
 def insert(codes: Int[Array, "items users"]) -> Int[Array, "items users"]:
-    """Final places of items inserted one after another: those at or behind the place of a new item move back by one.
-
-    Args:
-        codes: ``(items, users)`` signed integers, the place of item t among items 0..t.
-
-    Returns:
-        Places, a permutation of the items for each user, dtype of ``codes``.
-    """
+    """Final places of items inserted one after another, from the place of item t among items 0..t, signed integers."""
     rows = np.arange(len(codes), dtype=np.int32)[:, None]
 
     def insert_one(item: Count, places: Array) -> Array:
@@ -210,15 +199,7 @@ def insertion_codes(
 ) -> Array:
     """Where each item is inserted: place t - back among items 0..t, P(back) ∝ e^(-θ back) on 0..t.
 
-    Args:
-        uniform: in [0, 1), ``(items, users)``.
-        items: t, ``(items, 1)`` int32.
-        mass: of :func:`insertion_mass` for these items and θ.
-        count: how many items there are; later ones keep their places at the end.
-        theta: θ ``(users,)``, TINY <= θ <= LARGE.
-
-    Returns:
-        Places, whole numbers, shape and dtype of ``uniform``.
+    From uniform numbers and :func:`insertion_mass`; items from ``count`` on keep their places at the end.
     """
     # P(back < v) = (1 - q^v)/(1 - q^(t+1)), so v = -log(1 - x)/θ. What 1 - x loses to rounding is added to its
     # logarithm, which is then accurate to rounding for small x too; for x >= 1/2 nothing is lost. No division for each

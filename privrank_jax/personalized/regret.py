@@ -15,8 +15,7 @@ P(\|2η_ij - 1\| ≤ β) ≤ Cβ^γ (4), and an excess of surrogate risk below a
 
 provided that (b) of :mod:`privrank_jax.mallows.majorities` holds of every pair given the features, as where each user's
 ranking is a function of her features, *and* ε_u is independent of both. The paper asks for neither (its Lemma 7 is
-false), but for E Ψ^γ = O(δ_n) with δ_n → 0, which never holds, as Ψ > 1, and which (41) needs only for e_v² to be below
-e_v^{γ/(γ+1)}: bounded losses will do.
+false), but for E Ψ^γ = O(δ_n) with δ_n → 0, which never holds, as Ψ > 1; bounded losses will do.
 
 **Consistent ε.** At the same ε = o(1) for all, Ψ ~ 2(m-1)/ε, and the excess vanishes if ε/(m-1) falls more slowly than
 (\|Θ\|/n log(n/\|Θ\|))^{α(γ+1)/(γ+2+αγ)}: at α = 1, the paper's case, the exponent is 1/2 for every γ; at α = 1/2 it is
@@ -56,8 +55,7 @@ def ranking_risk(scores: ScoresLike, chances: PairMatrixLike) -> Float[Array, ""
         chances: ``(m, m)``, η_ij: probability that she ranks i before j; η_ij + η_ji = 1 off the diagonal.
 
     Returns:
-        Scalar, the sum over pairs divided by m(m-1), twice their number, as in the paper. For a population use
-        ``jax.vmap`` and the mean.
+        Scalar, the sum over pairs divided by m(m-1), as in the paper.
 
     Raises:
         ValueError: shapes that don't fit, or chances outside [0, 1].
@@ -75,16 +73,7 @@ def ranking_risk(scores: ScoresLike, chances: PairMatrixLike) -> Float[Array, ""
 def least_risk(chances: PairMatrixLike) -> Float[Array, ""]:
     """R* of a user with given features (Lemma 5): Σ over pairs of min(η_ij, η_ji), divided by m(m-1).
 
-    Attained by scores in the order of every majority; where majorities form a cycle there are none.
-
-    Args:
-        chances: as in :func:`ranking_risk`.
-
-    Returns:
-        Scalar.
-
-    Raises:
-        ValueError: not a square matrix, or chances outside [0, 1].
+    Attained by scores in the order of every majority. Arguments, results and errors: as of :func:`ranking_risk`.
 
     >>> round(float(least_risk([[0.5, 0.9], [0.1, 0.5]])), 3)
     0.05
@@ -109,13 +98,13 @@ def regret_rate(
         num_users: n.
         num_parameters: \\|Θ\\|, below n/e for the rate to fall with n.
         num_items: m >= 2.
-        epsilon: ε_u > 0 of the users; their last axis is averaged over. A number: the same for all.
+        epsilon: ε_u > 0 of the users on the last axis, which is averaged over, or one for all.
         noise_exponent: γ > 0 of Assumption 4; ∞ where rankings are functions of features.
         conversion_exponent: α of Assumption 1: 1 for the ψ loss, 1/2 for the logistic and the exponential one.
         logarithm: False leaves out log(n/\\|Θ\\|), which is below what any rule attains at α = 1.
 
     Returns:
-        Float, without the constant of the theorem, of which nothing is known.
+        Float, without the constant of the theorem.
 
     Raises:
         ValueError: numbers that are not positive, m < 2, \\|Θ\\| >= n, an ε that is not positive.
@@ -150,21 +139,8 @@ def consistent_epsilon(
 ) -> Float[Array, "..."]:
     """An ε of all users, falling with n, at which scorers still reach the least risk (Corollary 1).
 
-    At α = 1 the paper's m √(\\|Θ\\|/n log^{1+ζ}(n/\\|Θ\\|)); other α as at the head of this module.
-
-    Args:
-        num_users: n.
-        num_parameters: \\|Θ\\| < n.
-        num_items: m >= 2.
-        noise_exponent: γ > 0; matters at α < 1 only.
-        conversion_exponent: α > 0.
-        margin: ζ > 0. At 0 the bound of Corollary 1 no longer vanishes.
-
-    Returns:
-        Float.
-
-    Raises:
-        ValueError: as for :func:`regret_rate`.
+    At α = 1 the paper's m √(\\|Θ\\|/n log^{1+ζ}(n/\\|Θ\\|)), ζ > 0 the ``margin``; other α as at the head of this file.
+    Other arguments, results and errors: as of :func:`regret_rate`.
 
     >>> round(float(consistent_epsilon(10_000, 10, 5)), 3)
     1.092
@@ -199,15 +175,11 @@ def _halved(values: Float[Array, "m m"]) -> Float[Array, ""]:
 
 
 def _check_sizes(
-    num_users: Numbers,
-    num_parameters: Numbers,
-    num_items: Numbers,
-    noise_exponent: Numbers,
-    conversion_exponent: Numbers,
+    num_users: Numbers, num_parameters: Numbers, num_items: Numbers, gamma: Numbers, alpha: Numbers
 ) -> None:
     check_positive("num_parameters", num_parameters)
-    check_positive("noise_exponent", noise_exponent)
-    check_positive("conversion_exponent", conversion_exponent)
+    check_positive("noise_exponent", gamma)
+    check_positive("conversion_exponent", alpha)
     if not is_traced(num_items) and np.any(np.asarray(num_items) < 2):
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
     if not is_traced(num_users, num_parameters) and not np.all(

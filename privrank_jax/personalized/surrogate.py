@@ -1,9 +1,7 @@
 r"""Pairwise surrogate losses for training scorers of personalized rankings.
 
 **Direction.** Here ranks are 0 = best and a high score is best, so a user who ranks i before j incurs the loss
-v(s_i - s_j), v decreasing. The paper writes I(φ(i) > φ(j)) v(f_i - f_j) with ranks 1 = best (its section 2), which
-makes f *low* for the best item; in its experiments (metric 11) φ increases with the preference instead. Both equal
-this risk, up to the sign of f.
+v(s_i - s_j), v decreasing. The paper's risk equals this one, up to the sign of f.
 
 **Risk of one user.** With w_ij = 1 if the user ranks i before j, else 0,
 
@@ -73,16 +71,14 @@ def pairwise_risk(
 
     Args:
         scores: ``(m,)`` float, high = best.
-        weights: ``(m, m)``, w_ij = 1 if the user ranks i before j (:func:`pair_weights`), or an estimate of that
-            (:func:`debiased_pair_weights`); the diagonal is ignored.
+        weights: ``(m, m)``, of :func:`pair_weights` or :func:`debiased_pair_weights`; the diagonal is ignored.
         loss: ``"logistic"``, ``"exponential"`` or ``"psi"``.
 
     Returns:
         Scalar, dtype of ``scores``; differentiable in scores and weights.
 
     Raises:
-        ValueError: unknown loss, shapes that don't fit, or negative weights under the exponential loss (not
-            checked when traced).
+        ValueError: unknown loss, shapes that don't fit, negative weights under the exponential loss.
 
     >>> round(float(pairwise_risk([1.0, 0.0], pair_weights([0, 1]), "exponential")), 4)  # e^-1 / 2
     0.1839
@@ -104,12 +100,11 @@ def logistic_risk(scores: ScoresLike, wins: ScoresLike) -> Float[Array, ""]:
 
     Args:
         scores: ``(m,)`` float, high = best.
-        wins: ``(m,)`` W_i, how many items i beats: m - 1 - φ_i of a ranking (:func:`wins_from_ranks`), or any
-            unbiased estimate of it, which may be negative. Adding a constant to all of them does not change the
-            risk.
+        wins: ``(m,)`` W_i, how many items i beats (:func:`wins_from_ranks`), or any unbiased estimate of it; a
+            constant added to all does not matter.
 
     Returns:
-        Scalar, dtype of ``scores``. Equals ``pairwise_risk(scores, weights)`` if Σ W_i = m(m-1)/2.
+        Scalar, dtype of ``scores``; ``pairwise_risk(scores, weights)`` if Σ W_i = m(m-1)/2.
 
     Raises:
         ValueError: shapes that don't fit.
@@ -145,8 +140,7 @@ def pair_weights(ranks: ScoresLike) -> PairMatrix:
     """Pair weights of a ranking: w_ij = 1 where i is ranked before j, else 0, also for pairs with an unranked item.
 
     Args:
-        ranks: ``(m,)`` numbers, low = best (noisy ranks too; a tie has weight 1/2 in both directions); negative
-            integers and NaN mean not ranked.
+        ranks: ``(m,)`` numbers, low = best; a tie has weight 1/2; negative integers and NaN mean not ranked.
 
     Returns:
         ``(m, m)`` float, zero on the diagonal.
@@ -169,7 +163,7 @@ def debiased_pair_weights(signs: PairMatrixLike) -> PairMatrix:
         signs: ``(m, m)`` d, antisymmetric, NaN for pairs not ranked, which get no weight.
 
     Returns:
-        ``(m, m)`` float, which may be negative: the module docstring says which losses allow that.
+        ``(m, m)`` float, which may be negative.
 
     >>> debiased_pair_weights([[0.0, 1.5], [-1.5, 0.0]]).tolist()
     [[0.0, 1.25], [-0.25, 0.0]]

@@ -69,9 +69,8 @@ class TwoTowers:
     """Dot product of two networks, one on the user's features, one on the item's.
 
     Each is a perceptron of ``layers`` dense layers with ``width`` units each: ReLU after all but the last, whose
-    units are the representation. (This is our reading of "a 3-layer multilayer perceptron with 10 hidden units in
-    each layer".) All parameters start uniform on ±1/√inputs. Larger initial values are harmful: scores then start
-    with differences between users that synthetic rankings are too noisy to remove before training stops.
+    units are the representation. All parameters start uniform on ±1/√inputs: from larger ones, scores start with
+    differences between users that synthetic rankings are too noisy to remove before training stops.
 
     Attributes:
         width: units of every layer, the representation included.

@@ -1,8 +1,7 @@
 """Training with early stopping on held-out users: one compiled program, ready for ``vmap`` over whole replicates.
 
 Rounds of minibatch steps continue until the risk of the held-out users has not fallen for ``patience`` rounds; the
-best parameters are kept. The whole loop runs on the device. Under ``vmap`` all replicates run until the last one
-has stopped, and the results of those that stopped earlier do not change.
+best parameters are kept.
 
 A penalty λJ (Xu, Sun and Cheng, (6)) is added to both risks. With the training users held out as well, full batches and
 enough patience the result is the minimizer of (6). It exists for debiased targets too, for which the logistic risk
@@ -38,7 +37,7 @@ class Users(NamedTuple):
 
     Attributes:
         features: ``(n, p)`` float.
-        targets: the data with which the risk compares the scores of a user, leading axis n: wins ``(n, m)`` for
+        targets: with which the risk compares scores, leading axis n: wins ``(n, m)`` for
             :func:`~privrank_jax.personalized.logistic_risk`, weights ``(n, m, m)`` for
             :func:`~privrank_jax.personalized.pairwise_risk`.
         mask: ``(n,)`` bool, users that count; ``None`` means all.
@@ -87,28 +86,25 @@ def train(
 
     Args:
         key: PRNG key, for the initial parameters and the choice of minibatches.
-        scorer: :class:`~privrank_jax.personalized.Linear`, :class:`~privrank_jax.personalized.TwoTowers` or your
-            own; static.
+        scorer: :class:`~privrank_jax.personalized.Scorer`, static.
         items: ``(m, q)`` features.
         training: users to train on.
-        validation: users held out. Their targets also affect the result, so use privatized targets here too.
+        validation: users held out; their targets affect the result, so use privatized ones here too.
         risk: function of the scores ``(m,)`` and the target of one user; static.
-        penalty: function of the parameters that is added to the mean risk, such as λ times their squared norm; static
-            and hashed by identity. It depends on public numbers only.
+        penalty: function of the parameters that is added to the mean risk; static, hashed by identity, public.
         optimizer: any optax transformation; static and hashed by identity, so build it once.
-        batch_size: users per step, drawn without replacement until all have been used; ``None`` uses all users in
-            each step.
+        batch_size: users per step, drawn without replacement until all have been used; ``None`` for all.
         steps: steps per round, static.
         patience: rounds without a new best risk after which to stop, may be traced.
-        max_rounds: the largest number of rounds, may be traced; 0 returns the initial parameters.
+        max_rounds: the largest number of rounds, may be traced.
         start: initial parameters; ``None`` uses those of ``scorer.init``.
 
     Returns:
         The best parameters, with their risk on the held-out users.
 
     Raises:
-        ValueError: shapes that don't fit, no user to train on or to hold out, NaN in the data of users that count
-            (not checked when traced), ``steps`` or ``batch_size`` below 1.
+        ValueError: shapes that don't fit, no user that counts, NaN in the data of users that count, ``steps`` or
+            ``batch_size`` below 1.
 
     >>> from privrank_jax.personalized import Linear
     >>> users = Users(jnp.zeros((4, 1)), jnp.tile(jnp.array([1.0, 0.0]), (4, 1)))  # all prefer item 0
@@ -132,20 +128,9 @@ def train(
     if items.ndim != 2:
         raise ValueError(f"items must have shape (m, q), got {items.shape}.")
     return _train(
-        key,
-        items,
-        learned,
-        held_out,
-        jnp.asarray(patience),
-        jnp.asarray(max_rounds),
-        start,
-        scorer=scorer,
-        risk=risk,
-        penalty=penalty,
-        optimizer=optimizer,
-        batch_size=batch_size,
-        steps=steps,
-    )
+        key, items, learned, held_out, jnp.asarray(patience), jnp.asarray(max_rounds), start,
+        scorer=scorer, risk=risk, penalty=penalty, optimizer=optimizer, batch_size=batch_size, steps=steps,
+    )  # fmt: skip
 
 
 def _checked(name: str, users: Users) -> _Counted:
@@ -242,13 +227,9 @@ def _train(
         better = found < state.best_risk  # never where it is NaN
         rounds = state.rounds + 1
         best = jax.tree.map(functools.partial(jnp.where, better), params, state.best)
+        least = jnp.where(better, found, state.best_risk)
         return _State(
-            params,
-            memory,
-            best,
-            jnp.where(better, found, state.best_risk),
-            jnp.where(better, rounds, state.best_round),
-            rounds,
+            params, memory, best, least, jnp.where(better, rounds, state.best_round), rounds
         )
 
     def goes_on(state: _State) -> Bool[Array, ""]:

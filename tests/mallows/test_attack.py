@@ -165,26 +165,12 @@ def test_the_bound_has_the_binomial_tail_and_broadcasts():
     assert limit == pytest.approx(1 - (1 - tail) ** 2, rel=1e-3)
 
 
-def test_the_printed_bound_needs_a_constant_and_overstates_without_a_small_one():
-    theta, n = 0.8 / 3, 25
-    expected = (
-        math.sqrt(2 / (math.pi * n)) / math.tanh(theta / 2) * math.exp(-n * math.expm1(theta) ** 2)
-    )
-    found = mallows.published_attack_bound(4, 0.8, n, constant=0.5)
-    assert float(found) == pytest.approx(0.5 * expected)
-    assert float(mallows.published_attack_bound(2, 0.1, 10, constant=1.0)) > 1  # no probability
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: mallows.attack_error_bound(1, 1.0, 5), "num_items must be at least 2"),
         (lambda: mallows.attack_error_bound(3, 0.0, 5), "epsilon"),
         (lambda: mallows.attack_error_bound(3, 1.0, 0), "num_rankings must be positive"),
-        (
-            lambda: mallows.published_attack_bound(3, 1.0, 5, constant=0),
-            "constant must be positive",
-        ),
         (lambda: mallows.most_likely_center(jax.random.key(0), np.zeros((9, 9))), "pass a solver"),
         (lambda: mallows.most_likely_center(jax.random.key(0), np.zeros((2, 3))), "shape"),
         (lambda: attack.win_counts([0, 1]), "shape"),
