@@ -43,7 +43,7 @@ EXAMPLES = (
     "aggregation.auto",
     "aggregation.kemeny_rule",
     "aggregation.ldp_sorting",
-    "aggregation.weight_reports", "aggregation.query_budgets",
+    "aggregation.vector_reports", "aggregation.query_budgets",
     "simulate.worlds.hard_rankings",
     "mallows.distribution", "mallows.sampling", "mallows.laplace", "mallows.kernel", "mallows.attack",
     "preferences.label_losses", "preferences.objectives", "preferences.accuracy",

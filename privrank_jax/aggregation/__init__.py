@@ -23,7 +23,6 @@ from privrank_jax.aggregation.footrule import (
 )
 from privrank_jax.aggregation.kemeny_rule import kemeny, local_search
 from privrank_jax.aggregation.ldp_sorting import ldp_kwiksort
-from privrank_jax.aggregation.local_borda import ldp_borda, ldp_borda_privunit
 from privrank_jax.aggregation.majority_rules import copeland
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.query_budgets import query_budget
@@ -33,7 +32,9 @@ from privrank_jax.aggregation.sorting import kwiksort
 from privrank_jax.aggregation.split_weights import private_weights
 from privrank_jax.aggregation.sub_rankings import sub_ranking_weights
 from privrank_jax.aggregation.subset_selection import ldp_borda_subsets
-from privrank_jax.aggregation.weight_reports import (
+from privrank_jax.aggregation.vector_reports import (
+    ldp_borda,
+    ldp_borda_privunit,
     local_weights,
     local_weights_privunit,
     local_weights_rr,

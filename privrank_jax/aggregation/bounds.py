@@ -65,7 +65,6 @@ from privrank_jax.aggregation.borda import dp_borda
 from privrank_jax.aggregation.dp_sorting import hay_plan, kwiksort_plan
 from privrank_jax.aggregation.footrule import dp_footrule
 from privrank_jax.aggregation.ldp_sorting import local_plan
-from privrank_jax.aggregation.local_borda import ldp_borda, ldp_borda_privunit, score_radius
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budgets import MAX_ITEMS as MOST_SORTED
@@ -74,7 +73,12 @@ from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled, shuffle
 from privrank_jax.aggregation.split_weights import private_weights
 from privrank_jax.aggregation.sub_rankings import one_pair_variance, sub_ranking_variance
 from privrank_jax.aggregation.subset_selection import ldp_borda_subsets
-from privrank_jax.aggregation.weight_reports import local_weight_variance
+from privrank_jax.aggregation.vector_reports import (
+    ldp_borda,
+    ldp_borda_privunit,
+    local_weight_variance,
+    score_radius,
+)
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.geometry import Zonotope

@@ -16,12 +16,11 @@ composition adds ε₂. Sorting the transcript, Borda and local search are post-
 
 Where q reaches m(m-1)/2, all pairs, the budget can't be exceeded: then there is no fallback and ε₁ = ε.
 
-**When to use it.** The mean absolute value of its noise on an answer, q/(n ε₁), is below that of
-:func:`~privrank_jax.aggregation.noise_all` on a weight, (m(m-1)/2 + 1)/(2nε) with K-norm noise, only for m >= 125 at
-the even split (59 at 0.9), and it uses only about 2 m ln m of the pairs. Measured on Mallows data (dispersion 0.9, n =
-500, ε = 2, m = 10 to 200) noise on all pairs is better at all these m, and private Borda best
-(:func:`~privrank_jax.aggregation.dp_borda`). Where q at the even split lies between m(m-1)/4 and m(m-1)/2 (21 <= m <=
-51 by default), ``max_queries=m(m-1)/2`` has the smaller noise and needs no fallback.
+**When to use it.** Its noise on an answer, q/(n ε₁) in the mean, is below that of
+:func:`~privrank_jax.aggregation.noise_all` on a weight, (m(m-1)/2 + 1)/(2nε), only for m >= 125 at the even split (59
+at 0.9). On Mallows data (dispersion 0.9, n = 500, ε = 2, m = 10 to 200) noise on all pairs was better at all m, and
+private Borda best (:func:`~privrank_jax.aggregation.dp_borda`). For 21 <= m <= 51 at the even split
+``max_queries=m(m-1)/2`` has the smaller noise and needs no fallback.
 
 **Exactly.** Twice the number of users who rank i before j is an integer, which one user changes by at most 2. Each
 answer is such an integer with integer Laplace noise that is ε₁/q-DP, that quotient rounded down, or with rounded
@@ -50,7 +49,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, PyTree
+from jaxtyping import Array, Bool, PyTree
 
 from privrank_jax._quickly import quickly
 from privrank_jax._types import Count, Flags, Key, Mask, Numbers, PairMatrix, Ranks, Scalar
@@ -60,8 +59,8 @@ from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.kemeny_rule import local_search
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.query_budgets import check_max_queries, check_split, query_budget
-from privrank_jax.aggregation.sorting import Round, Sorted, partition_sort, replace_where
+from privrank_jax.aggregation.query_budgets import check_sort, query_budget
+from privrank_jax.aggregation.sorting import Round, Sorted, partition_sort
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users, whole_counts
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts
@@ -112,7 +111,7 @@ def _release(
 
     attained = exact_promise(of_rankings(privacy, "dp_kwiksort", noise))
     counts, items = whole_counts(weights), weights.num_items
-    check_split(split)
+    check_sort(max_queries, split)
     budgets, pairs = _budgets(items, max_queries, query_budget)
     budget, of_queries, of_fallback = int(budgets[-1]), attained.epsilon, 0.0
     if budget < pairs[-1]:
@@ -126,7 +125,7 @@ def _release(
         with jax.enable_x64(True):
             value = np.asarray(quickly(local_search, noisy.value), np.int32)
     else:
-        value = _ranks(segments)
+        value = np.argsort(np.concatenate(segments)).astype(np.int32)
     if budget < pairs[-1]:  # the fallback has noise of another kind
         return exact_estimate(value, privacy, attained, told)
     changes = (CHANGE,) * budget if noise == "laplace" else ()
@@ -154,13 +153,6 @@ def _sorted_exactly(
     exceeded = any(len(segment) > 1 for segment in segments)
     told = SortDiagnostics(queries, exceeded, scale / (2 * users), budget)
     return segments, told, concentrated(noise, change, scale)
-
-
-def _ranks(segments: list[list[int]]) -> np.ndarray:
-    order = [item for segment in segments for item in segment]
-    value = np.empty(len(order), np.int32)
-    value[order] = np.arange(len(order))
-    return value
 
 
 @mechanism(
@@ -207,7 +199,10 @@ def dp_kwiksort(
     plan, may_exceed = kwiksort_plan(
         privacy, facts, noise=noise, max_queries=max_queries, split=split
     )
-    return sorted_by(key, w, facts, plan, Guarantee(privacy, attained), may_exceed=may_exceed)
+    guarantee = Guarantee(privacy, attained)
+    return sorted_by(
+        key, w, facts, plan, guarantee, fallback_noise="k-norm" if may_exceed else None
+    )
 
 
 def kwiksort_plan(
@@ -220,13 +215,12 @@ def kwiksort_plan(
 ) -> tuple[SortPlan, bool]:
     """Noise, budget and ε of the fallback of :func:`dp_kwiksort`, and whether that budget can be exceeded."""
     attained = of_rankings(privacy, "dp_kwiksort", noise)
-    check_split(split)
+    check_sort(max_queries, split)
     budgets, pairs = _budgets(facts.num_items, max_queries, query_budget)
     short = budgets < pairs
     may_exceed = bool(short[-1] if facts.mask is None else short.any())
-    share = split if may_exceed else 1.0
-    if facts.mask is not None and may_exceed:
-        share = jnp.where(_of_real(facts, short), split, 1.0)
+    exceeding = _of_real(facts, short)
+    share = jnp.where(exceeding, split, 1.0) if is_traced(exceeding) else split if exceeding else 1
     asked, budget = share * attained.epsilon, _of_real(facts, budgets)
     scale = _scale(noise, dataclasses.replace(attained, epsilon=asked), facts, budget)
     return SortPlan(scale, noise == "gaussian", budget, (1 - split) * attained.epsilon), may_exceed
@@ -237,10 +231,8 @@ def _budgets(
 ) -> tuple[np.ndarray, np.ndarray]:
     """q and all pairs, for up to so many items."""
     pairs = np.arange(num_items + 1) * np.arange(-1, num_items) // 2
-    if max_queries is None:
-        return np.minimum(pairs, [usual(size) for size in range(num_items + 1)]), pairs
-    check_max_queries(max_queries)
-    return np.minimum(pairs, max_queries), pairs
+    asked = [usual(size) if max_queries is None else max_queries for size in range(num_items + 1)]
+    return np.minimum(pairs, asked), pairs
 
 
 def _of_real(facts: Facts, table: np.ndarray) -> Any:
@@ -268,7 +260,8 @@ def _release_shuffled(
     counts, facts = whole_counts(weights), Facts(weights.num_items, weights.num_users)
     budget = int(hay_plan(attained, facts, max_queries=max_queries).budget)
     segments, told, _ = _sorted_exactly(weights, counts, attained, "laplace", budget)
-    return exact_estimate(_ranks([shuffled(one) for one in segments]), privacy, attained, told)
+    order = np.concatenate([shuffled(one) for one in segments])
+    return exact_estimate(np.argsort(order).astype(np.int32), privacy, attained, told)
 
 
 @mechanism(
@@ -281,21 +274,10 @@ def hay_kwiksort(
     """A private ranking from at most q noisy comparisons; items left unsorted come in random order.
 
     **Guarantee.** ε-DP, unit user, adjacency replace, and whatever these cover, with Laplace noise of scale q/(nε) on
-    the answers; proof at the head of this module.
+    the answers; proof at the head of :mod:`privrank_jax.aggregation.dp_sorting`.
 
-    Args:
-        key: PRNG key.
-        weights: of n users; masked items get the last ranks, in index order.
-        privacy: what is promised; ε may be traced, ε = ∞ adds no noise.
-        max_queries: q >= 1, at most all pairs; None for ⌈m log₂ m⌉, m the real items.
-
-    Returns:
-        ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.diagnostics.SortDiagnostics`, ``exceeded`` where something was shuffled.
-
-    Raises:
-        TypeError: a plain matrix in place of weights.
-        ValueError: a promise that this can't keep, q out of range, weights that don't fit.
+    By default q = ⌈m log₂ m⌉, m the real items; ``exceeded`` says that something was shuffled. Other arguments, results
+    and errors: as of :func:`~privrank_jax.aggregation.dp_kwiksort`.
 
     Source: Hay, Elagina and Miklau (2017), as Alabi et al. (2022) describe it.
 
@@ -313,6 +295,7 @@ def hay_kwiksort(
 def hay_plan(privacy: Privacy, facts: Facts, *, max_queries: int | None = None) -> SortPlan:
     """Noise and budget of :func:`hay_kwiksort`, which describes arguments and errors."""
     attained = of_rankings(privacy, "hay_kwiksort")
+    check_sort(max_queries)
     budgets, _ = _budgets(facts.num_items, max_queries, default_queries)
     budget = _of_real(facts, np.maximum(budgets, 1))
     return SortPlan(_scale("laplace", attained, facts, budget), False, budget, 0.0)
@@ -333,38 +316,29 @@ def sorted_by(
     plan: SortPlan,
     guarantee: Guarantee,
     *,
-    may_exceed: bool = False,
     shuffled: bool = False,
-    fallback_noise: str = "k-norm",
+    fallback_noise: str | None = None,
 ) -> Estimate:
-    """Sort by a plan; where it may exceed its budget, a ranking of weights with this noise may take its place."""
-    ranks, queries, exceeded = _sorted_by(
+    """Sort by a plan; if it exceeds its budget, a ranking of weights with this noise takes its place."""
+    found = _sorted_by(
         key, w, facts.num_users, plan, facts.mask, is_gaussian=bool(plan.is_gaussian),
-        fallback_noise=fallback_noise if may_exceed else None, shuffled=shuffled,
+        fallback_noise=fallback_noise, shuffled=shuffled,
     )  # fmt: skip
-    told = SortDiagnostics(queries, exceeded, plan.scale, plan.budget)
-    return Estimate(ranks, guarantee, told)
+    told = SortDiagnostics(found.queries, found.stopped, plan.scale, plan.budget)
+    return Estimate(found.ranks, guarantee, told)
 
 
 @functools.partial(jax.jit, static_argnames=("is_gaussian", "fallback_noise", "shuffled"))
 def _sorted_by(
     key: Key, w: PairMatrix, num_users: Count, plan: SortPlan, mask: Mask | None, *,
     is_gaussian: bool, fallback_noise: str | None, shuffled: bool,
-) -> tuple[Ranks, Int[Array, ""], Bool[Array, ""]]:  # fmt: skip
-    """Ranks, queries answered, whether the budget was exceeded."""
+) -> Sorted:  # fmt: skip
     found = noisy_sort(key, w, plan._replace(is_gaussian=is_gaussian), mask, shuffled=shuffled)
     if fallback_noise is None:
-        return found.ranks, found.queries, found.stopped
-    keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
-    users, share = jnp.asarray(num_users, w.dtype), jnp.asarray(plan.of_fallback, w.dtype)
-
-    def rank_all(key: Key, w: Array, users: Array, share: Array, keep: Array) -> Ranks:
-        rest = Privacy(share, unit="user", adjacency="replace")
-        return noise_all_ranks(key, PairWeights(w, users, keep), rest, noise=fallback_noise)
-
-    used = found.left_key, w, users, share, keep
-    ranks = replace_where(found.stopped, found.ranks, rank_all, *used)
-    return ranks, found.queries, found.stopped
+        return found
+    rank_all = functools.partial(noise_all_ranks, noise=fallback_noise)
+    rest = Privacy(plan.of_fallback, unit="user", adjacency="replace")
+    return found.or_else(rank_all, PairWeights(w, num_users, mask), rest)
 
 
 def noise_all_ranks(

@@ -1,8 +1,8 @@
 r"""KwikSort by questions to groups of users, each of whom randomizes the answer locally.
 
 The n users are split at random into g groups, by default m. A query (j, i) goes to a group drawn uniformly and
-independently of everything before, or to the groups in turn; each of its users says by randomized response whether j
-comes before i; the majority of the responses decides. A group answers at most τ queries: a round in which one would be
+independently of everything before; each of its users says by randomized response whether j comes before i; the majority
+of the responses decides. A group answers at most τ queries: a round in which one would be
 asked more often is not started, and a ranking from one report per user on all pairs (the ℓ₂ mechanism of Duchi, Jordan
 and Wainwright) replaces the sort. It is simulated, all users at once.
 
@@ -17,22 +17,19 @@ each response has loss at most ε₀, at most τ are given, then at most one rep
 conditional losses add up. ∎ With ε₀ = ε₁/τ and ε₁ + ε₂ = ε that is ε.
 
 **How many uses τ.** The published rule is τ = 2q/m with q such that *any* q queries overload some group with
-probability at most 1/m⁴: q = 8.7 m ln m at m = 10, 11.7 m ln m at m = 500. But a sort makes far fewer queries: with T
-their number, known exactly, a group's uses are Binomial(T, 1/m), and τ with m Pr[uses > τ] <= 1/m⁴ is 3 times smaller
-(m = 100: 30 against 102). That is the default, :func:`~privrank_jax.aggregation.query_budgets.use_budget`. The law of T
-presumes transitive answers that don't differ between groups; other answers change only how often the fallback is
-needed. Where τ reaches m(m-1)/2, all pairs, or comes so close that ε/(m(m-1)/2) beats ε₁/τ, no use is ever refused:
-there is no fallback, and ε₁ = ε.
+probability at most 1/m⁴, q = 8.7 to 11.7 m ln m. But a sort makes far fewer queries: with T their number, known
+exactly, a group's uses are Binomial(T, 1/m), and τ with m Pr[uses > τ] <= 1/m⁴ is 3 times smaller
+(:func:`~privrank_jax.aggregation.query_budgets.use_budget`, the default). That law presumes transitive answers; others
+change only how often the fallback is needed. Where τ reaches m(m-1)/2, all pairs, or comes so close that
+ε/(m(m-1)/2) beats ε₁/τ, no use is ever refused: there is no fallback, and ε₁ = ε.
 
-**How many groups.** The error of an answer from n/g users at ε₁/τ is τ√g/(ε₁√n) at small ε. *Drawn* groups have τ
-near 2q/g while that is large; for q beyond m log m, g of the order of q/log m lowers the error from q/√m to √(q log m),
-up to ε√n (the paper's appendix A.2). *In turn*: the t-th query goes to group t mod g, so that τ = ⌈q/g⌉, and the error
-is q/√g, least at g = q, Bassily's original. Which group answers a pair then depends on when it is asked, where the
-proof of the ratio needs that it does not, unless g >= m(m-1)/2.
+**How many groups.** The error of an answer from n/g users at ε₁/τ is τ√g/(ε₁√n) at small ε, and τ is near 2q/g while
+that is large; for q beyond m log m, g of the order of q/log m lowers the error from q/√m to √(q log m), up to ε√n (the
+paper's appendix A.2).
 
 **When to use it.** Measured on Mallows data (m = 30, dispersion 0.8, n = 20,000, ε = 4, 40 runs), Kemeny score above
-the best known as a share of all pairs: 0.123 (split 0.9: 0.045; with the published q, τ = 69 instead of 20: 0.241; 327
-groups in turn at a split of 0.9: 0.003), against 0.004 for :func:`~privrank_jax.aggregation.local_weights` with local
+the best known as a share of all pairs: 0.123 (split 0.9: 0.045; with the published q, τ = 69 instead of 20: 0.241),
+against 0.004 for :func:`~privrank_jax.aggregation.local_weights` with local
 search and 0.001 for :func:`~privrank_jax.aggregation.ldp_borda`, which need no interaction.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Lemma 10, Theorem 11, Algorithms 2 and 3, with uses counted per query
@@ -48,7 +45,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Integer
+from jaxtyping import Array, Integer
 
 from privrank_jax._arguments import is_whole
 from privrank_jax._types import (
@@ -68,14 +65,9 @@ from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics
 from privrank_jax.aggregation.kemeny_rule import local_search
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.query_budgets import (
-    check_max_queries,
-    check_split,
-    query_budget,
-    use_budget,
-)
-from privrank_jax.aggregation.sorting import Round, Sorted, partition_sort, replace_where
-from privrank_jax.aggregation.weight_reports import local_weights
+from privrank_jax.aggregation.query_budgets import check_sort, use_budget
+from privrank_jax.aggregation.sorting import Round, Sorted, partition_sort
+from privrank_jax.aggregation.vector_reports import local_weights
 from privrank_jax.aggregation.weights import MISSING, ranks_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.program import mechanism
@@ -114,7 +106,6 @@ def local_plan(
     *,
     max_queries: int | None = None,
     num_groups: int | None = None,
-    in_turn: bool = False,
     split: Scalar = 0.5,
 ) -> LocalPlan:
     """Parameters of :func:`~privrank_jax.aggregation.ldp_kwiksort` for m items; arguments and errors as there.
@@ -128,18 +119,12 @@ def local_plan(
     """
     attained = of_rankings(privacy, "ldp_kwiksort")
     epsilon = attained.epsilon
-    check_split(split)
+    check_sort(max_queries, split)
     groups = num_items if num_groups is None else num_groups
     if not is_whole(groups) or groups < 1:
         raise ValueError(f"num_groups must be a whole number of at least 1, got {num_groups!r}.")
     groups, pairs = int(groups), max(1, num_items * (num_items - 1) // 2)
-    if max_queries is not None:
-        check_max_queries(max_queries)
-    if in_turn:
-        queries = query_budget(num_items) if max_queries is None else max_queries
-        uses = -(-min(queries, pairs) // groups)
-        pairs = max(1, -(-pairs // groups))  # of all pairs, what one group answers
-    elif max_queries is None:
+    if max_queries is None:
         uses = use_budget(num_items, num_groups=groups)
     else:
         uses = 2 * max_queries // groups
@@ -194,7 +179,6 @@ def ldp_kwiksort(
     *,
     max_queries: int | None = None,
     num_groups: int | None = None,
-    in_turn: bool = False,
     split: Scalar = 0.5,
     missing: str = "last",
 ) -> Estimate:
@@ -207,9 +191,8 @@ def ldp_kwiksort(
         key: PRNG key.
         ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ones items that were not ranked.
         privacy: what is promised; ε may be traced, ε = ∞ adds no noise.
-        max_queries: q >= 1 sets τ = ⌊2q/g⌋, or ⌈q/g⌉ in turn; None takes τ such that Pr[refusal] <= 1/m⁴.
+        max_queries: q >= 1 sets τ = ⌊2q/g⌋; None takes τ such that Pr[refusal] <= 1/m⁴.
         num_groups: g, groups of users, at most n; None for m.
-        in_turn: let groups answer in turn: far less noise with ``num_groups=query_budget(m)``, and no proof of a ratio.
         split: share of ε for the queries, in (0, 1), may be traced; all of it where nothing can be refused.
         missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
 
@@ -227,14 +210,14 @@ def ldp_kwiksort(
     [2, 0, 1]
     """
     given, plan = planned(
-        ranks, privacy, missing, max_queries=max_queries, num_groups=num_groups, in_turn=in_turn, split=split
-    )  # fmt: skip
-    value, queries, refused = _ldp_kwiksort(
+        ranks, privacy, missing, max_queries=max_queries, num_groups=num_groups, split=split
+    )
+    found = _ldp_kwiksort(
         key, given, plan.epsilon_per_query, plan.max_uses, plan.fallback_epsilon,
-        missing=missing, may_refuse=plan.may_refuse, num_groups=plan.num_groups, in_turn=in_turn,
+        missing=missing, may_refuse=plan.may_refuse, num_groups=plan.num_groups,
     )  # fmt: skip
-    told = LocalSortDiagnostics(queries, refused, plan.epsilon_per_query, plan.max_uses)
-    return Estimate(value, plan.guarantee, told)
+    told = LocalSortDiagnostics(found.queries, found.stopped, plan.epsilon_per_query, plan.max_uses)
+    return Estimate(found.ranks, plan.guarantee, told)
 
 
 def planned(
@@ -251,25 +234,15 @@ def planned(
     return given, plan
 
 
-@functools.partial(jax.jit, static_argnames=("missing", "may_refuse", "num_groups", "in_turn"))
+@functools.partial(jax.jit, static_argnames=("missing", "may_refuse", "num_groups"))
 def _ldp_kwiksort(
     key: Key, ranks: Rankings, per_query: Scalar, max_uses: Count, of_fallback: Scalar, *,
-    missing: str, may_refuse: bool, num_groups: int, in_turn: bool,
-) -> tuple[Ranks, Int[Array, ""], Bool[Array, ""]]:  # fmt: skip
-    """Ranks, queries answered, whether a group's use was refused."""
-    found = local_sort(
-        key, ranks, per_query, max_uses, num_groups=num_groups, in_turn=in_turn, missing=missing
-    )
-    if not may_refuse:
-        return found.ranks, found.queries, found.stopped
-
-    def rank_all(key: Key, ranks: Array, share: Array) -> Ranks:
-        rest = Privacy(share, unit="user", adjacency="replace")
-        return ranks_of_reports(key, ranks, rest, missing=missing)
-
-    share = jnp.asarray(of_fallback, jnp.result_type(float))
-    value = replace_where(found.stopped, found.ranks, rank_all, found.left_key, ranks, share)
-    return value, found.queries, found.stopped
+    missing: str, may_refuse: bool, num_groups: int,
+) -> Sorted:  # fmt: skip
+    found = local_sort(key, ranks, per_query, max_uses, num_groups=num_groups, missing=missing)
+    rest = Privacy(of_fallback, unit="user", adjacency="replace")
+    rank_all = functools.partial(ranks_of_reports, missing=missing)
+    return found.or_else(rank_all, ranks, rest) if may_refuse else found
 
 
 def local_sort(
@@ -279,7 +252,6 @@ def local_sort(
     max_uses: Count,
     *,
     num_groups: int | None = None,
-    in_turn: bool = False,
     missing: str = "last",
     users: Mask | None = None,
 ) -> Sorted:
@@ -301,10 +273,7 @@ def local_sort(
 
     def answer(key: Key, asking: Round, uses: Array) -> tuple[Array, Array, Array]:
         choice_key, response_key = jax.random.split(key)
-        if in_turn:  # the sum of uses is the number of queries before this round
-            group = (jnp.sum(uses) + jnp.cumsum(asking.asked.astype(uses.dtype)) - 1) % size
-        else:
-            group = jax.random.randint(choice_key, (items,), 0, size)
+        group = jax.random.randint(choice_key, (items,), 0, size)
         members = groups[group]
         lead = order_lead(
             ranks[members, asking.items[:, None]], ranks[members, asking.pivots[:, None]], missing

@@ -46,7 +46,7 @@ def published_kwiksort(
     note = "published as epsilon, but the fallback adds half of it." if may_exceed else ""
     guarantee = Guarantee(privacy, attained, note=note)
     return sorted_by(
-        key, w, facts, plan, guarantee, may_exceed=may_exceed, fallback_noise="laplace"
+        key, w, facts, plan, guarantee, fallback_noise="laplace" if may_exceed else None
     )
 
 

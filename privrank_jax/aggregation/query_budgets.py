@@ -5,9 +5,8 @@ independent copies. Its generating function G_k(z) = E z^{T_k} hence obeys G_k =
 is evaluated on a circle of complex z and turned into probabilities by one FFT. A circle of radius e^θ > 1 gives the law
 tilted toward its upper tail, which preserves the relative accuracy of small tail probabilities.
 
-**Answers that are not transitive** (noise makes cycles) change the law of T: single probabilities can lie above
-(checked over tournaments of up to 8 items: by at most 0.12, in the bulk). An excess costs accuracy only: no privacy
-guarantee depends on it.
+**Answers that are not transitive** (noise makes cycles) change the law of T, by at most 0.12 for up to 8 items. An
+excess costs accuracy only: no privacy guarantee depends on it.
 """
 
 from __future__ import annotations
@@ -86,16 +85,10 @@ def use_budget(num_items: int, num_groups: int | None = None) -> int:
     return int(np.argmax(within))
 
 
-def check_max_queries(max_queries: object) -> None:
-    """Raise ``ValueError`` unless ``max_queries`` is an int of at least 1."""
-    if not is_whole(max_queries):
-        raise ValueError(f"max_queries must be an int or None, got {max_queries!r}.")
-    if max_queries < 1:
-        raise ValueError(f"max_queries must be at least 1, got {max_queries}.")
-
-
-def check_split(split: Scalar) -> None:
-    """Raise ``ValueError`` unless ``split``, the share of ε for the queries, lies in (0, 1)."""
+def check_sort(max_queries: int | None, split: Scalar = 0.5) -> None:
+    """Raise ``ValueError`` unless q is an int of at least 1, or None, and the share of ε for the queries in (0, 1)."""
+    if max_queries is not None and (not is_whole(max_queries) or max_queries < 1):
+        raise ValueError(f"max_queries must be an int of at least 1, or None, got {max_queries!r}.")
     if not is_traced(split) and not np.all((np.asarray(split) > 0) & (np.asarray(split) < 1)):
         raise ValueError(f"split must lie between 0 and 1, got {split!r}; 0.5 or 0.9 are usual.")
 

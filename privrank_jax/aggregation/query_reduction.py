@@ -12,8 +12,7 @@ unit user, adjacency ``replace``. Answers by groups of users, each of at most τ
 
 **Error.** If the algorithm has ratio α on every w̃ and asks for more than q pairs with probability at most ζ/m⁴, its
 private version has E K ≤ (α + ζ) OPT + O(m² e + 1/(εn)), e the mean absolute error of an answer (Theorem 5; the local
-one without the last term, Theorem 11). The sorts, which are compiled, are this with KwikSort: ratio 5, O(m log m)
-queries.
+one without the last term, Theorem 11).
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorems 5 and 11, with the scale and the counter corrected.
 """
@@ -29,20 +28,9 @@ from jaxtyping import Array, Float
 
 from privrank_jax._types import Key, PairMatrix, RankingsLike, RanksLike, Scalar
 from privrank_jax._validate import is_traced
+from privrank_jax.aggregation import dp_sorting, ldp_sorting
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics, SortDiagnostics
-from privrank_jax.aggregation.dp_sorting import (
-    SortPlan,
-    facts_of,
-    kwiksort_plan,
-    noise_all_ranks,
-)
-from privrank_jax.aggregation.ldp_sorting import (
-    balanced_groups,
-    planned,
-    ranks_of_reports,
-    respond,
-)
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.estimate import Estimate
@@ -89,8 +77,10 @@ def private_by_queries(
         raise ValueError("private_by_queries takes weights of all items: leave masked items out.")
     if is_traced(weights.matrix, attained.epsilon):
         raise TypeError("private_by_queries runs in Python: call it outside of jit.")
-    w, facts = facts_of(weights, "private_by_queries")
-    plan, _ = kwiksort_plan(privacy, facts, noise=noise, max_queries=max_queries, split=split)
+    w, facts = dp_sorting.facts_of(weights, "private_by_queries")
+    plan, _ = dp_sorting.kwiksort_plan(
+        privacy, facts, noise=noise, max_queries=max_queries, split=split
+    )
     noise_key, left_key = jax.random.split(key)
     noisy = np.asarray(noisy_answers(noise_key, jnp.asarray(w), plan))
 
@@ -103,12 +93,14 @@ def private_by_queries(
     exceeded = ranks is None
     if ranks is None:
         rest = Privacy(plan.of_fallback, unit="user", adjacency="replace")
-        ranks = noise_all_ranks(left_key, weights, rest)
+        ranks = dp_sorting.noise_all_ranks(left_key, weights, rest)
     told = SortDiagnostics(queries - exceeded, exceeded, plan.scale, plan.budget)
     return Estimate(jnp.asarray(ranks, jnp.int32), Guarantee(privacy, attained), told)
 
 
-def noisy_answers(key: Key, w: PairMatrix, plan: SortPlan) -> Float[Array, "items items"]:
+def noisy_answers(
+    key: Key, w: PairMatrix, plan: dp_sorting.SortPlan
+) -> Float[Array, "items items"]:
     """Answers to all pairs, of which at most ``plan.budget`` may be looked at."""
     drawn = (gaussian if plan.is_gaussian else laplace)(key, w.shape, plan.scale, w.dtype)
     return jnp.clip(w + drawn, 0, 1)
@@ -122,7 +114,6 @@ def local_by_queries(
     *,
     max_queries: int,
     num_groups: int | None = None,
-    in_turn: bool = False,
     split: Scalar = 0.5,
     missing: str = "last",
 ) -> Estimate:
@@ -140,33 +131,33 @@ def local_by_queries(
     >>> local_by_queries(jax.random.key(0), ranks, privacy, first_by_votes, max_queries=2).value.tolist()
     [1, 0, 2]
     """
-    given, plan = planned(
-        ranks, privacy, missing, max_queries=max_queries, num_groups=num_groups, in_turn=in_turn, split=split
-    )  # fmt: skip
+    given, plan = ldp_sorting.planned(
+        ranks, privacy, missing, max_queries=max_queries, num_groups=num_groups, split=split
+    )
     users, items = given.shape
     group_key, response_key, left_key = jax.random.split(key, 3)
-    members = np.asarray(balanced_groups(jax.random.permutation(group_key, users), plan.num_groups))
+    shuffled = jax.random.permutation(group_key, users)
+    members = np.asarray(ldp_sorting.balanced_groups(shuffled, plan.num_groups))
     flip = flip_threshold(jnp.asarray(plan.epsilon_per_query))
     truth = float(jnp.tanh(0.5 * jnp.asarray(plan.epsilon_per_query)))
     uses = np.zeros(plan.num_groups, int)
 
     def answer(i: int, j: int, number: int) -> float:
         choice, words = jax.random.split(jax.random.fold_in(response_key, number))
-        drawn = int(jax.random.randint(choice, (), 0, plan.num_groups))
-        group = number % plan.num_groups if in_turn else drawn
+        group = int(jax.random.randint(choice, (), 0, plan.num_groups))
         uses[group] += 1
         if uses[group] > plan.max_uses:
             raise _BudgetSpent
         asked = members[group][members[group] >= 0]
         lead = order_lead(given[asked, i], given[asked, j], missing)
-        said = respond(jax.random.bits(words, asked.shape, jnp.uint32), lead, flip)
+        said = ldp_sorting.respond(jax.random.bits(words, asked.shape, jnp.uint32), lead, flip)
         return 0.5 + float(jnp.mean(said) - 0.5) / truth
 
     found, queries = _asked(algorithm, items, answer)
     refused = found is None
     if found is None:
         rest = Privacy(plan.fallback_epsilon, unit="user", adjacency="replace")
-        found = ranks_of_reports(left_key, given, rest, missing=missing)
+        found = ldp_sorting.ranks_of_reports(left_key, given, rest, missing=missing)
     told = LocalSortDiagnostics(
         jnp.int32(queries - refused), jnp.bool_(refused), plan.epsilon_per_query, plan.max_uses
     )

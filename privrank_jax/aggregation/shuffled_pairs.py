@@ -10,8 +10,8 @@ whatever else a report came with, and pass on the reports in random order, or on
 sees each report with its sender: against the shuffler, and if it fails, only ε₀ holds.
 
 **Theorem.** (ε, δ)-DP, unit user, adjacency replace, trust shuffled: proof at the head of
-:mod:`privrank_jax.privacy.shuffling`, of questions drawn in secret. Dealing the pairs to known users, as
-:mod:`~privrank_jax.aggregation.sub_rankings` does, would hide each report among the n/N answers to its own pair only.
+:mod:`privrank_jax.privacy.shuffling`, of questions drawn in secret. Pairs dealt to known users, as for
+:mod:`~privrank_jax.aggregation.sub_rankings`, would hide each report among the n/N answers to its own pair only.
 
 **Error.** With t = tanh(ε₀/2) and g the number of reports of pair (i, j), ŵ_ij = 1/2 + (mean of its g bits - 1/2)/t, or
 1/2 where g = 0. Given g > 0, those who report the pair are any g of the n users, equally likely, so ŵ is unbiased for
@@ -22,11 +22,10 @@ E 1/(g+1) ≤ N/(n+1), E 1/((g+1)(g+2)) ≤ N²/((n+1)(n+2)), so
 .. math:: v = \frac{n}{n-1} \frac{N}{n+1} \Bigl(1 + \frac{3N}{n+2}\Bigr) \frac{1}{4t^2}
               + \frac{m-1}{4} \Bigl(1 - \frac{1}{N}\Bigr)^n
 
-bounds the mean squared error of a weight, and kv that of a sum of k <= m-1 weights: as for
-:mod:`~privrank_jax.aggregation.sub_rankings`, the covariance -S_ij,kl/n of pairs with reports adds at most ΣS_ij/n,
-which the factor n/(n-1) covers, and pairs without reports are at most 1/2 off each, whose square sums to
-k²(1 - 1/N)^n/4. With n = 10,000 users, m = 10, ε = 1 and δ = 10⁻⁶, ε₀ = 5.5 and t = 0.992: the error is that of asking
-each user for one pair, without noise.
+bounds the mean squared error of a weight, and kv that of a sum of k <= m-1 weights: as for sub-rankings, the covariance
+-S_ij,kl/n of pairs with reports adds at most ΣS_ij/n, which the factor n/(n-1) covers, and pairs without reports are at
+most 1/2 off each, whose square sums to k²(1 - 1/N)^n/4. With n = 10,000 users, m = 10, ε = 1 and δ = 10⁻⁶, ε₀ = 5.5 and
+t = 0.992: the error is that of asking each user for one pair, without noise.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Count, Key, Numbers, RankingsLike
+from privrank_jax._types import Count, Numbers
 from privrank_jax._validate import check_epsilon, check_users, is_traced
 from privrank_jax.aggregation.diagnostics import ShuffledDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
@@ -55,32 +54,11 @@ from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 
-AGAINST_THE_SHUFFLER = "Whoever sees a report with its sender, as the shuffler does, sees it at the local epsilon only."
-
 
 def shuffled_pair_variance(
     num_items: int, num_users: Count, local_epsilon: Numbers
 ) -> Float[Array, "..."]:
-    """Upper bound v on the mean squared error of one weight; (m-1)v bounds that of a Borda score.
-
-    Proof at the head of this module.
-
-    Args:
-        num_items: m >= 2.
-        num_users: n >= 1, may be traced.
-        local_epsilon: ε₀ > 0 of a report, see :func:`~privrank_jax.privacy.shuffled_local_epsilon`; may be traced.
-
-    Returns:
-        The bound, in squared shares of users; of the shape of ``num_users`` and ``local_epsilon``.
-
-    Raises:
-        ValueError: ε₀ <= 0, no users.
-
-    Source: the proof at the head of this module.
-
-    >>> round(float(shuffled_pair_variance(10, 10_000, jnp.inf)), 5)
-    0.00114
-    """
+    """Upper bound v on the mean squared error of one weight; (m-1)v bounds that of a Borda score."""
     local_epsilon = check_epsilon(local_epsilon)
     check_users(num_users)
     pairs = num_items * (num_items - 1) // 2
@@ -92,7 +70,7 @@ def shuffled_pair_variance(
 
 
 def promise_of_shuffled(privacy: Privacy, by: str) -> Privacy:
-    """The privacy that shuffled reports attain where ``privacy`` is asked for; ``by`` is the name of the mechanism."""
+    """What shuffled reports attain of a promise; ``by`` is the name of the mechanism."""
     attained = of_rankings(privacy, by)
     if not is_traced(privacy.delta) and not np.all(np.asarray(privacy.delta) > 0):
         raise ValueError(
@@ -104,37 +82,24 @@ def promise_of_shuffled(privacy: Privacy, by: str) -> Privacy:
 
 def _local_epsilon(epsilon: Any, delta: Any, facts: Facts) -> Any:
     """ε₀, found on the host; that of arrays rounded down to the dtype of ε."""
-    if isinstance(epsilon, float):
-        return shuffled_local_epsilon(facts.num_users, epsilon, delta)
     found = functools.partial(_local_epsilons, facts.num_users)
     if not is_traced(epsilon, delta):
-        return jnp.asarray(found(np.asarray(epsilon), np.asarray(delta)))
+        return found(np.asarray(epsilon) * 1.0, np.asarray(delta))
     shape = jax.ShapeDtypeStruct(jnp.shape(epsilon), epsilon.dtype)
     return jax.pure_callback(found, shape, epsilon, delta, vmap_method="broadcast_all")
 
 
 def _local_epsilons(users: int, epsilons: np.ndarray, deltas: np.ndarray) -> np.ndarray:
     """ε₀ of n users for each ε and δ, of any shapes that broadcast; rounded down to the dtype of ε."""
-    targets, which = np.unique(
-        np.stack(np.broadcast_arrays(epsilons, deltas), axis=-1).reshape(-1, 2).astype(float),
-        axis=0,
-        return_inverse=True,
-    )
-    locals_ = [
-        math.inf if math.isinf(one) else shuffled_local_epsilon(users, one, chance)
-        for one, chance in targets.tolist()
-    ]
-    exact = np.asarray(locals_)[which.reshape(-1)].reshape(np.broadcast(epsilons, deltas).shape)
+    exact = np.vectorize(functools.partial(_of_one, users), otypes=[float])(epsilons, deltas)
     near = exact.astype(epsilons.dtype)
     return np.where(near > exact, np.nextafter(near, np.zeros_like(near)), near)
 
 
-def _read(ranks: RankingsLike, *, missing: str = "last") -> tuple[Array, Facts]:
-    return read_orders(ranks, size=2, missing=missing)
-
-
-def _drawn(key: Key, facts: Facts) -> Array:
-    return jax.random.randint(key, (facts.num_users,), 0, math.comb(facts.num_items, 2))
+@functools.lru_cache(maxsize=1024)
+def _of_one(users: int, epsilon: float, delta: float) -> float:
+    epsilon, delta = float(epsilon), float(delta)
+    return math.inf if math.isinf(epsilon) else shuffled_local_epsilon(users, epsilon, delta)
 
 
 def _finish(counts: Any, tuned: Any, facts: Facts) -> tuple[Any, ShuffledDiagnostics]:
@@ -164,7 +129,7 @@ shuffled_pair_weights = dataclasses.replace(
     proof at the head of :mod:`privrank_jax.aggregation.shuffled_pairs`, which says what the shuffler must do.
 
     Data, rules and errors: as for :data:`~privrank_jax.aggregation.sub_ranking_weights` of size 2; the promise needs
-    δ > 0. δ may be traced, too, and one program serves any; ε₀ is found on the host, by a callback then.
+    δ > 0, may be traced; ε₀ is found on the host, by a callback then.
 
     ``value``: weights as there; 1/2 for pairs without a report. Trust ``"shuffled"``. ``diagnostics``:
     :class:`~privrank_jax.aggregation.diagnostics.ShuffledDiagnostics`. ``scale``: the root of
@@ -178,13 +143,15 @@ shuffled_pair_weights = dataclasses.replace(
     True
     """,
     attain=promise_of_shuffled,
-    read=_read,
+    read=lambda ranks, *, missing="last": read_orders(ranks, size=2, missing=missing),
     finish=_finish,
     spread=_deviation,
     tune=lambda local, facts: (*tuned_orders(local, facts), local),
-    assign=_drawn,
+    assign=lambda key, facts: jax.random.randint(
+        key, (facts.num_users,), 0, math.comb(facts.num_items, 2)
+    ),
     exact=_exact,
     own=_local_epsilon,
     trust="shuffled",
-    note=AGAINST_THE_SHUFFLER,
+    note="Whoever sees a report with its sender, as the shuffler does, sees it at the local epsilon only.",
 )

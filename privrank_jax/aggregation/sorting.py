@@ -66,6 +66,17 @@ class Sorted(NamedTuple):
     stopped: Bool[Array, ""]
     left_key: Key
 
+    def or_else(self, compute: Callable[..., Ranks], *arguments: PyTree) -> Sorted:
+        """With ranks ``compute(left_key, *arguments)`` if it was stopped; under ``vmap`` those in need take turns."""
+
+        @jax.custom_batching.sequential_vmap  # or all replicates would compute it
+        def ranks(found: Sorted, *arguments: PyTree) -> Ranks:
+            return jax.lax.cond(
+                found.stopped, lambda: compute(found.left_key, *arguments), lambda: found.ranks
+            )
+
+        return self._replace(ranks=ranks(self, *arguments))
+
 
 Answer = Callable[[Key, Round, PyTree], tuple[Mask, PyTree, Bool[Array, ""]]]
 
@@ -132,18 +143,6 @@ def _partition(sorting: Sorting, pivot: Array, left: Array) -> tuple[Array, Arra
     new_start = jnp.select(sides, [start, middle], middle + 1)
     new_length = jnp.select(sides, [lefts, jnp.ones_like(lefts)], length - lefts - 1)
     return order, new_start, new_length
-
-
-def replace_where(
-    needed: Bool[Array, ""], ranks: Ranks, compute: Callable[..., Array], *arguments: Array
-) -> Ranks:
-    """``compute(*arguments)`` where ``needed``, else ``ranks``; under ``vmap`` replicates in need take turns."""
-
-    @jax.custom_batching.sequential_vmap  # or all replicates would compute it
-    def choose(needed: Array, ranks: Array, *arguments: Array) -> Array:
-        return jax.lax.cond(needed, lambda: compute(*arguments), lambda: ranks)
-
-    return choose(needed, ranks, *arguments)
 
 
 def kwiksort(

@@ -24,39 +24,18 @@ least. Let μ be the mean of the others. Then E s^g ≤ s^d exp(-(1-s)μ) ≤ s 
               \binom k2 d - 1 \text{ otherwise.}
 
 For k = 2 that of a sum of K weights, as of Borda scores, is at most K n/(n-1) v: the covariance of two pairs is -S/n, S
-that of users' answers, over different pairs at most ΣS_ij/n in sum. At small ε a Borda score then has mean squared
-error (m-1)N/(4t²n) ~ m³/(8t²n), t = tanh(ε/2), against π m³/(24t²n) = 0.13 m³/(t²n) of Duchi's mechanism for vectors:
-one exact bit is worth as much as m real numbers. At larger ε two sets of items
+that of users' answers, over different pairs at most ΣS_ij/n in sum. At larger ε two sets of items
 (:mod:`~privrank_jax.aggregation.subset_selection`) have less error of scores.
 
-**What any mechanism needs.** As one report on all pairs, a vector z, ±C on the k(k-1)/2 pairs told, C = 2N/(fk(k-1)),
-and 0 on others, a told order is unbiased for v, ±1 by who is ahead, and ‖z‖² = C²k(k-1)/2: means over all n users of
-such reports have the variance (‖z‖²/N - 1)/(4n), which means over those asked fall below where users agree. Let z be
-any unbiased and ε-local report and λ any map from rankings to N numbers that relabels as v does: λ_ij is h(rank of i,
-rank of j), h antisymmetric. Then max E‖z‖² ≥ (⟨λ, v⟩/V)², V the largest mean of ⟨λ, u⟩ over all rankings, weighted by
-e^ε where it reaches a threshold and by 1 elsewhere, over all thresholds and unit vectors u.
-The proof is the one for Borda scores at the head of :mod:`~privrank_jax.aggregation.subset_selection`. The bound of the
-best λ is attained by a mixture of such cuts, for which relabelled vectors u are reported. Errors ‖z‖² - N divided by
-that of the best mixture, by enumeration (``tests/reference/local_pairs.py``), for orders of k items / PrivUnit
-(:mod:`~privrank_jax.aggregation.weight_reports`):
-
-    =  ===========  ===========  ===========  ===========  ===========  ===========
-    m  ε=0.5        1            2            3            4            5
-    =  ===========  ===========  ===========  ===========  ===========  ===========
-    3  1.08 / 1.41  1.09 / 1.30  1.04 / 1.39  1.00 / 2.03  1.00 / 3.06  1.00 / 4.69
-    4  1.15 / 1.61  1.15 / 1.47  1.15 / 1.50  1.19 / 1.76  1.15 / 2.06  1.00 / 3.37
-    5  1.20 / 1.74  1.21 / 1.57  1.22 / 1.57  1.25 / 1.73  1.24 / 1.82  1.24 / 2.29
-    6  1.25 / 1.83  1.25 / 1.66  1.27 / 1.64  1.29 / 1.74  1.29 / 1.78  1.31 / 2.07
-    =  ===========  ===========  ===========  ===========  ===========  ===========
-
-Up to 4 items this is the least error of any mechanism, with V the largest mean over all sets of rankings; at 5 and 6
-items climbing finds V, and the least may be 0.5 % lower. In closed form PrivUnit has 1.06 (m = 3) to 1.15 (m >= 20)
-times the error at ε = 1.5, where k changes from 2 to 3, 1.32 to 1.55 times at ε = 0.25, and at ε = 5 from 4.7 (m = 3)
-over 1.4 (m = 8) to 1.3 (m = 50). That mixtures of cuts suffice under a transitive group: arXiv 2605.02319 (2026).
+**What any mechanism needs.** By the bound at the head of :mod:`~privrank_jax.aggregation.subset_selection`, for ±1 by
+who is ahead of whom, and enumeration (``tests/reference/local_pairs.py``, ε = 0.5 to 5), the total error is 1.00 to
+1.09, 1.19, 1.24 and 1.31 times the least of any mechanism for 3, 4, 5 and 6 items; that of PrivUnit
+(:mod:`~privrank_jax.aggregation.vector_reports`) 1.3 to 4.7, 3.4, 2.3 and 2.1 times.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from typing import Any
@@ -69,54 +48,24 @@ from jaxtyping import Array, ArrayLike, Float, Int
 
 from privrank_jax._quickly import quickly
 from privrank_jax._types import Count, Key, Numbers, PairMatrix, RankingsLike
-from privrank_jax._validate import check_choice, check_epsilon, check_users
+from privrank_jax._validate import check_epsilon, check_users
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import PairDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.subset_selection import places_of_words, strict_scores
-from privrank_jax.aggregation.weights import MISSING, checked_ranks
+from privrank_jax.aggregation.vector_reports import reports_on_ranks, weights_of_mean
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.local import Local
 from privrank_jax.privacy.privacy import Privacy
 
 
 def sub_ranking_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Float[Array, "..."]:
-    """Upper bound v on the variance of one weight, for the best size; ∞ if the size is m and no order of all is told.
-
-    Proof at the head of this module.
-
-    Args:
-        num_items: m >= 2.
-        num_users: n >= 1, may be traced.
-        epsilon: ε > 0, may be traced; one value for all users.
-
-    Returns:
-        The bound, in squared shares of users; of the shape of ``num_users`` and ``epsilon``.
-
-    Raises:
-        ValueError: ε <= 0, no users.
-
-    >>> round(float(sub_ranking_variance(2, 1000, jnp.inf)), 6)
-    0.00025
-    """
-    epsilon = check_epsilon(epsilon)
-    check_users(num_users)
+    """Upper bound v on the variance of one weight, for the best size; ∞ if that is m and no order of all is told."""
     return jnp.min(_variances(sizes_of(num_items), num_items, num_users, epsilon), axis=-1)
 
 
 def one_pair_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Float[Array, "..."]:
-    """The same for k = 2 with a factor n/(n-1), so that K times it bounds the variance of a sum of K weights.
-
-    Arguments and errors: as of :func:`sub_ranking_variance`.
-
-    Returns:
-        The bound; ∞ with fewer users than pairs.
-
-    >>> round(float(one_pair_variance(2, 1001, jnp.inf)), 6)
-    0.00025
-    """
-    epsilon = check_epsilon(epsilon)
-    check_users(num_users)
+    """v for k = 2, times n/(n-1): K times it bounds a sum of K weights; ∞ with fewer users than pairs."""
     found = _variances(np.array([2]), num_items, num_users, epsilon)[..., 0]
     users = jnp.asarray(num_users, found.dtype)
     return users / jnp.maximum(users - 1, 1) * found
@@ -125,17 +74,11 @@ def one_pair_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Flo
 def best_size(num_items: int, num_users: Count, epsilon: Numbers) -> Int[Array, "..."]:
     """The size k of least v, from public facts.
 
-    Arguments and errors: as of :func:`sub_ranking_variance`.
-
-    Returns:
-        k, of the shape of ``num_users`` and ``epsilon``.
-
     >>> [int(best_size(10, 1000, epsilon)) for epsilon in (1.0, 3.0, 5.0, 20.0)]
     [2, 3, 4, 10]
     """
     sizes = sizes_of(num_items)
-    found = jnp.argmin(_variances(sizes, num_items, num_users, epsilon), axis=-1)
-    return jnp.asarray(sizes)[found]
+    return jnp.asarray(sizes)[jnp.argmin(_variances(sizes, num_items, num_users, epsilon), axis=-1)]
 
 
 def sizes_of(num_items: int) -> Int[np.ndarray, " sizes"]:
@@ -152,7 +95,9 @@ def told_chance(size: Numbers, epsilon: Numbers) -> Float[Array, "..."]:
 
 def _variances(sizes: np.ndarray, items: int, users: Count, epsilon: Numbers) -> Array:
     """v for each size, on a last axis."""
-    told = told_chance(sizes, jnp.asarray(epsilon, jnp.result_type(float))[..., None])
+    epsilon = jnp.asarray(check_epsilon(epsilon), jnp.result_type(float))
+    check_users(users)
+    told = told_chance(sizes, epsilon[..., None])
     users = jnp.asarray(users)[..., None]
     pairs = sizes * (sizes - 1) // 2
     answers = pairs * (users // (items * (items - 1) // 2)) - (sizes > 2)
@@ -167,24 +112,15 @@ def weights_of_leads(
     *,
     num_items: int,
 ) -> PairMatrix:
-    """ŵ from how many users were asked about each pair, ``(N,)``, and told its first item ahead; 1/2 without answers.
-
-    Args:
-        ahead: told ahead.
-        answers: asked.
-        chance: f.
-        num_items: m.
-    """
+    """ŵ from how many users told the first item of each pair ahead, and were asked; 1/2 without answers."""
     number, dtype = jnp.asarray(answers), jnp.result_type(float)
     share = jnp.asarray(ahead).astype(dtype) / jnp.maximum(number, 1).astype(dtype)
-    weights = 0.5 + jnp.where(number > 0, share - 0.5, 0) / jnp.asarray(chance, dtype)
-    first, second = np.triu_indices(num_items, 1)
-    upper = jnp.zeros((num_items, num_items), dtype).at[first, second].set(weights)
-    return upper.at[second, first].set(1 - weights)
+    mean = jnp.where(number > 0, 2 * share - 1, 0) / jnp.asarray(chance, dtype)
+    return weights_of_mean(mean, num_items)
 
 
 def _sets(key: Key, asked: Array, items: int, width: int) -> Array:
-    """The items of each user, ``(n, width)``: those of the pair, then others in a uniform order."""
+    """The items of each user: those of the pair, then others in a uniform order."""
     pair = jnp.stack([jnp.asarray(side)[asked] for side in np.triu_indices(items, 1)], axis=1)
     if width == 2:
         return pair
@@ -193,42 +129,20 @@ def _sets(key: Key, asked: Array, items: int, width: int) -> Array:
     return jnp.argsort(places_of_words(words), axis=1)[:, :width]
 
 
-def _told(key: Key, ranks: Array, chance: Array, missing: str) -> Array:
-    """Scores of the items of each ranking, high = told ahead: as ranked with this chance, else in a uniform order.
-
-    The first items of a ranking alone are told alike, whatever the others are.
-    """
-    break_key, draw_key, told_key = jax.random.split(fused(key), 3)
-    uniform = places_of_words(jax.random.bits(draw_key, ranks.shape, jnp.uint32))
-    tells = jax.random.bernoulli(told_key, chance, (*ranks.shape[:-1], 1))
-    return jnp.where(tells, strict_scores(break_key, ranks, missing), uniform)
-
-
 # --- the record ------------------------------------------------------------------------------------
 
 
 def read_orders(
     ranks: RankingsLike, *, size: int | None = None, missing: str = "last"
 ) -> tuple[Array, Facts]:
-    """How mechanisms read rankings of which users tell the order of a few items; by the rule for gaps and the size.
-
-    Args:
-        ranks: ``(n, m)``, two items or more.
-        size: k; None for the one of least error, or m where there are fewer users than pairs.
-        missing: ``"last"`` or ``"unknown"``.
-    """
-    ranks = checked_ranks(ranks)
-    check_choice("missing", missing, MISSING)
-    if ranks.ndim != 2 or 0 in ranks.shape or ranks.shape[1] < 2:
-        raise ValueError(
-            f"ranks must have shape (users, items), two items or more, got {ranks.shape}."
-        )
-    users, items = ranks.shape
+    """Rankings of users who tell the order of a few items, and what is public; with few users of all items."""
+    given, facts = reports_on_ranks(ranks, missing=missing)
+    users, items = given.shape
     if size is not None and not 2 <= size <= items:
         raise ValueError(f"size must be a number of items from 2 to {items}, got {size!r}.")
     if size is None and users < math.comb(items, 2):
         size = items
-    return ranks, Facts(items, users, rules=(missing, size))
+    return given, dataclasses.replace(facts, rules=(missing, size))
 
 
 def _check_enough(facts: Facts) -> None:
@@ -241,13 +155,16 @@ def _check_enough(facts: Facts) -> None:
         )
 
 
-def _send_order(key: Key, contents: Any, tuned: Any, facts: Facts) -> tuple[Array, Array]:
+def _send(key: Key, contents: Any, tuned: Any, facts: Facts) -> tuple[Array, Array]:
     """The items of each user, those of the pair asked for first, and the scores told of them, high = ahead."""
     (ranks, asked), (missing, size) = contents, facts.rules
-    set_key, told_key = jax.random.split(fused(key))
+    set_key, order_key = jax.random.split(fused(key))
     held = _sets(set_key, asked, facts.num_items, size or facts.num_items)
     own = jnp.take_along_axis(ranks, held, axis=1)
-    return held, _told(told_key, own, tuned[1], missing)
+    break_key, draw_key, told_key = jax.random.split(fused(order_key), 3)
+    uniform = places_of_words(jax.random.bits(draw_key, own.shape, jnp.uint32))
+    tells = jax.random.bernoulli(told_key, tuned[1], (len(own), 1))
+    return held, jnp.where(tells, strict_scores(break_key, own, missing), uniform)
 
 
 def _tally_leads(messages: Any, real: Array, tuned: Any, facts: Facts) -> Array:
@@ -265,7 +182,7 @@ def _tally_leads(messages: Any, real: Array, tuned: Any, facts: Facts) -> Array:
 
 
 def weights_told(counts: Any, tuned: Any, facts: Facts) -> tuple[Any, PairDiagnostics]:
-    """ŵ from such a tally."""
+    """ŵ from such counts."""
     (ahead, answers), (size, chance, *_) = counts, tuned
     of_leads = functools.partial(weights_of_leads, num_items=facts.num_items)
     return quickly(of_leads, ahead, answers, chance), PairDiagnostics(answers.min(), size)
@@ -283,19 +200,10 @@ def _exact(
     from privrank_jax.exact import local_reports
 
     (missing, size), epsilon = facts.rules, attained.epsilon
-    if size is None:
-        best = functools.partial(best_size, facts.num_items)
-        size = int(quickly(best, facts.num_users, epsilon))
+    best = functools.partial(best_size, facts.num_items)
+    size = size or int(quickly(best, facts.num_users, epsilon))
     counts = local_reports.leads(ranks, missing, epsilon, size)
     return (size, local_reports.told_chance(size, epsilon)), counts
-
-
-def _width(facts: Facts) -> int:
-    return math.comb(facts.rules[1] or facts.num_items, 2)
-
-
-def _dealt(key: Key, facts: Facts) -> Array:
-    return jax.random.permutation(key, facts.num_users) % math.comb(facts.num_items, 2)
 
 
 def _deviation(epsilon: Any, facts: Facts) -> Array:
@@ -311,14 +219,13 @@ sub_ranking_weights = Local(
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; proof at the head of
     :mod:`privrank_jax.aggregation.sub_rankings`.
 
-    Of ranks ``(n, m)``, integers, 0 = best, ties allowed, -1 = not ranked; m >= 2. ``size``: k, from 2 (one pair) to m;
-    None for the one of least error, by m, n and ε. With fewer users than pairs only m, which None takes then.
+    Of ranks ``(n, m)``, integers, 0 = best, ties allowed, negative = not ranked; m >= 2. ``size``: k, from 2 (one pair)
+    to m; None for the one of least error, by m, n and ε. With fewer users than pairs only m, which None takes then.
     ``missing``: ``"last"``, or ``"unknown"``, where pairs of items not ranked are answered by a fair coin.
 
-    ``value``: ``(m, m)`` weights, w_ij + w_ji = 1, which may lie outside [0, 1]; for Borda scores sum its rows
-    (:func:`~privrank_jax.aggregation.borda_scores`). ``diagnostics``:
+    ``value``: ``(m, m)`` weights, w_ij + w_ji = 1, which may lie outside [0, 1]. ``diagnostics``:
     :class:`~privrank_jax.aggregation.diagnostics.PairDiagnostics`. ``report(key, ranks, epsilon, size=k, asked=pair)``:
-    items of one user, those of the pair of this number first, and the scores told of them, high = ahead; ``scale``: the
+    items of one user, those of the pair of this number first, and the scores told of them, high = ahead. ``scale``: the
     root of a bound on the variance of a weight.
 
     >>> from privrank_jax.privacy import Privacy
@@ -329,13 +236,15 @@ sub_ranking_weights = Local(
     """,
     of_rankings,
     read_orders,
-    _send_order,
+    _send,
     weights_told,
     _deviation,
     check=_check_enough,
     tune=tuned_orders,
-    assign=_dealt,
+    assign=lambda key, facts: (
+        jax.random.permutation(key, facts.num_users) % math.comb(facts.num_items, 2)
+    ),
     tally=_tally_leads,
-    width=_width,
+    width=lambda facts: math.comb(facts.rules[1] or facts.num_items, 2),
     exact=_exact,
 )

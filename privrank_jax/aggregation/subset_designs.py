@@ -7,33 +7,29 @@ that hold a position follow from those that don't, N(k, l) = N'(k, l) + N'(k-1, 
 
 A design is a choice of types with weights v_i, Σ v_i p_i = x, of report norm B(ε) = Σ_i |v_i| ‖y_i‖/f_i(ε). The least B
 at a given ε is a linear program in v with ⌊m/2⌋ equations (p and x are antisymmetric), so that as many types suffice.
-It is solved over all types by column generation: the dual prices λ name the types to add, those of the largest |⟨λ,
-p⟩| f/‖y‖ > 1. A design is unbiased at every ε, with B(ε) as stated; the best ones for a grid of ε are kept, and of
-these the best at the ε of a report is used.
+It is solved by column generation: the dual prices λ name the types to add, those of the largest |⟨λ, p⟩| f/‖y‖ > 1. The
+best designs for a grid of ε are kept, and of these the best at the ε of a report is used.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
-import math
-from typing import overload
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
 
 from privrank_jax._validate import is_traced
 
 MAX_ITEMS = 20
 _GRID = tuple(float(epsilon) for epsilon in np.geomspace(0.25, 8.0, 36))
 _ADDED = 8  # columns in one step
+Sums = dict[tuple[int, int], np.ndarray]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Designs:
-    """Designs for one number of items, padded with types of weight 0 to the same number of types.
+class Designs(NamedTuple):
+    """Arrays of types, or of designs ``(designs, types)``, padded with types of weight 0.
 
     Attributes:
         ahead: k, the size of A.
@@ -43,25 +39,18 @@ class Designs:
         weight: v.
     """
 
-    ahead: Int[np.ndarray, "designs types"]
-    behind: Int[np.ndarray, "designs types"]
-    threshold: Int[np.ndarray, "designs types"]
-    share: Float[np.ndarray, "designs types"]
-    weight: Float[np.ndarray, "designs types"]
+    ahead: Any
+    behind: Any
+    threshold: Any
+    share: Any
+    weight: Any = 1.0
 
     @property
-    def length(self) -> Float[np.ndarray, "designs types"]:
+    def length(self) -> Any:
         """‖y‖."""
         return np.sqrt(1 / self.ahead + 1 / self.behind)
 
-    @overload
-    def costs(self, epsilon: float) -> Float[np.ndarray, "designs types"]: ...
-    @overload
-    def costs(self, epsilon: Array) -> Float[Array, "designs types"]: ...
-
-    def costs(
-        self, epsilon: float | Array
-    ) -> Float[np.ndarray, "designs types"] | Float[Array, "designs types"]:
+    def costs(self, epsilon: Any) -> Any:
         """|v| ‖y‖/f at ε, which may be traced; their sum over types is B."""
         xp = jnp if is_traced(epsilon) else np
         other = xp.exp(-epsilon)
@@ -71,39 +60,24 @@ class Designs:
 
 @functools.lru_cache(maxsize=32)
 def designs(num_items: int) -> Designs:
-    """The designs of least error for 2 to 20 items; a second or two at 20, then cached.
-
-    Args:
-        num_items: m.
-
-    Raises:
-        ValueError: fewer than 2 items, or more than 20.
+    """The designs of least error for 2 to 20 items, one a row; a second or two at 20, then cached.
 
     >>> found = designs(2)  # one pair
-    >>> found.ahead.tolist(), found.behind.tolist(), found.share.tolist(), found.weight.tolist()
-    ([[1]], [[1]], [[0.5]], [[0.5]])
+    >>> [column.tolist() for column in found]
+    [[[1]], [[1]], [[1]], [[0.5]], [[0.5]]]
     """
     check_items(num_items)
-    types = _types(num_items)
+    types, means = _types(num_items)
     found: dict[tuple[int, ...], np.ndarray] = {}
     chosen: list[int] = []
     for epsilon in _GRID:
-        chosen, weights = _least(num_items, types, epsilon, chosen)
+        chosen, weights = _least(num_items, types, means, epsilon, chosen)
         found.setdefault(tuple(chosen), weights)
     width = max(map(len, found))
-    rows = []
-    for basis, weights in found.items():
-        spare = width - len(basis)
-        which = np.array(basis + basis[:1] * spare)
-        rows.append((which, np.append(weights, np.zeros(spare))))
-    which, weight = (np.stack(part) for part in zip(*rows))
-    return Designs(
-        types.ahead[which],
-        types.behind[which],
-        types.threshold[which],
-        types.share[which],
-        weight,
-    )
+    spare = [width - len(basis) for basis in found]
+    which = np.array([basis + basis[:1] * more for basis, more in zip(found, spare)])
+    weight = np.array([np.pad(one, (0, more)) for one, more in zip(found.values(), spare)])
+    return Designs(*(column[which] for column in types[:4]), weight=weight)
 
 
 def check_items(num_items: int) -> None:
@@ -112,46 +86,23 @@ def check_items(num_items: int) -> None:
         raise ValueError(f"subset selection takes 2 to {MAX_ITEMS} items, got {num_items}.")
 
 
-# --- types
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Types:
-    """All types: columns of :class:`Designs`, and p on the upper half of the ranks, the best last."""
-
-    ahead: np.ndarray
-    behind: np.ndarray
-    threshold: np.ndarray
-    share: np.ndarray
-    mean: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.share)
-
-    @functools.cached_property
-    def length(self) -> np.ndarray:
-        return np.sqrt(1 / self.ahead + 1 / self.behind)
-
-
-def _types(items: int) -> _Types:
-    """All types with k <= l; the mirror image of (k, l) is (l, k)."""
-    counts = set_sums(items)
+def _types(items: int) -> tuple[Designs, np.ndarray]:
+    """All types with k <= l, whose mirror images are (l, k), and p on the upper half of the ranks, the best last."""
+    counts = _set_sums(items)
     without = [_without(counts, items, position) for position in range(items)]
-    found = []
-    for ahead in range(1, items):
-        for behind in range(ahead, items - ahead + 1):
-            found.append(_of_sizes(items, ahead, behind, counts, without))
-    return _Types(*(np.concatenate(part, axis=-1) for part in zip(*found)))
+    found = [
+        _of_sizes(items, ahead, behind, counts, without)
+        for ahead in range(1, items)
+        for behind in range(ahead, items - ahead + 1)
+    ]
+    *columns, mean = (np.concatenate(part, axis=-1) for part in zip(*found))
+    return Designs(*columns), mean
 
 
 def _of_sizes(
-    items: int,
-    ahead: int,
-    behind: int,
-    counts: dict[tuple[int, int], np.ndarray],
-    without: list[dict[tuple[int, int], np.ndarray]],
+    items: int, ahead: int, behind: int, counts: Sums, without: list[Sums]
 ) -> tuple[np.ndarray, ...]:
-    """The columns of all types of these sizes, by falling threshold."""
+    """Columns and p of all types of these sizes, by falling threshold."""
     pairs = counts[ahead, behind]
     gaps = behind * np.arange(pairs.shape[0])[:, None] - ahead * np.arange(pairs.shape[1])
     some = pairs > 0
@@ -173,8 +124,8 @@ def _of_sizes(
     return *sizes, values[:0:-1], reached / pairs.sum(), mean
 
 
-def set_sums(items: int) -> dict[tuple[int, int], np.ndarray]:
-    """For sizes k, l the numbers of disjoint sets of positions 0, ..., m-1 by their sums: entry [ΣA, ΣB], int64."""
+def _set_sums(items: int) -> Sums:
+    """For sizes k, l the numbers of disjoint sets of positions 0, ..., m-1 by their sums: entry [ΣA, ΣB]."""
     counts = {
         (ahead, behind): np.zeros((_largest(items, ahead) + 1, _largest(items, behind) + 1), int)
         for ahead in range(items + 1)
@@ -185,27 +136,31 @@ def set_sums(items: int) -> dict[tuple[int, int], np.ndarray]:
         for ahead in range(position + 1, -1, -1):
             for behind in range(position + 1 - ahead, -1, -1):
                 into = counts[ahead, behind]
-                if ahead:
-                    into += _moved(counts[ahead - 1, behind], into.shape, position, 0)
-                if behind:
-                    into += _moved(counts[ahead, behind - 1], into.shape, 0, position)
+                into += _with_position(counts, ahead, behind, into.shape, position)
     return counts
 
 
-def _without(
-    counts: dict[tuple[int, int], np.ndarray], items: int, position: int
-) -> dict[tuple[int, int], np.ndarray]:
+def _without(counts: Sums, items: int, position: int) -> Sums:
     """The same numbers for sets that leave one position out, of m - 1 positions at most."""
-    rest = {}
+    rest: Sums = {}
     for ahead in range(items):
         for behind in range(items - ahead):
-            found = counts[ahead, behind].copy()
-            if ahead:
-                found -= _moved(rest[ahead - 1, behind], found.shape, position, 0)
-            if behind:
-                found -= _moved(rest[ahead, behind - 1], found.shape, 0, position)
-            rest[ahead, behind] = found
+            every = counts[ahead, behind]
+            more = _with_position(rest, ahead, behind, every.shape, position)
+            rest[ahead, behind] = every - more
     return rest
+
+
+def _with_position(
+    counts: Sums, ahead: int, behind: int, shape: tuple[int, ...], position: int
+) -> np.ndarray:
+    """The numbers of sets of these sizes that hold a position, from those that don't."""
+    found = np.zeros(shape, int)
+    if ahead:
+        found += _moved(counts[ahead - 1, behind], shape, position, 0)
+    if behind:
+        found += _moved(counts[ahead, behind - 1], shape, 0, position)
+    return found
 
 
 def _largest(items: int, size: int) -> int:
@@ -225,13 +180,12 @@ def _moved(numbers: np.ndarray, shape: tuple[int, ...], down: int, right: int) -
 
 
 def _least(
-    items: int, types: _Types, epsilon: float, first: list[int]
+    items: int, types: Designs, means: np.ndarray, epsilon: float, first: list[int]
 ) -> tuple[list[int], np.ndarray]:
     """The types of the design of least B at ε, and their weights; ``first`` are types to start with."""
     from scipy import optimize
 
-    growth = math.expm1(epsilon)
-    costs = types.length * (1 + growth * types.share) / (growth * types.share)
+    costs = types.costs(epsilon)
     scores = np.arange(items)[items - items // 2 :] - (items - 1) / 2
     sizes = types.ahead * (items + 1) + types.behind
     firsts = np.flatnonzero(np.diff(sizes, prepend=-1))  # types of the same sizes are side by side
@@ -240,12 +194,12 @@ def _least(
     start = np.flatnonzero((types.ahead == 1) & (types.behind == items - 1))
     chosen = sorted({*start.tolist(), *first})
     while True:
-        means = types.mean[:, chosen]
+        some = means[:, chosen]
         solved = optimize.linprog(
-            np.tile(costs[chosen], 2), A_eq=np.hstack([means, -means]), b_eq=scores, method="highs"
+            np.tile(costs[chosen], 2), A_eq=np.hstack([some, -some]), b_eq=scores, method="highs"
         )
         # Not by BLAS, whose threads take longer to start than so few products.
-        worth = np.abs(np.einsum("p,pi->i", solved.eqlin.marginals, types.mean)) / costs
+        worth = np.abs(np.einsum("p,pi->i", solved.eqlin.marginals, means)) / costs
         best = [begin + int(np.argmax(worth[begin:end])) for begin, end in kinds]
         fresh = [i for i in best if worth[i] > 1 + 1e-9 and i not in chosen]
         if not fresh:
@@ -253,4 +207,4 @@ def _least(
         chosen += sorted(fresh, key=lambda i: -worth[i])[:_ADDED]
     used = np.flatnonzero(solved.x[: len(chosen)] - solved.x[len(chosen) :])
     basis = sorted(chosen[i] for i in used)
-    return basis, np.linalg.lstsq(types.mean[:, basis], scores, rcond=None)[0]
+    return basis, np.linalg.lstsq(means[:, basis], scores, rcond=None)[0]

@@ -27,41 +27,17 @@ types i of a design (p averaged over the two sides). Type i is drawn with probab
 |v_i| ‖y_i‖/f_i, and sends z = ± y v_i/(w_i f_i): E z = Σ_i v_i p_i = x, and ‖z‖ = B, so E‖z - x‖² = B² - ‖x‖² exactly,
 the least for these v (Cauchy-Schwarz). With ties or gaps x is the mean of the broken ones, and the same holds.
 
-One pair of items (k = l = 1, t = 1) is :mod:`~privrank_jax.aggregation.sub_rankings` with its pair drawn by each user:
-p = 4x/(m(m-1)), B = m(m-1)/(2√2 tanh(ε/2)). It is the best type at small ε.
-
 **Theorem (what any mechanism needs).** Let z be unbiased and ε-local, and λ a vector of m numbers that sum to 0, sorted
 like x. Then max_x E‖z‖² ≥ (⟨λ, x⟩/V)², V the largest mean of ⟨λ_σ, u⟩ over permutations λ_σ of λ, weighted by e^ε where
 ⟨λ_σ, u⟩ reaches a threshold and by 1 elsewhere, over all thresholds and unit vectors u. *Proof.* Draw σ uniformly, x_σ
 and λ_σ permuted alike. ⟨λ, x⟩ = E⟨λ_σ, z⟩ = E⟨E[λ_σ | z], z⟩ ≤ max ‖E[λ_σ | z]‖ √E‖z‖². Given z, the probabilities of
 any two σ differ by the factor e^ε at most, and under such ones the mean of ⟨λ_σ, u⟩ is largest for the two values that
-a threshold divides. ∎ The best λ gives the infimum over all mechanisms: privacy makes z a mixture of reports of a set
-of rankings that is e^ε as likely under its members, and minimax over these mixtures exchanges λ and the mechanism.
+a threshold divides. ∎ By enumeration for 3 to 7 items (``tests/reference/local_reports.py``), the error here exceeds
+the least by 0 to 3.5 % for ε = 0.5, ..., 5 (by 7 % at m = 4, ε = 5).
 
-By enumeration of all rankings of 3 to 7 items, climbing to the largest V (``tests/reference/local_reports.py``), the
-least error B² - ‖x‖² at ε = 0.5 is that of one pair; the error here exceeds the least by 0 to 3.5 % for ε = 0.5, ..., 5
-(by 7 % at m = 4, ε = 5).
-
-**Against PrivUnit**, optimal on the sphere: its error B² - ‖x‖² divided by that here, for full rankings, is
-
-    =====  =====  =====  =====  =====  =====  =====
-        m  ε=0.5      1      2      3      4      5
-    =====  =====  =====  =====  =====  =====  =====
-        3  1.072  1.052  1.139  1.099  1.504  2.052
-        4  1.079  1.039  1.045  1.116  1.175  1.214
-        5  1.075  1.027  1.036  1.064  1.068  1.153
-        6  1.069  1.020  1.013  1.048  1.058  1.115
-        8  1.059  1.009  1.010  1.022  1.052  1.038
-       10  1.051  1.009  1.004  1.014  1.030  1.042
-       12  1.045  1.003  1.002  1.009  1.019  1.022
-       16  1.036  1.001  1.002  1.005  1.011  1.015
-       20  1.031  1.001  1.001  1.003  1.008  1.010
-    =====  =====  =====  =====  =====  =====  =====
-
-(computed at 48fdee4). Over m = 3, ..., 20 and all ε between it is at least 0.999: where designs
-change, from 12 items on, PrivUnit may be 0.1 % better. Duchi's mechanism has 1.07 to 18 times the error, K-norm noise
-on the scores 2 to 11 times. Beyond ε = 6 (m = 4) to 9 (m >= 8) two sets say too little about a ranking, and PrivUnit
-is better, except at m = 3.
+**Against PrivUnit**, whose error B² - ‖x‖² for full rankings is 1.03 to 1.08 times the error here at ε = 0.5, 1.00 to
+1.14 at 1 to 3, and from 1.01 (m = 20) to 2.05 (m = 3) at ε = 5 (computed at 48fdee4). Duchi's mechanism has 1.07 to 18
+times the error. Beyond ε = 6 (m = 4) to 9 (m >= 8) PrivUnit is better, except at m = 3.
 """
 
 from __future__ import annotations
@@ -73,17 +49,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt
 
-from privrank_jax._types import Epsilon, Key, RankingsLike
+from privrank_jax._types import Epsilon, Key
 from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import gaps_last
-from privrank_jax.aggregation.local_borda import (
-    borda_by,
-    centered_scores,
-    reports_on_ranks,
-    score_radius,
-)
-from privrank_jax.aggregation.subset_designs import check_items, designs
+from privrank_jax.aggregation.subset_designs import Designs, check_items, designs
+from privrank_jax.aggregation.vector_reports import borda_by, centered_scores, score_radius
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy.privacy import Privacy
 
@@ -92,16 +63,6 @@ _SHRINK = 16  # users without a pair are gathered when one in so many is left
 
 def subset_norm(num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
     """B, the norm of every report; the mean squared error of a report is B² - ‖x‖².
-
-    Args:
-        num_items: 2 <= m <= 20, static.
-        epsilon: ε > 0, may be traced.
-
-    Returns:
-        B, a scalar, in items beaten.
-
-    Raises:
-        ValueError: ε <= 0, fewer than 2 items or more than 20.
 
     >>> round(float(subset_norm(3, jnp.log(3.0)) ** 2), 4)  # the item ahead, or behind, of both others
     16.6667
@@ -115,7 +76,7 @@ def subset_norm(num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
 def last_accepted(epsilon: Float[Array, ""]) -> UInt[Array, ""]:
     """k - 1, uint32, such that a uniform 32-bit word is at most k - 1 with probability k/2^32 ≥ e^{-ε}.
 
-    k is rounded up, so that the loss log(2^32/k) is at most ε; for small ε its distance from 2^32 is rounded down.
+    k is rounded up, for small ε by its distance from 2^32.
     """
     margin = 4 * jnp.finfo(epsilon.dtype).eps
     rejected = jnp.floor(-jnp.expm1(-jnp.minimum(epsilon, 1.0)) * (1 - margin) * 2.0**32)
@@ -135,22 +96,14 @@ def _send(key: Key, ranks: Array, tuned: Any, facts: Facts) -> Array:
     upto = jnp.cumsum(costs[design])
     drawn = jax.random.uniform(type_key, (users,), upto.dtype) * upto[-1]
     kind = jnp.minimum(jnp.searchsorted(upto, drawn, side="right"), len(upto) - 1)
-    ahead, behind, threshold, length, weight = (
-        jnp.asarray(column)[design, kind][:, None]
-        for column in (table.ahead, table.behind, table.threshold, table.length, table.weight)
-    )
+    own = Designs(*(jnp.asarray(column)[design, kind][:, None] for column in table))
+    length = jnp.asarray(table.length)[design, kind][:, None]
     side = jax.random.rademacher(side_key, (users, 1), ranks.dtype)
     position = side * strict_scores(order_key, ranks, missing)
-    value = _pairs(pair_key, position, ahead, behind, threshold, last_accepted(epsilon))
-    unit = value * side * jnp.sign(weight) / (ahead * behind)
+    value = _pairs(pair_key, position, *own[:3], last_accepted(epsilon))
+    unit = value * side * jnp.sign(own.weight) / (own.ahead * own.behind)
     report = (unit * upto[-1] / length).astype(epsilon.dtype)
     return jnp.where(jnp.isinf(epsilon), centered_scores(ranks, facts), report)
-
-
-def _read(ranks: RankingsLike, *, missing: str = "last") -> tuple[Array, Facts]:
-    given, facts = reports_on_ranks(ranks, missing=missing)
-    check_items(facts.num_items)
-    return given, facts
 
 
 def _norm(epsilon: Epsilon, facts: Facts) -> Array:
@@ -167,61 +120,41 @@ def _exact(
     table = designs(facts.num_items)
     with np.errstate(divide="ignore"):  # refused there
         costs = table.costs(epsilon)
-    design = int(np.argmin(costs.sum(axis=1)))
-    used = np.flatnonzero(table.weight[design])
-    ahead, behind, threshold, weight, length = (
-        column[design, used]
-        for column in (table.ahead, table.behind, table.threshold, table.weight, table.length)
-    )
-    types = np.stack([ahead, behind, threshold])
-    kind, side, pairs = two_sets(ranks, missing, epsilon, costs[design, used], types)
-    norm = float(costs[design].sum())
-    factor = side * (np.sign(weight) * norm / (ahead * behind * length))[kind]
-    return (epsilon, norm), pairs * factor[:, None]
+    row = int(np.argmin(costs.sum(axis=1)))
+    used = np.flatnonzero(table.weight[row])
+    own = Designs(*(column[row, used] for column in table))
+    kind, side, pairs = two_sets(ranks, missing, epsilon, costs[row, used], np.stack(own[:3]))
+    norm = float(costs[row].sum())
+    factor = np.sign(own.weight) * norm / (own.ahead * own.behind * own.length)
+    return (epsilon, norm), pairs * (side * factor[kind])[:, None]
 
 
 ldp_borda_subsets = borda_by(
     "ldp_borda_subsets",
-    """Borda scores from two sets of items of each user, those ahead and those behind.
-
-    **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; theorems at the head
-    of :mod:`privrank_jax.aggregation.subset_selection`.
-
-    Of ranks ``(n, m)``, integers, 0 = best, m from 2 to 20; ties and items not ranked (``missing="last"`` or
-    ``"unknown"``) as for :func:`~privrank_jax.aggregation.borda.user_scores`.
-
-    ``value``: unbiased scores ``(m,)``, in items beaten, high = preferred. ``diagnostics``:
-    :class:`~privrank_jax.aggregation.diagnostics.ReportDiagnostics`. ``report`` gives the centered scores of one user,
-    randomized; ``scale`` is B, the norm of a report. The least error for up to 20 items at ε <= 5.
-
-    >>> import jax
-    >>> from privrank_jax.privacy import Privacy
-    >>> ranks, privacy = jnp.tile(jnp.arange(3), (4000, 1)), Privacy(5.0, unit="user", adjacency="replace")
-    >>> scores = ldp_borda_subsets(jax.random.key(0), ranks, privacy).value
-    >>> bool(scores[0] > scores[1] > scores[2])
-    True
-    """,
+    "two sets of items, those ahead and those behind",
     _send,
     _norm,
     _exact,
+    proof=__name__,
+    most=" to 20",
 )
 
 
 def _pairs(
     key: Key, position: Array, ahead: Array, behind: Array, threshold: Array, last: Array
 ) -> Array:
-    """One accepted pair for each user, ``(n, m)``: l on items of A, -k on those of B.
+    """One accepted pair for each user: l on items of A, -k on those of B.
 
     Users without one are gathered when few are left, so that proposals aren't drawn for all until the last is served.
     """
     users = len(position)
-    given = position, jnp.concatenate([ahead, behind, threshold], axis=1)
+    types = jnp.concatenate([ahead, behind, threshold], axis=1)
     few = users // _SHRINK
     first_key, last_key = jax.random.split(key)
-    found, done = _rounds(first_key, *given, jnp.zeros(users, bool), last, few)
+    found, done = _rounds(first_key, position, types, jnp.zeros(users, bool), last, few)
     if few:
         (index,) = jnp.nonzero(~done, size=few, fill_value=users)
-        position, types = (array.at[index].get(mode="clip") for array in given)
+        position, types = (array.at[index].get(mode="clip") for array in (position, types))
         done = done.at[index].get(mode="fill", fill_value=True)
         value, _ = _rounds(last_key, position, types, done, last, 0)
         found = found.at[index].set(value, mode="drop")
@@ -229,24 +162,18 @@ def _pairs(
 
 
 def _rounds(
-    key: Key,
-    position: Array,
-    types: Array,
-    done: Array,
-    last: Array,
-    goal: int,
+    key: Key, position: Array, types: Array, done: Array, last: Array, goal: int
 ) -> tuple[Array, Array]:
     """Propose pairs to all until at most ``goal`` users have accepted none; pairs, and who accepted one."""
     users, items = position.shape
     ahead, behind, threshold = jnp.split(types, 3, axis=1)
-    shape = users, 1 + items
 
     def going(state: tuple[Array, Array, Array]) -> Array:
         return jnp.sum(~state[2]) > goal
 
     def propose(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         number, value, done = state
-        words = jax.random.bits(jax.random.fold_in(key, number), shape, jnp.uint32)
+        words = jax.random.bits(jax.random.fold_in(key, number), (users, 1 + items), jnp.uint32)
         place = places_of_words(words[:, 1:])
         fresh = behind * (place < ahead) - ahead * ((place >= ahead) & (place < ahead + behind))
         leads = jnp.sum(position * fresh, axis=1) >= threshold[:, 0]
@@ -262,26 +189,19 @@ def _rounds(
 def places_of_words(words: UInt[Array, "*users items"]) -> Int[Array, "*users items"]:
     """The place of each word in rising order, by comparing them with one another: faster than a sort of so few.
 
-    Uniform words give uniform permutations of 0, ..., m - 1. Words that differ in their lowest 5 bits alone, or those
-    that number the items if these are more, count as in the order of items.
+    The lowest bits, 5 or those that number the items, give way to that number, so that no two are equal.
     """
     items = words.shape[-1]
     number = jnp.arange(items, dtype=jnp.uint32)
     low = jnp.uint32((1 << max(5, (items - 1).bit_length())) - 1)
-    words = (words & ~low) | number  # no two are equal
+    words = (words & ~low) | number
     return jnp.sum(words[..., None, :] < words[..., None], axis=-1)
 
 
 def strict_scores(
     key: Key, ranks: Int[Array, "*users items"], missing: str
 ) -> Int[Array, "*users items"]:
-    """Scores 0, ..., m - 1 of each ranking, high = preferred, ties and gaps broken at random.
-
-    Args:
-        key: PRNG key.
-        ranks: ``(..., m)``, 0 = best, negative = not ranked.
-        missing: ``"last"``, or ``"unknown"``: a fair coin for each user puts all items not ranked first or last.
-    """
+    """Scores 0, ..., m - 1 of each ranking, high = preferred, ties and gaps broken at random."""
     tie_key, coin_key = jax.random.split(fused(key))
     known, ranks = gaps_last(ranks)
     if missing == "unknown":

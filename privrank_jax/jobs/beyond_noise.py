@@ -10,10 +10,10 @@ import numpy as np
 from privrank_jax._quickly import quickly
 from privrank_jax.aggregation.bounds import report_deviation
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
-from privrank_jax.aggregation.local_borda import score_radius
 from privrank_jax.aggregation.majority_rules import schulze_paths
 from privrank_jax.aggregation.promise import unit_of
 from privrank_jax.aggregation.scores import PointTotals, points_change
+from privrank_jax.aggregation.vector_reports import score_radius
 from privrank_jax.exact.k_norm import zonotope_parts
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.jobs.result import Certainty, of_noise

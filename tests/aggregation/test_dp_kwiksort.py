@@ -269,8 +269,8 @@ def test_masked_items_are_left_out_and_cost_nothing(key):
         ({"noise": "uniform"}, "noise must be one of"),
         ({"weights": PairWeights(HALF, 0)}, "num_users must be"),
         ({"split": 1.0}, "split must lie"),
-        ({"max_queries": 0}, "max_queries must be at least 1"),
-        ({"max_queries": 2.5}, "max_queries must be an int"),
+        ({"max_queries": 0}, "max_queries must be an int of at least 1"),
+        ({"max_queries": 2.5}, "max_queries must be an int of"),
         ({"weights": PairWeights(np.zeros((2, 3)), 5)}, "square"),
     ],
 )

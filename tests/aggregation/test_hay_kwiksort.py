@@ -34,7 +34,7 @@ def test_budget_scale_and_guarantee(key):
     ("settings", "message"),
     [
         ({"weights": PairWeights(W, 0)}, "num_users must be"),
-        ({"max_queries": 0}, "max_queries must be at least 1"),
+        ({"max_queries": 0}, "max_queries must be an int of at least 1"),
     ],
 )
 def test_bad_arguments_are_refused(settings, message, key):

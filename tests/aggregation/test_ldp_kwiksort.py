@@ -16,7 +16,7 @@ import scipy.stats
 from privrank_jax.aggregation import ldp_kwiksort, local_weights
 from privrank_jax.aggregation.ldp_sorting import local_plan, local_sort
 from privrank_jax.aggregation.query_budgets import refusal_bound
-from tests.aggregation.ldp_laws import THREE, exact_law, law_in_turn
+from tests.aggregation.ldp_laws import THREE, exact_law
 from tests.promises import user
 
 
@@ -31,41 +31,24 @@ def test_simulation_has_the_exact_law(key):
     assert_law(estimate.value, estimate.diagnostics.queries, per_query)
 
 
-def test_groups_in_turn_have_the_exact_law(key):
-    """Three groups of one user, each of whom answers one of at most three queries at all of ε."""
-    run = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, THREE, user(1.5), in_turn=True)))
-    found = run(jax.random.split(key, 30_000))
-    assert set(np.asarray(found.diagnostics.max_uses).tolist()) == {1}
-    assert float(found.diagnostics.epsilon_per_query[0]) == pytest.approx(1.5)
-    assert_law(found.value, found.diagnostics.queries, 1.5, in_turn=True)
-
-
-def test_groups_in_turn_are_asked_equally_often_and_drawn_ones_are_not(key):
-    """28 groups for the 28 pairs of 8 items: in turn nobody answers twice."""
+def test_groups_are_refused_as_seldom_as_bounded(key):
+    """28 groups for the 28 pairs of 8 items."""
     ranks = np.argsort(np.random.default_rng(0).random((56, 8)), axis=1)
 
-    def refused(in_turn, uses, groups=28):
-        run = jax.jit(
-            jax.vmap(
-                lambda k: (
-                    local_sort(k, ranks, 5.0, uses, num_groups=groups, in_turn=in_turn).stopped
-                )
-            )
-        )
+    def refused(uses):
+        run = jax.jit(jax.vmap(lambda k: local_sort(k, ranks, 5.0, uses, num_groups=28).stopped))
         return np.mean(np.asarray(run(jax.random.split(key, 300))))
 
-    assert refused(True, 1) == 0 < 0.9 < refused(False, 1)
-    assert refused(True, 3, groups=10) == 0 < refused(True, 1, groups=10)
     bound = refusal_bound(8, 3, num_groups=28)
-    assert refused(False, 3) <= bound + 5 * math.sqrt(bound / 300)
+    assert refused(3) <= bound + 5 * math.sqrt(bound / 300)
+    assert refused(1) > 0.9
 
 
-def assert_law(ranks, queries, per_query, in_turn=False):
+def assert_law(ranks, queries, per_query):
     orders = np.argsort(np.asarray(ranks), axis=1).tolist()
     found = list(zip(map(tuple, orders), queries.tolist()))
     for off in (1.0, 0.75, 1.25):
-        rate = off * per_query
-        law = law_in_turn(THREE, rate) if in_turn else exact_law(THREE, rate)
+        law = exact_law(THREE, off * per_query)
         counts = [found.count(end) for end in law]
         value = scipy.stats.chisquare(counts, len(found) * np.array(list(law.values()))).pvalue
         assert value > 1e-6 if off == 1.0 else value < 1e-6
@@ -127,7 +110,7 @@ def test_one_item_is_ranked(key):
     [
         ({"missing": "first"}, "missing must be one of"),
         ({"split": 0.0}, "split must lie"),
-        ({"max_queries": 0}, "max_queries must be at least 1"),
+        ({"max_queries": 0}, "max_queries must be an int of at least 1"),
         ({"num_groups": 0}, "num_groups must be a whole number"),
         ({"num_groups": 2.5}, "num_groups must be a whole number"),
         ({"num_groups": 4}, "groups need as many users"),

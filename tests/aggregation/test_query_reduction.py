@@ -19,7 +19,7 @@ from privrank_jax.aggregation import (
 )
 from privrank_jax.aggregation.query_reduction import local_by_queries, private_by_queries
 from privrank_jax.mechanism import Facts
-from tests.aggregation.ldp_laws import THREE, exact_law, law_in_turn
+from tests.aggregation.ldp_laws import THREE, exact_law
 from tests.promises import user
 from tests.reference import kwiksort as slow
 
@@ -72,27 +72,18 @@ def test_kwiksort_has_the_law_of_the_private_sort(key):
     assert float(found[0].guarantee.epsilon) == 1.5
 
 
-@pytest.mark.parametrize("in_turn", [False, True])
-def test_kwiksort_has_the_law_of_the_local_sort(key, in_turn):
-    """Three users, each a group: all of ε in turn, a third of it for each of three queries otherwise."""
-    runs, epsilon = 250, 1.5 if in_turn else 4.5
+def test_kwiksort_has_the_law_of_the_local_sort(key):
+    """Three users, each a group: a third of ε for each of three queries."""
+    runs = 250
     found = [
-        local_by_queries(
-            k,
-            THREE,
-            user(epsilon),
-            kwiksort(seed),
-            max_queries=3 if in_turn else 5,
-            in_turn=in_turn,
-        )
+        local_by_queries(k, THREE, user(4.5), kwiksort(seed), max_queries=5)
         for seed, k in enumerate(jax.random.split(key, runs))
     ]
     assert float(found[0].diagnostics.epsilon_per_query) == pytest.approx(1.5)
     orders = [tuple(np.argsort(np.asarray(x.value)).tolist()) for x in found]
     ends = list(zip(orders, [int(x.diagnostics.queries) for x in found]))
     for off in (1.0, 0.3):
-        law = law_in_turn(THREE, 1.5 * off) if in_turn else exact_law(THREE, 1.5 * off)
-        value = fits(ends, law, runs)
+        value = fits(ends, exact_law(THREE, 1.5 * off), runs)
         assert value > 1e-6 if off == 1.0 else value < 1e-6
 
 
@@ -159,7 +150,7 @@ def test_no_more_is_answered_and_spent_than_promised(key, monkeypatch):
     private_by_queries(key, weights, promise, asks_all, max_queries=2, split=0.25)
     assert len(seen) == 2
     seen.clear()
-    rules = {"max_queries": 2, "num_groups": 1, "in_turn": True, "split": 0.25}
+    rules = {"max_queries": 1, "num_groups": 1, "split": 0.25}
     found = local_by_queries(key, crowd, promise, asks_all, **rules).diagnostics
     assert len(seen) == found.max_uses == 2
     of_queries = found.max_uses * float(found.epsilon_per_query)

@@ -84,7 +84,7 @@ def test_the_variance_bound_against_sums():
     [
         (RANKS[:5], user(1.0, delta=1e-6), "5 users are too few"),
         (RANKS, user(1.0), "needs delta > 0"),
-        (RANKS[:, :1], user(1.0, delta=1e-6), "two items or more"),
+        (RANKS[:, :1], user(1.0, delta=1e-6), "fewer than 2 items"),
         (RANKS * 0.5, user(1.0, delta=1e-6), "integers"),
     ],
 )

@@ -19,7 +19,7 @@ from privrank_jax.aggregation.sub_rankings import (
     sub_ranking_variance,
     weights_of_leads,
 )
-from privrank_jax.aggregation.weight_reports import local_weight_variance
+from privrank_jax.aggregation.vector_reports import local_weight_variance
 from tests.promises import user
 from tests.reference import borda as reference_borda
 from tests.reference import local_pairs as naive
@@ -171,7 +171,7 @@ def test_weights_of_leads_are_the_naive_ones():
     [
         (RANKS[:5], 1.0, 3, "5 users are too few"),
         (RANKS, 0.0, None, "epsilon must be positive"),
-        (RANKS[:, :1], 1.0, None, "two items or more"),
+        (RANKS[:, :1], 1.0, None, "fewer than 2 items"),
         (RANKS * 0.5, 1.0, None, "integers"),
         (RANKS, 1.0, 5, "size must be a number of items from 2 to 4"),
     ],

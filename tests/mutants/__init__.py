@@ -78,7 +78,7 @@ MUTANTS = (
         ),
     ),
     *mutants_of(
-        "aggregation/weight_reports.py",
+        "aggregation/vector_reports.py",
         "tests/mechanism/test_local.py",
         (
             "randomized_response(report_key, bits, epsilon / pairs)",

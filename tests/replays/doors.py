@@ -182,8 +182,8 @@ DOORS = (
     _door("exact.local_reports:leads", _users, "ranks"),
     _door("exact.local_reports:shuffled_leads", _users, "ranks"),
     _door("exact.local_reports:two_sets", _users, "ranks"),
-    _door("aggregation.local_borda:ldp_borda", _users, "data"),
-    _door("aggregation.local_borda:ldp_borda_privunit", _users, "data"),
+    _door("aggregation.vector_reports:ldp_borda", _users, "data"),
+    _door("aggregation.vector_reports:ldp_borda_privunit", _users, "data"),
     _door("aggregation.ldp_sorting:ldp_kwiksort", _users, "ranks"),
 )
 """All release points; everything that the command line releases passes through them."""

@@ -18,7 +18,7 @@ from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation import PairWeights, local_weights
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.ldp_sorting import local_plan, local_sort
-from privrank_jax.aggregation.weight_reports import weights_of_mean
+from privrank_jax.aggregation.vector_reports import weights_of_mean
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import Answer, Method, Search
 from privrank_jax.experiments.alabi.crowds import World

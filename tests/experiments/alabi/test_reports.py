@@ -16,7 +16,7 @@ from privrank_jax.aggregation import (
     local_weights_privunit,
     local_weights_rr,
 )
-from privrank_jax.aggregation.weight_reports import local_weight_variance
+from privrank_jax.aggregation.vector_reports import local_weight_variance
 from privrank_jax.experiments.alabi import reports
 from privrank_jax.experiments.alabi.common import Search
 from privrank_jax.experiments.alabi.crowds import World
