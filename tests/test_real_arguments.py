@@ -18,7 +18,6 @@ import pytest
 from privrank_jax import Estimate, links, mallows, pairwise, personalized, privacy
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.mechanism import Facts
-from privrank_jax.pairwise.critical_values import critical_value
 from privrank_jax.privacy import Privacy
 from tests.example_calls import examples
 from tests.test_transformations import ON_THE_HOST, audited, called
@@ -45,7 +44,6 @@ case(mallows.sure_majority, num_items=5, epsilon=2.0)
 case(mallows.synthetic_guarantee, num_items=5, epsilon=2.0)
 case(mallows.synthetic_margin_bounds, num_items=5, epsilon=2.0, margin=0.1)
 case(pairwise.standard_errors, value=THETA, design=WINS + WINS.T, noise=2, gamma=0.5)
-case(critical_value, alpha=0.05, share=[0.1, 0.5, 0.9])
 case(personalized.consistent_epsilon, num_users=900, num_parameters=10, num_items=5)
 case(personalized.regret_rate, num_users=900, num_parameters=10, num_items=5, epsilon=2.0)
 case(personalized.pair_weights, ranks=[0, 1, 2, 3])

@@ -20,9 +20,8 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import covariate_table
 from privrank_jax.pairwise.debiased_fit import DebiasedSums
-from privrank_jax.pairwise.designs import Counts, Edges, ModelScores
-from privrank_jax.pairwise.item_variances import QuasiVariances
-from privrank_jax.pairwise.selection import LinkSelection
+from privrank_jax.pairwise.designs import Counts, ModelScores
+from privrank_jax.pairwise.intervals import QuasiVariances
 from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy import Guarantee, Privacy
 from privrank_jax.privacy.bodies import Independent, Law, Noise
@@ -35,6 +34,7 @@ OTHERS = {
     "_Budget",
     "Moves",
     "Facts",
+    "_Edges",
     "_UserPairs",
     "Outcome",
 }
@@ -92,14 +92,8 @@ MADE = {
     "ModelScores": lambda i: ModelScores(
         jnp.asarray(_numbers(i, ITEMS)), log_tie=jnp.asarray(0.1 * i)
     ),
-    "Edges": lambda i: Edges(
-        jnp.array([0, 0, 1]), jnp.array([1, 2, 2]), jnp.asarray(_numbers(i, 3)), ITEMS
-    ),
     "Counts": lambda i: Counts(jnp.asarray(_met(i)), _mask(i)),
     "QuasiVariances": lambda i: QuasiVariances(jnp.asarray(_numbers(i, ITEMS)), jnp.asarray(0.1)),
-    "LinkSelection": lambda i: LinkSelection(
-        jnp.asarray(0), jnp.asarray(_numbers(i, 3)), jnp.ones((3, ITEMS)), jnp.zeros(3), tuple("abc")
-    ),
     "Uncertainty": _errors,
     "Independent": lambda i: Independent((ITEMS,), (2.0,)),
     "Noise": lambda i: Noise("laplace", jnp.asarray(1.0 + i), Independent((ITEMS,), (2.0,))),

@@ -23,8 +23,12 @@ from privrank_jax.jobs.result import (
 )
 from privrank_jax.pairwise.clustered_errors import clustered_covariance
 from privrank_jax.pairwise.designs import Design, ModelScores
-from privrank_jax.pairwise.intervals import Intervals, ParameterIntervals, confidence_intervals
-from privrank_jax.pairwise.item_variances import quasi_variances
+from privrank_jax.pairwise.intervals import (
+    Intervals,
+    ParameterIntervals,
+    confidence_intervals,
+    quasi_variances,
+)
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.private_design import NoisyDesign, errors_under_private_design
 from privrank_jax.pairwise.uncertainty import Uncertainty, standard_errors

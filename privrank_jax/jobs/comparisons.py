@@ -49,7 +49,7 @@ from privrank_jax.jobs.result import (
 )
 from privrank_jax.links import get_link
 from privrank_jax.mechanism.selection import BoundedScores
-from privrank_jax.pairwise.davidson import has_maximum
+from privrank_jax.pairwise.graph import has_maximum
 from privrank_jax.pairwise.intervals import Intervals, confidence_intervals
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.noisy_totals import noise_on_ties

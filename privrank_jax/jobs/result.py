@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from privrank_jax.pairwise.posterior import above_probabilities, rank_probabilities
+from privrank_jax.pairwise.intervals import above_probabilities, rank_probabilities
 from privrank_jax.pairwise.uncertainty import Uncertainty
 from privrank_jax.privacy.guarantee import Guarantee
 
@@ -194,7 +194,7 @@ class Ranking:
         """``(m, m)`` probabilities that the item of the row is better than that of the column.
 
         Rows and columns are in the order of ``items``. They follow from the release alone
-        (:mod:`privrank_jax.pairwise.posterior`), and the guarantee covers them. They are approximations, and have four
+        (:mod:`privrank_jax.pairwise.intervals`), and the guarantee covers them. They are approximations, and have four
         digits. None where the errors of the scores are not known.
         """
         return self._by_errors(above_probabilities)

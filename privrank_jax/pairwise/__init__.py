@@ -16,10 +16,8 @@ from privrank_jax.pairwise.covariates import covariate_table
 from privrank_jax.pairwise.debiased_fit import debiased_rr, debiased_sums
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fits import fit
-from privrank_jax.pairwise.intervals import confidence_intervals
-from privrank_jax.pairwise.item_variances import quasi_variances
+from privrank_jax.pairwise.intervals import confidence_intervals, quasi_variances
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.minimizer import minimize
 from privrank_jax.pairwise.mixed_models import mixed_effects
 from privrank_jax.pairwise.noisy_totals import noisy_counts, noisy_ties
 from privrank_jax.pairwise.perturbed_answers import (
@@ -49,7 +47,6 @@ __all__ = [
     "debiased_rr",
     "debiased_sums",
     "fit",
-    "minimize",
     "mixed_effects",
     "mle",
     "noisy_choices",

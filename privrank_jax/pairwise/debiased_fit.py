@@ -20,8 +20,7 @@ variance :math:`t^2\{1/4 - t^2(F-1/2)^2\}`, so with Q = Σ t⁴
 .. math:: \mathrm{Cov}\,S = M = \mathrm{Laplacian}\{(F'/(F(1-F)))^2\,(W/4 - Q(F-1/2)^2)\}.
 
 A report is a bit even of a tie, which a coin decides first: its variance follows from its mean. One Newton step without
-the ridge removes its bias and leaves I⁻¹MI⁻¹, under the assumptions of :mod:`~privrank_jax.pairwise.uncertainty`.
-Only reports enter, so no privacy is spent.
+the ridge leaves I⁻¹MI⁻¹ (:mod:`~privrank_jax.pairwise.uncertainty`). Only reports enter, so no privacy is spent.
 
 Source: Xu, Sun and Cheng, "Rate-optimal rank aggregation with private pairwise rankings", sections 3, 4.
 """
@@ -61,13 +60,7 @@ from privrank_jax.pairwise.fits import FitDiagnostics, fit_signed
 from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.meetings import as_design
 from privrank_jax.pairwise.uncertainty import Uncertainty, standard_errors
-from privrank_jax.privacy.local import (
-    check_bits,
-    check_reports,
-    local_guarantee,
-    report_information,
-    report_values,
-)
+from privrank_jax.privacy.local import check_bits, check_reports, local_guarantee, report_values
 
 
 @jax.tree_util.register_dataclass
@@ -76,8 +69,8 @@ class DebiasedSums:
     """Sums of the reports that a fit needs; those over different users add up by ``+``.
 
     Attributes:
-        margins: ``(m, m)`` antisymmetric float, D_ij = weighted, debiased wins of i over j beyond half.
-        weights: ``(m, m)`` symmetric float, W_ij = weight of the reports on the pair, >= 0.
+        margins: ``(m, m)`` antisymmetric float, D_ij, weighted, debiased wins of i over j beyond half.
+        weights: ``(m, m)`` symmetric float, W_ij >= 0, weight of the reports on the pair.
         mask: ``(m,)`` bool, real items; ``None`` = all.
     """
 
@@ -96,11 +89,7 @@ class DebiasedSums:
         weights: Float[Array, "pairs"],
         mask: MaskLike | None = None,
     ) -> DebiasedSums:
-        """Sums per pair i < j, ``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)``.
-
-        >>> DebiasedSums.from_pairs(jnp.array([0.5]), jnp.array([2.0])).wins.tolist()
-        [[0.0, 1.5], [0.5, 0.0]]
-        """
+        """Sums per pair i < j, ``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)``."""
         items = num_items(len(margins))
         upper, mask = np.triu_indices(items, 1), None if mask is None else jnp.asarray(mask, bool)
         if mask is not None:
@@ -137,9 +126,6 @@ class DebiasedFit:
     gamma: Float[Array, ""]
 
 
-# --- what users call ---------------------------------------------------------------------------------
-
-
 def debiased_rr(
     reports: ReportTableLike,
     observed: ReportTableLike,
@@ -171,10 +157,9 @@ def debiased_rr(
     **Guarantee** of the reports, of which the fit is post-processing: for one comparison, max_l ε_l, and for one user,
     max_l S_l ε_l, where user l gives S_l reports.
 
-    **Links other than the logistic** can make the objective non-convex when debiased counts are negative. The search
-    then descends from θ = 0 to a stationary point, of which there may be several; ``diagnostics.smallest_eigenvalue``
-    measures how convex it is there. Under the normal link, negative counts that outweigh the ridge leave it unbounded
-    below. Then ``diagnostics.fit.code`` is not 0, and a larger ``gamma`` or the logistic link helps.
+    **Other links than the logistic** can make the objective non-convex when debiased counts are negative. The search
+    then descends from θ = 0 to one of several stationary points. Under the normal link, negative counts that outweigh
+    the ridge leave it unbounded below: ``diagnostics.fit.code`` is not 0, and a larger ``gamma`` helps.
 
     Args:
         reports: ỹ, ``(users, pairs)``, bool, 0/1 or -1/+1, in the order of ``np.triu_indices(m, 1)``; 1 means that
@@ -223,10 +208,8 @@ def debiased_sums(
 ) -> DebiasedSums:
     """The sums that :func:`~privrank_jax.pairwise.debiased_rr` fits; arguments and errors as there.
 
-    With ``weighted=False`` every report has weight 1, so W_ij is the number of reports.
-
     Returns:
-        :class:`DebiasedSums`.
+        :class:`DebiasedSums`; with ``weighted=False`` W_ij is the number of reports.
 
     >>> sums = debiased_sums([[1, 1, 0]], [[1, 0, 1]], [np.inf])
     >>> sums.wins.tolist()
@@ -249,8 +232,7 @@ def scores_from_sums(
         gamma: ridge γ >= 0, may be traced; a negative one or an unknown link is a ``ValueError``.
 
     Returns:
-        ``value``: θ, ``(m,)``, dtype of the sums. ``guarantee``: ``None``; the guarantee of the reports applies.
-        ``diagnostics``: :class:`DebiasedFit`.
+        As :func:`debiased_rr`, in the dtype of the sums, but for the guarantee, which is that of the reports.
 
     >>> sums = DebiasedSums(jnp.array([[0.0, 2.0], [-2.0, 0.0]]), jnp.array([[0.0, 8.0], [8.0, 0.0]]))
     >>> round(float(scores_from_sums(sums, gamma=0.0).value[0]), 3)  # 6 wins to 2: log(3)/2
@@ -265,13 +247,11 @@ def smallest_curvature(
 ) -> Float[Array, ""]:
     """Least eigenvalue over Σθ = 0 of the Hessian of -Σ_{i<j} {Z log F + (W - Z) log(1-F)} at ``theta``.
 
-    If positive, the objective is strictly convex there, even without a ridge. Divided by Σ_l tanh²(ε_l/2)
-    (L without weights) it is the smallest non-zero eigenvalue of the published objective (Figure 3).
+    Divided by Σ_l tanh²(ε_l/2) (L without weights) it is the smallest non-zero eigenvalue of the published objective
+    (Figure 3).
 
     Args:
-        theta: ``(m,)`` scores.
-        sums: D and W.
-        link: as :func:`debiased_rr`.
+        theta: ``(m,)`` scores; ``sums`` and ``link`` are arguments as of :func:`scores_from_sums`.
 
     Returns:
         ``()``; no gradient flows through it.
@@ -302,14 +282,10 @@ def report_standard_errors(
         link: as in the fit.
 
     Returns:
-        :class:`~privrank_jax.pairwise.uncertainty.Uncertainty`, centered at the scores less the ridge bias. Items
-        not linked by reports have infinite standard errors.
+        :class:`~privrank_jax.pairwise.uncertainty.Uncertainty`, centered at the scores less the ridge bias; errors as
+        of :func:`~privrank_jax.pairwise.standard_errors`.
 
-    Raises:
-        ValueError: shapes differ, scores not finite, sums negative or not symmetric, γ < 0, unknown link.
-
-    >>> half = jnp.tanh(0.5) ** 2 * 100  # 100 reports on one pair at ε = 1
-    >>> sums = DebiasedSums(jnp.zeros((2, 2)), half * (1 - jnp.eye(2)))
+    >>> sums = DebiasedSums(jnp.zeros((2, 2)), 100 * jnp.tanh(0.5) ** 2 * (1 - jnp.eye(2)))  # 100 reports at ε = 1
     >>> errors = report_standard_errors([0.0, 0.0], sums)
     >>> round(float(2 * errors.standard_errors[0] * jnp.tanh(0.5)), 4)  # of the difference: 0.2 without privacy
     0.2
@@ -325,9 +301,6 @@ def report_standard_errors(
     return standard_errors(theta, weights, gamma=gamma, link=link, outcomes=outcomes, mask=mask)
 
 
-# --- what they compile -------------------------------------------------------------------------------
-
-
 @functools.partial(jax.jit, static_argnames=("link", "weighted", "debiased", "mechanism"))
 def _debiased_rr(
     reports: Array,
@@ -341,14 +314,16 @@ def _debiased_rr(
     mechanism: str,
 ) -> Estimate:
     sums = _sums_of(reports, observed, epsilon, mask, weighted, debiased, mechanism)
-    kept = kept_pairs(observed, mask)
     if gamma is None:
-        present, weight = jnp.any(kept, 1), coefficients(epsilon, weighted, debiased, mechanism)[1]
-        information = jnp.sum(jnp.where(present, report_information(epsilon), 0))
+        present, weight = (
+            jnp.any(observed, 1),
+            coefficients(epsilon, weighted, debiased, mechanism)[1],
+        )
+        information = jnp.sum(jnp.where(present, jnp.square(jnp.tanh(0.5 * epsilon)), 0))
         total_weight = jnp.sum(jnp.where(present, weight, 0))
         gamma = 2.0 * jnp.where(information > 0, total_weight / information, 1)
     fitted = _fit(sums, gamma, link)
-    return dataclasses.replace(fitted, guarantee=local_guarantee(epsilon, kept.sum(1)))
+    return dataclasses.replace(fitted, guarantee=local_guarantee(epsilon, observed.sum(1)))
 
 
 @functools.partial(jax.jit, static_argnames=("link",))
@@ -385,12 +360,11 @@ def _sums_of(
     debiased: bool,
     mechanism: str,
 ) -> DebiasedSums:
-    kept = kept_pairs(observed, mask)
     numbers = mechanism == "laplace"
     values = reports.astype(epsilon.dtype) if numbers else report_values(reports, epsilon.dtype)
-    centered = jnp.where(kept, values - 0.5, 0)
+    centered = jnp.where(observed, values - 0.5, 0)
     lean, weight = coefficients(epsilon, weighted, debiased, mechanism)
-    weights = total(weight, kept.astype(epsilon.dtype))
+    weights = total(weight, observed.astype(epsilon.dtype))
     return DebiasedSums.from_pairs(total(lean, centered), weights, mask)
 
 
@@ -417,9 +391,6 @@ def coefficients(
     return (tanh if weighted else 1 / tanh), weight
 
 
-# --- the layout of reports ---------------------------------------------------------------------------
-
-
 def kept_pairs(
     observed: Bool[Array, "users pairs"], mask: MaskLike | None
 ) -> Bool[Array, "users pairs"]:
@@ -444,7 +415,7 @@ def _checked(
     mechanism: str,
     mask: MaskLike | None,
 ) -> tuple[Shaped[Array, "users pairs"], Bool[Array, "users pairs"], Float[Array, "users"]]:
-    """Arrays of one problem: reports, whether observed, and ε of the working dtype."""
+    """Arrays of one problem: reports, whether observed of two real items, and ε of the working dtype."""
     check_choice("mechanism", mechanism, ("randomized-response", "laplace"))
     epsilon = check_epsilon(epsilon)
     shape, seen = shape_of("reports", reports), shape_of("observed", observed)
@@ -482,4 +453,4 @@ def _checked(
     if jnp.issubdtype(reports.dtype, jnp.floating):
         dtype = jnp.promote_types(dtype, reports.dtype)
     epsilon = jnp.broadcast_to(epsilon.astype(dtype), shape[:1])
-    return reports, jnp.asarray(observed) == 1, epsilon
+    return reports, kept_pairs(jnp.asarray(observed) == 1, mask), epsilon

@@ -5,25 +5,26 @@ are the scores θ of the items; coefficients of features follow, and log ν wher
 
 * *Two items* i and j that meet with features x: with z = (e_i - e_j, x) and η = ⟨z, β⟩ a win, a loss and a tie have
   probabilities in the ratios e^{η/2} : e^{-η/2} : ν, so the alternatives are z/2, -z/2 and, for a tie, the last unit
-  vector. Without ties this is Bradley-Terry-Luce, where a tie may count as half a win; with them Davidson's model
-  (:mod:`privrank_jax.pairwise.davidson`).
+  vector. Without ties this is Bradley-Terry-Luce, where a tie may count as half a win; with them it is Davidson's
+  model. At ν = 2 the three are σ(d)², σ(-d)² and 2σ(d)σ(-d), d = η/2: scores fitted to half wins are half of these.
 * *A choice from a set* has the unit vectors of the items offered: Plackett-Luce (:mod:`privrank_jax.pairwise.choices`).
 
 **What a fit needs.** The log-likelihood of all answers is ⟨s, β⟩ - A(β) with the statistic s = Σ x_y, y the answer
-given, and A = Σ log Σ_k e^{⟨x_k, β⟩}, the ``log_partition``. Its derivatives are sums over answers too: ∇A is the
+given, and A = Σ log Σ_k e^{⟨x_k, β⟩}. Its derivatives are sums over answers too: ∇A is the
 expected statistic, ``mean``, and ∇²A its covariance, ``information``, which is the observed and the expected Fisher
-information alike. A fit forms no matrix: what ∇²A consists of at β is its ``bent``, of which ``times`` makes products
-(:class:`Loss`). Given the design, answers enter through s alone. What is counted and published in place of s is how
-often an item won (N), or Σ yz over wins y (S): s is what exceeds that of even answers, ``excess``.
+information alike. A fit forms no matrix: what ∇²A consists of at β is its ``bent``, of which ``times`` makes products.
+Given the design, answers enter through s alone. What is counted and published in place of s is how often an item won
+(N, a tie half), or Σ yz over wins y (S), and the number of ties: s is what exceeds that of even answers, ``excess``.
 
-Sources: McFadden (1974), Conditional logit analysis of qualitative choice behavior; Barndorff-Nielsen (1978).
+Sources: McFadden (1974), Conditional logit analysis of qualitative choice behavior; Davidson (1970), On extending the
+Bradley-Terry model to accommodate ties in paired comparison experiments; Barndorff-Nielsen (1978).
 """
 
 from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -32,10 +33,17 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
 from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
-from privrank_jax._types import Scalar, ScoresLike
+from privrank_jax._types import Mask, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import in_floats
-from privrank_jax.links import Elementwise, Link
 from privrank_jax.pairwise.lanes import add_rows, center, column_sums, count_items, dot, real
+
+Parameters: TypeAlias = Float[Array, "parameters"]
+"""β: scores, coefficients of features, log ν."""
+Information: TypeAlias = Float[Array, "parameters parameters"]
+Bent: TypeAlias = Float[Array, "..."]
+"""What the Hessian of a loss consists of at β."""
+Each: TypeAlias = Float[Array, "*meetings"]
+"""One number per meeting."""
 
 # Share of ties, and of an item's wins, at which a search starts, at least and at most.
 _LEAST_SHARE, _MOST_SHARE = 0.02, 0.98
@@ -47,10 +55,9 @@ class ModelScores:
     """A fit of a model with more parameters than scores.
 
     Attributes:
-        scores: ``(m,)``, θ, mean 0 over real items, high = preferred: of items that meet with all covariates 0;
-            differences are log-odds of a win against a loss.
-        coefficients: ``(p,)``, what one unit of each covariate adds to these log-odds of the first item; ``None`` for a
-            model without covariates.
+        scores: ``(m,)``, θ, mean 0 over real items, high = preferred; differences are log-odds of a win against a loss
+            of items that meet with all covariates 0.
+        coefficients: ``(p,)``, what one unit of each covariate adds to these log-odds of the first item, or ``None``.
         log_tie: log ν, shape ``()``; ``None`` where ties are half wins.
     """
 
@@ -63,46 +70,11 @@ class ModelScores:
         """ν; 2 where ties are like half wins, less where they are rarer."""
         return jnp.exp(jnp.asarray(self.log_tie))
 
-    def outcome_probabilities(
-        self,
-    ) -> tuple[Float[Array, "*batch items items"], Float[Array, "*batch items items"]]:
-        """P(i beats j) and P(i and j tie), each ``(m, m)``; entries of an item with itself are meaningless."""
-        gaps = self.scores[..., :, None] - self.scores[..., None, :]
-        win, _, tie = outcome_odds(gaps, jnp.asarray(self.log_tie)[..., None, None])
-        return win, tie
 
-
-class Loss(abc.ABC):
-    """A sum over answers, by its value, its gradient and products with its Hessian; what a fit minimizes.
+class Design(abc.ABC):
+    """What is public of answers under a conditional logit; β has ``size`` entries, and log ν where ``ties``.
 
     Those of :class:`Counts` without ties are also of many problems at once, along a trailing axis of all arrays.
-    """
-
-    @abc.abstractmethod
-    def log_partition(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
-        """A(β)."""
-
-    @abc.abstractmethod
-    def mean(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
-        """∇A(β), of a conditional logit the expected statistic."""
-
-    @abc.abstractmethod
-    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
-        """What ∇²A(β) consists of."""
-
-    @abc.abstractmethod
-    def times(
-        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
-    ) -> Float[Array, "parameters"]:
-        """∇²A times a vector, from :meth:`bent`."""
-
-    @abc.abstractmethod
-    def diagonal(self, bent: Float[Array, "..."]) -> Float[Array, "parameters"]:
-        """The diagonal of ∇²A, from :meth:`bent`; where A is not convex, with absolute values in its sums."""
-
-
-class Design(Loss):
-    """What is public of answers under a conditional logit; β has ``size`` entries, and log ν where ``ties``.
 
     Attributes:
         num_items: m.
@@ -113,31 +85,31 @@ class Design(Loss):
     ties: bool = False
 
     @abc.abstractmethod
-    def information(
-        self, beta: Float[Array, "parameters"]
-    ) -> Float[Array, "parameters parameters"]:
+    def mean(self, beta: Parameters) -> Parameters:
+        """∇A(β), the expected statistic."""
+
+    @abc.abstractmethod
+    def information(self, beta: Parameters) -> Information:
         """∇²A(β), the covariance of the statistic."""
 
-    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
-        """The information itself, where a design has no faster products."""
+    def bent(self, beta: Parameters) -> Bent:
+        """What ∇²A(β) consists of: itself, where a design has no faster products."""
         return self.information(beta)
 
-    def times(
-        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
-    ) -> Float[Array, "parameters"]:
-        """The information times a vector."""
+    def times(self, bent: Bent, vector: Parameters) -> Parameters:
+        """∇²A times a vector, from :meth:`bent`."""
         return product(bent, vector)
 
-    def diagonal(self, bent: Float[Array, "..."]) -> Float[Array, "parameters"]:
-        """The variances of the statistic."""
+    def diagonal(self, bent: Bent) -> Parameters:
+        """The diagonal of ∇²A, from :meth:`bent`."""
         return jnp.diag(bent)
 
     @abc.abstractmethod
-    def bend(self, beta: Float[Array, "parameters"]) -> Float[Array, "kinds *answers"]:
+    def bend(self, beta: Parameters) -> Float[Array, "kinds *answers"]:
         """Log of the information of each answer, about log-odds and then about log ν; 0 for padding."""
 
     @abc.abstractmethod
-    def excess(self, counted: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def excess(self, counted: Parameters) -> Parameters:
         """s, from what is counted: N or S, then the number of ties."""
 
     @property
@@ -153,9 +125,12 @@ class Design(Loss):
         return self.degree
 
     @property
-    @abc.abstractmethod
     def dtype(self) -> DTypeLike:
-        """Float type of a fit."""
+        """Float type of a fit, that of the arrays."""
+        arrays = (
+            leaf for leaf in jax.tree.leaves(self) if jnp.issubdtype(leaf.dtype, jnp.floating)
+        )
+        return jnp.result_type(*arrays)
 
     @property
     def feature_units(self) -> Float[Array, "covariates"] | None:
@@ -163,7 +138,7 @@ class Design(Loss):
         return None
 
     @property
-    def item_mask(self) -> Bool[Array, "items"] | None:
+    def item_mask(self) -> Mask | None:
         """``(m,)`` bool, items that are no padding; ``None`` = all."""
         return None
 
@@ -174,7 +149,7 @@ class Design(Loss):
 
     @property
     @of_each_problem
-    def held(self) -> Float[Array, "parameters"]:
+    def held(self) -> Parameters:
         """1 for scores of real items, whose sum no answer tells."""
         real = jnp.arange(self.size + self.ties) < self.num_items
         if self.item_mask is not None:
@@ -188,9 +163,7 @@ class Design(Loss):
         even = jnp.zeros(self.size + self.ties, self.dtype)
         return self.information(even)[: self.num_items, : self.num_items] < 0
 
-    def start(
-        self, excess: Float[Array, "parameters"], ridge: Float[Array, "parameters"]
-    ) -> Float[Array, "parameters"]:
+    def start(self, excess: Parameters, ridge: Parameters) -> Parameters:
         """Where a search begins: equal scores."""
         del ridge
         return jnp.zeros_like(excess)
@@ -201,12 +174,12 @@ class Design(Loss):
 
     def all_ridges(
         self, gamma: Scalar | Float[Array, "size"], tie_gamma: Scalar | None = None
-    ) -> Float[Array, "parameters"]:
+    ) -> Parameters:
         """:meth:`ridges` and, with ties, that of log ν."""
         ridges = self.ridges(gamma)
         return jnp.append(ridges, jnp.asarray(tie_gamma, ridges.dtype)) if self.ties else ridges
 
-    def value_of(self, beta: Float[Array, "parameters"]) -> Float[Array, "items"] | ModelScores:
+    def value_of(self, beta: Parameters) -> Scores | ModelScores:
         """Centered scores and what else β says, in the units of the data."""
         theta, units = center(beta[: self.num_items], self.item_mask), self.feature_units
         if units is None and not self.ties:
@@ -214,7 +187,7 @@ class Design(Loss):
         slopes = None if units is None else beta[self.num_items : self.size] / units
         return ModelScores(theta, slopes, beta[-1] if self.ties else None)
 
-    def beta_of(self, value: ModelScores | ScoresLike) -> Float[Array, "parameters"]:
+    def beta_of(self, value: ModelScores | ScoresLike) -> Parameters:
         """β, of what :meth:`value_of` makes of it."""
         if not isinstance(value, ModelScores):
             return jnp.asarray(value)
@@ -230,102 +203,84 @@ class Meetings(Design):
     """Answers about two items each, of which a kind says η, how often each stands, and what is summed over them."""
 
     @abc.abstractmethod
-    def log_odds(self, beta: Float[Array, "size"]) -> Float[Array, "*meetings"]:
+    def log_odds(self, beta: Float[Array, "size"]) -> Each:
         """η = ⟨z, β⟩ of each meeting, for β without log ν."""
 
     @abc.abstractmethod
-    def real(self, each: Float[Array, "*meetings"]) -> Float[Array, "*meetings"]:
+    def real(self, each: Each) -> Each:
         """One number per meeting, 0 for padding."""
 
-    def weigh(self, each: Float[Array, "*meetings"]) -> Float[Array, "*meetings"]:
+    def weigh(self, each: Each) -> Each:
         """One number per meeting times how often it took place."""
         return self.real(each)
 
-    def add(self, each: Float[Array, "*meetings"]) -> Float[Array, ""]:
-        """Σ each."""
-        return jnp.sum(each)
-
     @abc.abstractmethod
-    def pull(self, each: Float[Array, "*meetings"]) -> Float[Array, "size"]:
+    def pull(self, each: Each) -> Float[Array, "size"]:
         """Σ each · z."""
 
     @abc.abstractmethod
-    def squares(self, each: Float[Array, "*meetings"]) -> Float[Array, "size"]:
+    def squares(self, each: Each) -> Float[Array, "size"]:
         """Σ each · z², entry by entry."""
 
-    def count(self, each: Float[Array, "*meetings"]) -> Float[Array, ""]:
+    def count(self, each: Each) -> Float[Array, ""]:
         """Sum over meetings as often as they took place."""
-        return self.add(self.weigh(each))
+        return jnp.sum(self.weigh(each))
 
-    def total(self, each: Float[Array, "*meetings"]) -> Float[Array, "size"]:
+    def total(self, each: Each) -> Float[Array, "size"]:
         """Σ each · z over meetings as often as they took place."""
         return self.pull(self.weigh(each))
 
-    def gram(self, weights: Float[Array, "*meetings"]) -> Float[Array, "size size"]:
+    def gram(self, weights: Each) -> Float[Array, "size size"]:
         """Σ weights · zzᵀ over meetings as often as they took place."""
         weights = self.weigh(weights)
         unit = jnp.eye(self.size, dtype=weights.dtype)
         return jax.vmap(lambda vector: self.pull(weights * self.log_odds(vector)))(unit)
 
-    def log_partition(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
-        """A(β) = Σ log(e^{η/2} + e^{-η/2} + ν)."""
-        return self.count(log_normalizer(*self._split(beta)))
-
-    def mean(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def mean(self, beta: Parameters) -> Parameters:
         """∇A(β) = Σ (P(win) - P(loss))z/2, then Σ P(tie)."""
         odds, log_tie = self._split(beta)
         if log_tie is None:
             return self.total(0.5 * jnp.tanh(0.5 * odds))
-        win, loss, tie = outcome_odds(odds, log_tie)
+        win, loss, tie = _outcome_odds(odds, log_tie)
         return jnp.append(self.total(0.5 * (win - loss)), self.count(tie))
 
-    def information(
-        self, beta: Float[Array, "parameters"]
-    ) -> Float[Array, "parameters parameters"]:
+    def information(self, beta: Parameters) -> Information:
         """∇²A(β)."""
         odds, log_tie = self._split(beta)
         if log_tie is None:
-            return self.gram(jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds))
-        win, loss, tie = outcome_odds(odds, log_tie)
+            return self.gram(_slope(odds))
+        win, loss, tie = _outcome_odds(odds, log_tie)
         of_beta = self.gram(_spread(win, loss, tie))
         cross = -self.total(tie * 0.5 * (win - loss))
         own = self.count(tie * (win + loss))
         return jnp.block([[of_beta, cross[:, None]], [cross[None, :], own[None, None]]])
 
-    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
+    def bent(self, beta: Parameters) -> Bent:
         """How much the loss of each meeting bends in η; with ties the information."""
-        if self.ties:
-            return super().bent(beta)
-        odds = self.log_odds(beta)
-        return self.weigh(jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds))
+        return super().bent(beta) if self.ties else self.weigh(_slope(self.log_odds(beta)))
 
-    def times(
-        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
-    ) -> Float[Array, "parameters"]:
+    def times(self, bent: Bent, vector: Parameters) -> Parameters:
         """Σ bent · ⟨z, vector⟩ z."""
         if self.ties:
             return super().times(bent, vector)
         return self.pull(bent * self.log_odds(vector))
 
-    def diagonal(self, bent: Float[Array, "..."]) -> Float[Array, "parameters"]:
+    def diagonal(self, bent: Bent) -> Parameters:
         """Σ \\|bent\\| · z²."""
         return super().diagonal(bent) if self.ties else self.squares(jnp.abs(bent))
 
-    def bend(self, beta: Float[Array, "parameters"]) -> Float[Array, "kinds *meetings"]:
+    def bend(self, beta: Parameters) -> Float[Array, "kinds *meetings"]:
         """Log of the information of each meeting about η and, with ties, about log ν; 0 for padding."""
         odds, log_tie = self._split(beta)
         if log_tie is None:
             return self.real(jax.nn.log_sigmoid(odds) + jax.nn.log_sigmoid(-odds))[None]
-        win, loss, tie = outcome_odds(odds, log_tie)
+        win, loss, tie = _outcome_odds(odds, log_tie)
         both = _spread(win, loss, tie), tie * (win + loss)
         return jnp.stack([self.real(jnp.log(one)) for one in both])
 
-    def start(
-        self, excess: Float[Array, "parameters"], ridge: Float[Array, "parameters"]
-    ) -> Float[Array, "parameters"]:
+    def start(self, excess: Parameters, ridge: Parameters) -> Parameters:
         """Equal scores, and log ν as fits them to the number of ties."""
-        del ridge
-        start = jnp.zeros_like(excess)
+        start = super().start(excess, ridge)
         if not self.ties:
             return start
         meetings = 0.5 * self.num_real * self.degree
@@ -338,9 +293,7 @@ class Meetings(Design):
         """Number of items that are no padding, at least 1."""
         return self.num_items
 
-    def _split(
-        self, beta: Float[Array, "parameters"]
-    ) -> tuple[Float[Array, "*meetings"], Float[Array, ""] | None]:
+    def _split(self, beta: Parameters) -> tuple[Each, Float[Array, ""] | None]:
         """η of each meeting and log ν."""
         return (self.log_odds(beta[:-1]), beta[-1]) if self.ties else (self.log_odds(beta), None)
 
@@ -370,14 +323,9 @@ class Counts(Meetings):
         return self.comparisons.shape[-1]
 
     @property
-    def item_mask(self) -> Bool[Array, "items"] | None:
+    def item_mask(self) -> Mask | None:
         """``(m,)`` bool, or ``None``."""
         return None if self.mask is None else jnp.asarray(self.mask)
-
-    @property
-    def dtype(self) -> DTypeLike:
-        """That of the counts."""
-        return jnp.result_type(self.comparisons)
 
     @property
     @of_each_problem
@@ -391,16 +339,12 @@ class Counts(Meetings):
         """Mean number of comparisons per item."""
         return jnp.sum(jnp.asarray(self.comparisons)) / self.num_real
 
-    def excess(self, counted: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def excess(self, counted: Parameters) -> Parameters:
         """N less half of the comparisons; then the number of ties."""
         totals = counted[: self.num_items] - 0.5 * jnp.sum(self.comparisons, -1)
-        if self.item_mask is not None:
-            totals = jnp.where(self.item_mask, totals, 0)
-        return jnp.concatenate([totals, counted[self.num_items :]])
+        return jnp.concatenate([real(totals, self.item_mask), counted[self.num_items :]])
 
-    def start(
-        self, excess: Float[Array, "parameters"], ridge: Float[Array, "parameters"]
-    ) -> Float[Array, "parameters"]:
+    def start(self, excess: Parameters, ridge: Parameters) -> Parameters:
         """The scores at which each item would win its share of its comparisons; with ties as of all meetings.
 
         An item meets opponents of unlike scores, and so wins a share nearer to 1/2 than against their mean: of normal
@@ -416,67 +360,58 @@ class Counts(Meetings):
         score = center(jnp.log(share) - jnp.log1p(-share), self.item_mask) * (items - 1) / items
         return score * jnp.sqrt(1 + jnp.pi / 8 * dot(score, score) / items)
 
-    def log_odds(self, beta: Float[Array, "items"]) -> Float[Array, "items items"]:
+    def log_odds(self, beta: Scores) -> PairMatrix:
         """θ_i - θ_j."""
         return beta[:, None] - beta[None, :]
 
-    def real(self, each: Float[Array, "items items"]) -> Float[Array, "items items"]:
+    def real(self, each: PairMatrix) -> PairMatrix:
         """0 where two items never met."""
-        met = jnp.asarray(self.comparisons) > 0
-        if self.item_mask is not None:
-            met &= self.item_mask[:, None] & self.item_mask[None, :]
-        return jnp.where(met & ~jnp.eye(self.num_items, dtype=bool), each, 0)
+        return jnp.where(jnp.asarray(self.comparisons) > 0, each, 0)
 
-    def weigh(self, each: Float[Array, "items items"]) -> Float[Array, "items items"]:
+    def weigh(self, each: PairMatrix) -> PairMatrix:
         """M_ij each_ij."""
         return jnp.asarray(self.comparisons) * each
 
-    def add(self, each: Float[Array, "items items"]) -> Float[Array, ""]:
-        """Σ_{i<j} each_ij, of what is the same for (i, j) and (j, i)."""
-        return 0.5 * jnp.sum(each)
+    def count(self, each: PairMatrix) -> Float[Array, ""]:
+        """Σ_{i<j} M_ij each_ij, of what is the same for (i, j) and (j, i)."""
+        return 0.5 * jnp.sum(self.weigh(each))
 
-    def pull(self, each: Float[Array, "items items"]) -> Float[Array, "items"]:
+    def pull(self, each: PairMatrix) -> Scores:
         """Σ_j each_ij, of what changes its sign from (i, j) to (j, i)."""
         return real(-column_sums(each), self.item_mask)
 
-    def squares(self, each: Float[Array, "items items"]) -> Float[Array, "items"]:
+    def squares(self, each: PairMatrix) -> Scores:
         """Σ_j each_ij."""
         return real(column_sums(each), self.item_mask)
 
-    def times(
-        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
-    ) -> Float[Array, "parameters"]:
+    def times(self, bent: Bent, vector: Parameters) -> Parameters:
         """Σ_j bent_ij (v_i - v_j)."""
         if self.ties:
             return super().times(bent, vector)
         return real(add_rows(lambda row, one: row * (vector - one), bent, vector), self.item_mask)
 
-    def gram(self, weights: Float[Array, "items items"]) -> Float[Array, "items items"]:
+    def gram(self, weights: PairMatrix) -> PairMatrix:
         """The Laplacian of M_ij weights_ij."""
         bent = self.weigh(weights)
         return jnp.diag(jnp.sum(bent, 1)) - bent
 
-    def mean(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def mean(self, beta: Parameters) -> Parameters:
         """Σ_j M_ij tanh((θ_i - θ_j)/2)/2, from one exponential of each item while none is far from 0."""
         if self.ties:
             return super().mean(beta)
         return real(_pull(jnp.asarray(self.comparisons), beta), self.item_mask)
 
-    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
+    def bent(self, beta: Parameters) -> Bent:
         """M_ij F'(θ_i - θ_j), likewise; with ties the information."""
         if self.ties:
             return super().bent(beta)
         power = jnp.exp(beta)
 
-        def near() -> Float[Array, "items items"]:
+        def near() -> PairMatrix:
             inverse = 1 / (power[:, None] + power[None, :])
             return self.weigh((power[:, None] * inverse) * (power[None, :] * inverse))
 
-        def far() -> Float[Array, "items items"]:
-            odds = self.log_odds(beta)
-            return self.weigh(jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds))
-
-        return jax.lax.cond(_near(beta), near, far)
+        return jax.lax.cond(_near(beta), near, lambda: self.weigh(_slope(self.log_odds(beta))))
 
 
 @jax.custom_jvp
@@ -508,113 +443,6 @@ def _near(beta: Array) -> Bool[Array, ""]:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class Edges(Meetings):
-    """How often each of some pairs of many items met: memory and time are linear in the number of pairs.
-
-    Attributes:
-        first: ``(E,)`` int, one item of each pair.
-        second: ``(E,)`` int, the other.
-        met: ``(E,)`` float, how often they met.
-        num_items: m, static.
-    """
-
-    first: Int[Array, "*batch edges"]
-    second: Int[Array, "*batch edges"]
-    met: Float[Array, "*batch edges"]
-    num_items: int = dataclasses.field(metadata={"static": True})
-
-    @property
-    def dtype(self) -> DTypeLike:
-        """That of the counts."""
-        return self.met.dtype
-
-    @property
-    @of_each_problem
-    def degree(self) -> Float[Array, ""]:
-        """Mean number of comparisons per item."""
-        return 2 * jnp.sum(self.met) / self.num_items
-
-    def excess(self, counted: Float[Array, "items"]) -> Float[Array, "items"]:
-        """Wins less half of the comparisons."""
-        return counted - 0.5 * self.squares(self.met)
-
-    def log_odds(self, beta: Float[Array, "items"]) -> Float[Array, "edges"]:
-        """θ_first - θ_second."""
-        return beta[self.first] - beta[self.second]
-
-    def real(self, each: Float[Array, "edges"]) -> Float[Array, "edges"]:
-        """0 where two items never met."""
-        return jnp.where(self.met > 0, each, 0)
-
-    def weigh(self, each: Float[Array, "edges"]) -> Float[Array, "edges"]:
-        """Each as often as they met."""
-        return self.met * each
-
-    def pull(self, each: Float[Array, "edges"]) -> Float[Array, "items"]:
-        """Of each item the sum over its pairs, less where it is the second."""
-        return self._zero(each).at[self.first].add(each).at[self.second].add(-each)
-
-    def squares(self, each: Float[Array, "edges"]) -> Float[Array, "items"]:
-        """Of each item the sum over its pairs."""
-        return self._zero(each).at[self.first].add(each).at[self.second].add(each)
-
-    def _zero(self, each: Float[Array, "edges"]) -> Float[Array, "items"]:
-        return jnp.zeros(self.num_items, each.dtype)
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class LinkLoss(Loss):
-    """-Σ (won log F(η) + lost log F(-η)), the negative log-likelihood of meetings under any link.
-
-    Attributes:
-        meetings: who met; how often is not read. Of :class:`Counts` each pair stands twice.
-        won: as η, wins of the first item.
-        lost: as η, wins of the second.
-        link: F, static.
-    """
-
-    meetings: Meetings
-    won: Float[Array, "*meetings"]
-    lost: Float[Array, "*meetings"]
-    link: Link = dataclasses.field(metadata={"static": True})
-
-    def _of_both(
-        self, function: Elementwise, beta: Float[Array, "parameters"]
-    ) -> tuple[Float[Array, "*meetings"], Float[Array, "*meetings"]]:
-        # With sums in sight, XLA searches for minutes for how a GPU may take them at once.
-        odds = self.meetings.log_odds(beta)
-        up, down = (jax.lax.optimization_barrier(function(x)) for x in (odds, -odds))
-        return up, down
-
-    def log_partition(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
-        """The loss."""
-        up, down = self._of_both(self.link.log_cdf, beta)
-        return -self.meetings.add(self.won * up + self.lost * down)
-
-    def mean(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
-        """Its gradient."""
-        up, down = self._of_both(self.link.score, beta)
-        return -self.meetings.pull(self.won * up - self.lost * down)
-
-    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
-        """Its second derivative in each η."""
-        up, down = self._of_both(self.link.curvature, beta)
-        return self.won * up + self.lost * down
-
-    def times(
-        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
-    ) -> Float[Array, "parameters"]:
-        """Its Hessian times a vector."""
-        return self.meetings.times(bent, vector)
-
-    def diagonal(self, bent: Float[Array, "..."]) -> Float[Array, "parameters"]:
-        """The diagonal of its Hessian, with absolute values in the sums."""
-        return self.meetings.diagonal(bent)
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
 class Sets(Design):
     """K choices from sets of items; what is counted is how often each item was chosen.
 
@@ -635,11 +463,6 @@ class Sets(Design):
     public: bool = dataclasses.field(default=True, metadata={"static": True})
 
     @property
-    def dtype(self) -> DTypeLike:
-        """That of the weights."""
-        return jnp.result_type(self.weights)
-
-    @property
     @of_each_problem
     def degree(self) -> Float[Array, ""]:
         """Mean number of choices per item."""
@@ -652,58 +475,46 @@ class Sets(Design):
         sizes = jnp.sum(self.offered, -1)
         return 2 * jnp.sum(self.weights * 2 * (1 - 1 / sizes)) / self.num_items
 
-    def excess(self, counted: Float[Array, "items"]) -> Float[Array, "items"]:
+    def excess(self, counted: Scores) -> Scores:
         """How often each item was chosen, as it is."""
         return counted
 
-    def log_partition(self, beta: Float[Array, "items"]) -> Float[Array, ""]:
-        """A(θ) = Σ log Σ_{j offered} e^{θ_j}."""
-        return product(self.weights, jax.nn.logsumexp(self._utilities(beta), axis=-1))
-
-    def mean(self, beta: Float[Array, "items"]) -> Float[Array, "items"]:
+    def mean(self, beta: Scores) -> Scores:
         """∇A(θ), how often each item is expected to be chosen."""
         return product(self.weights, self._shares(beta))
 
-    def information(self, beta: Float[Array, "items"]) -> Float[Array, "items items"]:
+    def information(self, beta: Scores) -> PairMatrix:
         """∇²A(θ) = Σ diag(p) - ppᵀ, p the chances of the items of a set."""
         shares = self._shares(beta)
-        return jnp.diag(product(self.weights, shares)) - product(
-            shares.T, self.weights[:, None] * shares
-        )
+        both = product(shares.T, self.weights[:, None] * shares)
+        return jnp.diag(product(self.weights, shares)) - both
 
-    def bend(self, beta: Float[Array, "items"]) -> Float[Array, "1 choices size"]:
+    def bend(self, beta: Scores) -> Float[Array, "1 choices size"]:
         """log p(1 - p) of each item offered; for sets of two as of a comparison."""
-        chances = self.chances(beta)
+        chances = self._chances(beta)
         return jnp.where(self.offered, jnp.log(chances) + jnp.log1p(-chances), 0)[None]
 
-    def chances(self, beta: Float[Array, "items"]) -> Float[Array, "choices size"]:
+    def _chances(self, beta: Scores) -> Array:
         """The chance of each item of each set; 0 for padding."""
-        return jax.nn.softmax(self._utilities(beta), axis=-1)
+        return jax.nn.softmax(jnp.where(self.offered, beta[self.sets], -jnp.inf), axis=-1)
 
-    def _utilities(self, beta: Float[Array, "items"]) -> Float[Array, "choices size"]:
-        return jnp.where(self.offered, beta[self.sets], -jnp.inf)
-
-    def _shares(self, beta: Float[Array, "items"]) -> Float[Array, "choices items"]:
+    def _shares(self, beta: Scores) -> Float[Array, "choices items"]:
         """Each item's chance in each choice."""
         rows = jnp.arange(self.sets.shape[0])[:, None]
         empty = jnp.zeros((self.sets.shape[0], beta.shape[0]), beta.dtype)
-        return empty.at[rows, self.sets].add(self.chances(beta))
+        return empty.at[rows, self.sets].add(self._chances(beta))
 
 
-# --- a win, a loss and a tie -------------------------------------------------------------------------
+def _slope(odds: Array) -> Array:
+    """F'(η) of the logistic link."""
+    return jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds)
 
 
-def outcome_odds(gap: Array, log_tie: Array) -> tuple[Array, Array, Array]:
+def _outcome_odds(gap: Array, log_tie: Array) -> tuple[Array, Array, Array]:
     """Probabilities of a win, a loss and a tie at log-odds η and log ν."""
-    log_all = log_normalizer(gap, log_tie)
-    return jnp.exp(0.5 * gap - log_all), jnp.exp(-0.5 * gap - log_all), jnp.exp(log_tie - log_all)
-
-
-def log_normalizer(gap: Array, log_tie: Array | None = None) -> Array:
-    """log(e^{η/2} + e^{-η/2} + ν) at log-odds η and log ν; without log ν there are no ties."""
     half = 0.5 * jnp.abs(gap)
-    two = half + jnp.log1p(jnp.exp(-2 * half))
-    return two if log_tie is None else jnp.logaddexp(two, log_tie)
+    log_all = jnp.logaddexp(half + jnp.log1p(jnp.exp(-2 * half)), log_tie)
+    return jnp.exp(0.5 * gap - log_all), jnp.exp(-0.5 * gap - log_all), jnp.exp(log_tie - log_all)
 
 
 def _spread(win: Array, loss: Array, tie: Array) -> Array:

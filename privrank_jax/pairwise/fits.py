@@ -8,9 +8,8 @@ minimizer of
 d the mean number of answers per item, so that gradients are of order one. The last term keeps the shift of the scores,
 which no answer tells, near 0 without changing any difference; the result is centered.
 
-The negative log-likelihood of win counts under another link takes the place of A, with s = -w, w the tilt. All are
-minimized by :func:`~privrank_jax.pairwise.minimizer.newton`; of win counts without ties a whole batch at once, a
-problem along each lane of a trailing axis.
+The negative log-likelihood of win counts under another link takes the place of A, with s = -w, w the tilt. Of win
+counts without ties a whole batch is minimized at once, a problem along each lane of a trailing axis.
 """
 
 from __future__ import annotations
@@ -22,34 +21,18 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
-from privrank_jax._backend import product
 from privrank_jax._chunks import in_lanes
 from privrank_jax._types import Mask, Numbers, NumbersLike, PairMatrix, Scalar, Scores
-from privrank_jax._validate import as_array, check_positive
+from privrank_jax._validate import as_array, check_positive, check_square
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
-from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.designs import Counts, Design, Edges, LinkLoss, Loss, Sets
-from privrank_jax.pairwise.lanes import (
-    center,
-    column_sums,
-    count_items,
-    dot,
-    item_sum,
-    real,
-)
-from privrank_jax.pairwise.minimizer import (
-    PATIENCE,
-    Minimum,
-    default_tolerance,
-    minimize,
-    newton,
-    root_of,
-)
+from privrank_jax.links import Elementwise, Link, get_link
+from privrank_jax.pairwise.designs import Bent, Counts, Design, Each, Meetings, Parameters, Sets
+from privrank_jax.pairwise.lanes import center, column_sums, count_items, dot, item_sum, real
+from privrank_jax.pairwise.minimizer import USUAL, Minimum, Search, minimize, newton, root_of
 
 
 @jax.tree_util.register_dataclass
@@ -60,10 +43,8 @@ class FitDiagnostics:
     Attributes:
         gradient_norm: ℓ_∞ norm of the gradient, in units of the mean number of comparisons per item.
         steps: iterations, int32.
-        code: 0 converged, 1 stalled, 2 out of steps, 3 not finite
-            (:data:`~privrank_jax.pairwise.minimizer.CODES` spells them out).
-        components: connected components of the comparison graph, int32 (``None`` where not computed:
-            private fits, and edge lists under ``jit``).
+        code: 0 where the fit converged, see :data:`~privrank_jax.pairwise.minimizer.CODES`.
+        components: connected components of the comparison graph, int32 (``None`` where not computed).
         separated: True if no finite maximum exists without a ridge (``None`` where not computed).
     """
 
@@ -71,12 +52,45 @@ class FitDiagnostics:
     steps: Int[Array, ""]
     code: Int[Array, ""]
     components: Int[Array, ""] | int | None = None
-    separated: Bool[Array, ""] | bool | None = None
+    separated: Bool[Array, "..."] | bool | None = None
 
     @classmethod
     def of(cls, found: Minimum) -> FitDiagnostics:
         """What a search says of itself."""
         return cls(found.gradient_norm, found.steps, found.code)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class _LinkLoss:
+    """-Σ (won log F(η) + lost log F(-η)), the negative log-likelihood of meetings under any link, in place of A."""
+
+    meetings: Meetings  # how often they met is not read; of Counts each pair stands twice
+    won: Each  # wins of the first item
+    lost: Each
+    link: Link = dataclasses.field(metadata={"static": True})
+
+    def _of_both(self, function: Elementwise, beta: Parameters) -> tuple[Each, Each]:
+        # With sums in sight, XLA searches for minutes for how a GPU may take them at once.
+        odds = self.meetings.log_odds(beta)
+        up, down = (jax.lax.optimization_barrier(function(x)) for x in (odds, -odds))
+        return up, down
+
+    def mean(self, beta: Parameters) -> Parameters:
+        up, down = self._of_both(self.link.score, beta)
+        return -self.meetings.pull(self.won * up - self.lost * down)
+
+    def bent(self, beta: Parameters) -> Bent:
+        """The second derivative in each η."""
+        up, down = self._of_both(self.link.curvature, beta)
+        return self.won * up + self.lost * down
+
+    def times(self, bent: Bent, vector: Parameters) -> Parameters:
+        return self.meetings.times(bent, vector)
+
+    def diagonal(self, bent: Bent) -> Parameters:
+        """With absolute values in the sums."""
+        return self.meetings.diagonal(bent)
 
 
 @jax.tree_util.register_dataclass
@@ -93,7 +107,7 @@ class Ridged:
         longest: the largest change of a difference in one step; static.
     """
 
-    loss: Loss
+    loss: Design | _LinkLoss
     excess: Float[Array, "*batch parameters"]
     ridge: Float[Array, "*batch parameters"]
     scale: Float[Array, "*batch"]
@@ -101,12 +115,7 @@ class Ridged:
     longest: float = dataclasses.field(default=8.0, metadata={"static": True})
 
     @classmethod
-    def of(
-        cls,
-        design: Design,
-        counted: Float[Array, "parameters"],
-        ridge: Float[Array, "parameters"],
-    ) -> Ridged:
+    def of(cls, design: Design, counted: Parameters, ridge: Parameters) -> Ridged:
         """The objective at what was counted, which may hold noise; padding is held at 0."""
         scale, held = jnp.maximum(design.degree, 1.0), design.held
         if design.item_mask is not None:
@@ -115,29 +124,21 @@ class Ridged:
         held = held / jnp.sqrt(jnp.maximum(jnp.sum(held), 1))
         return cls(design, design.excess(counted), ridge, scale, held)
 
-    def __call__(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
-        """f(β)."""
-        linear = product(0.5 * self.ridge * beta - self.excess, beta)
-        level = 0.5 * product(self.held, beta) ** 2
-        return (self.loss.log_partition(beta) + linear) / self.scale + level
-
-    def gradient(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def gradient(self, beta: Parameters) -> Parameters:
         """∇f(β)."""
         push = self.loss.mean(beta) - self.excess + self.ridge * beta
         return push / self.scale + self.held * dot(self.held, beta)
 
-    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
+    def bent(self, beta: Parameters) -> Bent:
         """What ∇²f(β) consists of."""
         return self.loss.bent(beta) / self.scale
 
-    def times(
-        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
-    ) -> Float[Array, "parameters"]:
+    def times(self, bent: Bent, vector: Parameters) -> Parameters:
         """∇²f times a vector."""
         level = self.held * dot(self.held, vector)
         return self.loss.times(bent, vector) + self.ridge / self.scale * vector + level
 
-    def diagonal(self, bent: Float[Array, "..."]) -> Float[Array, "parameters"]:
+    def diagonal(self, bent: Bent) -> Parameters:
         """The diagonal of ∇²f."""
         return self.loss.diagonal(bent) + self.ridge / self.scale + jnp.square(self.held)
 
@@ -150,9 +151,8 @@ def fit(
 ) -> Estimate:
     """The ridge fit to given (for instance noisy) counts, without randomness or access to outcomes.
 
-    With the counts of a release whose design is public (adjacency ``flip``) this *is* the private fit, as
-    post-processing: it spends no privacy, whatever the solver's tolerance. Counts need not be attainable; positive
-    ridges make the solution finite and unique.
+    With the counts of a release whose design is public (adjacency ``flip``) this *is* the private fit. Counts need not
+    be attainable; positive ridges make the solution finite and unique.
 
     Args:
         design: the public part: :class:`~privrank_jax.pairwise.Counts` of meetings, a
@@ -166,8 +166,7 @@ def fit(
 
     Returns:
         ``value``: θ, ``(m,)``, mean 0 over real items, or :class:`~privrank_jax.pairwise.designs.ModelScores`; dtype
-        of the design. ``guarantee``: ``None``; that of the counts applies. ``diagnostics``: :class:`FitDiagnostics`, a
-        function of the arguments alone.
+        of the design. ``guarantee``: ``None``; that of the counts applies. ``diagnostics``: :class:`FitDiagnostics`.
 
     Raises:
         ValueError: a ridge that is not positive, γ_T missing or not asked for, shapes that don't match, stages of
@@ -176,10 +175,6 @@ def fit(
     >>> found = fit(Counts([[0.0, 100.0], [100.0, 0.0]]), [90.0, 10.0], 1e-6)
     >>> round(float(found.value[0] - found.value[1]), 3)  # log 9
     2.197
-    >>> with_ties = Counts([[0.0, 50.0], [50.0, 0.0]], ties=True)
-    >>> found = fit(with_ties, [35.0, 15.0, 20.0], 1e-6, 1e-6)
-    >>> round(float(found.value.scores[0] - found.value.scores[1]), 3)  # log 5
-    1.609
     """
     check_positive("gamma", gamma, infinite=False)
     if tie_gamma is not None:
@@ -190,15 +185,11 @@ def fit(
     numbers = design.size + design.ties
     if counted.shape != (numbers,) or (jnp.ndim(gamma) and jnp.shape(gamma) != (design.size,)):
         raise ValueError(
-            f"what was counted must have shape ({numbers},), one number for each item and feature and one for ties, "
-            f"and gamma none or ({design.size},): got {counted.shape} and {jnp.shape(gamma)}."
+            f"what was counted must have shape ({numbers},), and gamma none or ({design.size},): got {counted.shape} "
+            f"and {jnp.shape(gamma)}."
         )
     if isinstance(design, Counts):
-        square = (design.num_items,) * 2
-        if jnp.shape(design.comparisons) != square:
-            raise ValueError(
-                f"comparisons must have shape (m, m), got {jnp.shape(design.comparisons)}."
-            )
+        check_square("comparisons", design.comparisons)
     if isinstance(design, Sets) and not design.public:
         raise ValueError(STAGES)
     counted = counted.astype(design.dtype)
@@ -208,7 +199,7 @@ def fit(
     # As arrays, so that numbers and arrays are fitted by one program.
     given = jnp.asarray(gamma, design.dtype)
     other = None if tie_gamma is None else jnp.asarray(tie_gamma, design.dtype)
-    return _fit_design(design, counted, given, other)
+    return fitted(design, counted, design.all_ridges(given, other))
 
 
 STAGES = (
@@ -218,36 +209,14 @@ STAGES = (
 )
 
 
-@jax.jit
-def _fit_design(design: Design, counted: Array, gamma: Array, tie_gamma: Array | None) -> Estimate:
-    return fitted(design, counted, design.all_ridges(gamma, tie_gamma))
-
-
-@functools.partial(jax.jit, static_argnames=("optimizer", "tolerance", "max_steps"))
+@functools.partial(jax.jit, static_argnames=("search",))
 def fitted(
-    design: Design,
-    counted: Float[Array, "parameters"],
-    ridge: Float[Array, "parameters"],
-    *,
-    optimizer: optax.GradientTransformation | None = None,
-    tolerance: float | None = None,
-    max_steps: int = 100,
+    design: Design, counted: Parameters, ridge: Parameters, search: Search = USUAL
 ) -> Estimate:
-    """The fit of a conditional logit, by any optax transformation; arguments are not checked.
-
-    Args:
-        design: the public part.
-        counted: ``(parameters,)``, what was counted, with any noise.
-        ridge: ``(parameters,)``, γ_k.
-        optimizer: instead of Newton's method with a line search.
-        tolerance: ℓ_∞ gradient norm to reach.
-        max_steps: iterations at most.
-    """
+    """The fit of a conditional logit to what was counted, with any noise; arguments are not checked."""
     objective = Ridged.of(design, counted, ridge)
     start = jax.lax.stop_gradient(design.start(objective.excess, objective.ridge))
-    found = minimize(
-        objective, start, optimizer=optimizer, tolerance=tolerance, max_steps=max_steps
-    )
+    found = minimize(objective, start, search)
     return Estimate(design.value_of(found.value), None, FitDiagnostics.of(found))
 
 
@@ -262,15 +231,6 @@ def _fit_totals(totals: Scores, halves: WinCounts, gamma: Scalar) -> Estimate:
 # --- win counts without ties: a batch at once, any link ----------------------------------------------
 
 
-def dense_objective(
-    wins: WinCounts, link: Link, *, gamma: Scalar = 0.0, tilt: Scalar | Scores = 0.0
-) -> Ridged:
-    """The objective of ``wins`` under ``link`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
-    mask, dtype = wins.mask, wins.matrix.dtype
-    tilt = jnp.broadcast_to(jnp.asarray(tilt, dtype), (wins.num_items,))
-    return _of_counts(wins.matrix, mask, tilt, jnp.asarray(gamma, dtype), link)
-
-
 def _of_counts(
     wins: Float[Array, "items items *batch"],
     mask: Bool[Array, "items *batch"] | None,
@@ -278,7 +238,7 @@ def _of_counts(
     gamma: Float[Array, "*batch"],
     link: Link,
 ) -> Ridged:
-    """The same, also of many problems along a trailing axis."""
+    """The objective of win counts with a linear tilt, also of many problems along a trailing axis."""
     losses = wins.swapaxes(0, 1)
     comparisons, lost = wins + losses, column_sums(wins)
     degrees = lost + column_sums(losses)
@@ -286,24 +246,17 @@ def _of_counts(
     counts = Counts(comparisons / scale, mask)
     if link.name == "logistic":
         return _ridged(counts, (0.5 * degrees - lost - tilt) / scale, gamma / scale, mask)
-    loss = LinkLoss(counts, wins / scale, losses / scale, link)
+    loss = _LinkLoss(counts, wins / scale, losses / scale, link)
     return _ridged(loss, -tilt / scale, gamma / scale, mask)
 
 
 def signed_objective(
-    margins: PairMatrix, weights: PairMatrix, link: Link, *, gamma: Scalar, mask: Mask | None = None
+    margins: PairMatrix, weights: PairMatrix, gamma: Scalar, mask: Mask | None = None, *, link: Link
 ) -> Ridged:
     """The objective of W_ij/2 + D_ij wins, which may be negative (debiased reports), with ridge γ.
 
-    S is the gradient at θ = 0 here if that exceeds the mean degree: where weights are tiny, so is θ, and only a
+    Its unit is the gradient at θ = 0 if that exceeds the mean degree: where weights are tiny, so is θ, and only a
     tolerance relative to θ is meaningful.
-
-    Args:
-        margins: ``(m, m)`` antisymmetric, D_ij.
-        weights: ``(m, m)`` symmetric, W_ij >= 0.
-        link: F; for the logistic link the objective is convex anyway.
-        gamma: ridge γ.
-        mask: ``(m,)`` bool, or ``None``.
     """
     excess, degrees = -column_sums(margins), column_sums(weights)
     scale = jnp.maximum(jnp.max(jnp.abs(excess), 0), item_sum(degrees) / count_items(degrees, mask))
@@ -312,12 +265,12 @@ def signed_objective(
     if link.name == "logistic":
         return _ridged(counts, excess / scale, gamma / scale, mask)
     wins = (0.5 * weights + margins) / scale
-    loss = LinkLoss(counts, wins, wins.swapaxes(0, 1), link)
+    loss = _LinkLoss(counts, wins, wins.swapaxes(0, 1), link)
     # f may fall without end far away: steps stay in the range of scores that are seen in practice.
     return dataclasses.replace(_ridged(loss, 0 * excess, gamma / scale, mask), longest=4.0)
 
 
-def _ridged(loss: Loss, excess: Array, gamma: Array, mask: Mask | None) -> Ridged:
+def _ridged(loss: Counts | _LinkLoss, excess: Array, gamma: Array, mask: Mask | None) -> Ridged:
     """The objective of counts in units of d; padding is held at 0."""
     items = jnp.asarray(count_items(excess, mask), excess.dtype)
     held = real(jnp.ones_like(excess), mask) / jnp.sqrt(items)
@@ -331,51 +284,35 @@ def fit_counts(
     *,
     gamma: Scalar = 0.0,
     tilt: Scalar | Scores = 0.0,
-    optimizer: optax.GradientTransformation | None = None,
-    tolerance: float | None = None,
-    max_steps: int = 100,
+    search: Search = USUAL,
 ) -> Minimum:
     """Minimize the objective of ``wins`` under ``link`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
     dtype, items = wins.matrix.dtype, wins.num_items
     tilt = jnp.broadcast_to(jnp.asarray(tilt, dtype), (items,))
     parts = wins.matrix, wins.mask, tilt, jnp.asarray(gamma, dtype)
-    search = {"tolerance": tolerance, "max_steps": max_steps}
-    if optimizer is None:
-        return _in_lanes(lambda *parts: _of_counts(*parts, link=link), parts, **search)
-    objective = _of_counts(*parts, link)
-    return minimize(objective, _start(objective), optimizer=optimizer, **search)
+    return _in_lanes(functools.partial(_of_counts, link=link), parts, search)
 
 
 def fit_signed(
     margins: PairMatrix, weights: PairMatrix, link: Link, *, gamma: Scalar, mask: Mask | None = None
 ) -> Minimum:
     """Minimize :func:`signed_objective`, from equal scores where it need not be convex."""
-
-    def made(margins: Array, weights: Array, gamma: Array, mask: Array | None) -> Ridged:
-        return signed_objective(margins, weights, link, gamma=gamma, mask=mask)
-
     parts = margins, weights, jnp.asarray(gamma, margins.dtype), mask
     # Gradients may grow temporarily during a descent that isn't convex.
-    return _in_lanes(made, parts, patience=PATIENCE if link.name == "logistic" else 40)
+    search = USUAL if link.name == "logistic" else Search(patience=40)
+    return _in_lanes(functools.partial(signed_objective, link=link), parts, search)
 
 
-def _in_lanes(
-    made: Callable[..., Ridged],
-    parts: tuple[Any, ...],
-    tolerance: float | None = None,
-    max_steps: int = 100,
-    patience: int = PATIENCE,
-) -> Minimum:
+def _in_lanes(made: Callable[..., Ridged], parts: tuple[Any, ...], search: Search) -> Minimum:
     """Minimize the objective of these parts, under ``jax.vmap`` those of a batch along a trailing axis."""
     dtype, items = parts[0].dtype, parts[0].shape[0]
-    goal = default_tolerance(dtype) if tolerance is None else tolerance
 
-    def search(*parts: PyTree) -> Minimum:
+    def search_lanes(*parts: PyTree) -> Minimum:
         objective = made(*jax.tree.map(materialized, parts))
         coarse = None if dtype == jnp.float32 else jax.tree.map(_single, objective)
-        return newton(objective, _start(objective), goal, max_steps, patience, coarse)
+        return newton(objective, _start(objective), search, coarse)
 
-    found = in_lanes(search, items)
+    found = in_lanes(search_lanes, items)
     zero = jnp.zeros(items, dtype)
     return root_of(lambda theta: made(*parts).gradient(theta), zero, lambda _: found(*parts))
 
@@ -389,7 +326,7 @@ def _start(objective: Ridged) -> Scores:
     loss, excess = objective.loss, objective.excess
     if isinstance(loss, Counts):
         return loss.start(excess, objective.ridge)
-    assert isinstance(loss, LinkLoss)
+    assert isinstance(loss, _LinkLoss)
     if objective.longest < 8:
         return jnp.zeros_like(excess)
     steep = 2 * loss.link.score(jnp.zeros((), excess.dtype))
@@ -400,31 +337,56 @@ def _start(objective: Ridged) -> Scores:
 # --- edge lists ------------------------------------------------------------------------------------
 
 
-def fit_edges(
-    edges: WinEdges,
-    link: Link,
-    *,
-    gamma: Scalar = 0.0,
-    optimizer: optax.GradientTransformation | None = None,
-    tolerance: float | None = None,
-    max_steps: int = 500,
-) -> Minimum:
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class _Edges(Meetings):
+    """How often each of some pairs of many items met: memory and time are linear in the number of pairs."""
+
+    first: Int[Array, "*batch edges"]
+    second: Int[Array, "*batch edges"]
+    met: Float[Array, "*batch edges"]
+    num_items: int = dataclasses.field(metadata={"static": True})
+
+    @property
+    def degree(self) -> Float[Array, ""]:
+        return 2 * jnp.sum(self.met) / self.num_items
+
+    def excess(self, counted: Scores) -> Scores:
+        return counted - 0.5 * self.squares(self.met)
+
+    def log_odds(self, beta: Scores) -> Each:
+        return beta[self.first] - beta[self.second]
+
+    def real(self, each: Each) -> Each:
+        return jnp.where(self.met > 0, each, 0)
+
+    def weigh(self, each: Each) -> Each:
+        return self.met * each
+
+    def pull(self, each: Each) -> Scores:
+        return self._zero(each).at[self.first].add(each).at[self.second].add(-each)
+
+    def squares(self, each: Each) -> Scores:
+        return self._zero(each).at[self.first].add(each).at[self.second].add(each)
+
+    def _zero(self, each: Each) -> Scores:
+        return jnp.zeros(self.num_items, each.dtype)
+
+
+def fit_edges(edges: WinEdges, link: Link, *, gamma: Scalar, search: Search) -> Minimum:
     """Minimize the objective of an edge list under ``link`` with ridge γ."""
     objective = edge_objective(edges, link, gamma=gamma)
-    return minimize(
-        objective, jnp.zeros_like(objective.excess), optimizer=optimizer, tolerance=tolerance,
-        max_steps=max_steps, linear_solver="cg",
-    )  # fmt: skip
+    return minimize(objective, jnp.zeros_like(objective.excess), search)
 
 
 def edge_objective(edges: WinEdges, link: Link, *, gamma: Scalar = 0.0) -> Ridged:
     """That objective."""
     won, lost = edges.first_wins, edges.second_wins
-    design = Edges(edges.first, edges.second, won + lost, edges.num_items)
+    design = _Edges(edges.first, edges.second, won + lost, edges.num_items)
     objective = Ridged.of(design, edges.totals, design.ridges(gamma))
     if link.name == "logistic":
         return objective
-    loss = LinkLoss(design, won, lost, link)
+    loss = _LinkLoss(design, won, lost, link)
     return dataclasses.replace(objective, loss=loss, excess=jnp.zeros_like(objective.excess))
 
 

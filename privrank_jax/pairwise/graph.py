@@ -1,4 +1,8 @@
-"""The comparison graph: is the maximum likelihood estimate unique and finite?"""
+"""The comparison graph: is the maximum likelihood estimate unique and finite?
+
+Without ties the likelihood has a finite maximizer exactly if, within every component, every item is linked to every
+other by a chain of wins (Ford 1957; Zermelo 1929). For Davidson's model see :func:`has_maximum`.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,9 @@ from privrank_jax._validate import check_square
 from privrank_jax.comparisons import WinCounts, WinEdges
 
 Array = jax.Array
+
+MOST_PAIRS = 2000
+_LEAST = 1e-9
 
 
 def check_counts(wins: object) -> None:
@@ -51,26 +58,10 @@ def check_axes(name: str, counts: Array, axes: int) -> None:
         )
 
 
-def connectivity(wins: WinCounts) -> tuple[Array, Array]:
-    """Number of connected components of the comparison graph, and whether the wins separate it.
-
-    The likelihood has a finite maximizer exactly if, within every component, every item is linked to every other by
-    a chain of wins (Ford 1957; Zermelo 1929); "separated" means that this fails. The data do not determine
-    the order of items in different components.
-
-    Args:
-        wins: win counts of m items.
-
-    Returns:
-        components: ``()`` int32, counted over real items.
-        separated: ``()`` bool.
-    """
-    return _connectivity(jax.lax.stop_gradient(wins))
-
-
 @functools.partial(jax.jit, inline=True)
-def _connectivity(wins: WinCounts) -> tuple[Array, Array]:
-    return chunked(_connectivities)(wins)
+def connectivity(wins: WinCounts) -> tuple[Array, Array]:
+    """Number of components of the graph over real items, int32, and whether chains of wins fail to link one of them."""
+    return chunked(_connectivities)(jax.lax.stop_gradient(wins))
 
 
 def _connectivities(wins: WinCounts) -> tuple[Array, Array]:
@@ -80,14 +71,12 @@ def _connectivities(wins: WinCounts) -> tuple[Array, Array]:
         mask, start = jnp.ones(wins.matrix.shape[:-1], bool), 0
     else:
         mask, start = wins.mask, jnp.argmax(wins.mask, -1)[:, None]
-    beats = (wins.matrix > 0) & mask[:, :, None] & mask[:, None, :]
-    first = mask & (items == start)
-    linked = _linked(beats, first, mask)
+    real = mask[:, :, None] & mask[:, None, :]
+    beats = (wins.matrix > 0) & real
+    linked = _linked(beats, mask & (items == start), mask)
 
     def with_labels(_: Array) -> tuple[Array, Array]:
-        adjacent = (wins.comparisons > 0) & mask[:, :, None] & mask[:, None, :]
-        labels = jax.vmap(components)(adjacent)
-        roots = (labels == items) & mask
+        roots = (jax.vmap(components)((wins.comparisons > 0) & real) == items) & mask
         separated = jnp.any(mask & ~_linked(beats, roots, mask), -1)
         return jnp.sum(roots, -1).astype(jnp.int32), separated
 
@@ -127,3 +116,38 @@ def edge_connectivity(edges: WinEdges) -> tuple[int, bool]:
     groups, _ = connected_components(beats, directed=False)
     strong, _ = connected_components(beats, directed=True, connection="strong")
     return int(groups), bool(strong > groups)
+
+
+def has_maximum(wins: WinCounts) -> bool | None:
+    """Whether Davidson's likelihood of these counts has a finite maximum; ``None`` for more than ``MOST_PAIRS`` pairs.
+
+    An exponential family has one exactly if the observed statistic is the mean of outcome probabilities that are all
+    above 0 (Barndorff-Nielsen 1978, Theorem 9.13), here of (win, tie, loss) of each pair. A linear program decides: the
+    largest t with all of them >= t. Chains of wins and ties don't suffice: without losses all ν > 0 want a larger gap.
+    """
+    from scipy import optimize, sparse
+
+    met = np.triu(np.asarray(wins.comparisons, np.float64), 1)
+    first, second = np.nonzero(met)
+    pairs, items = first.size, wins.num_items
+    if pairs > MOST_PAIRS:
+        return None
+    if not pairs:
+        return False
+    times, each = met[first, second], np.arange(pairs)
+    # Unknown: by how much wins, ties and losses of each pair exceed t of its comparisons, then t.
+    rows = np.concatenate(
+        [first, first, second, second, np.full(pairs, items), *[items + 1 + each] * 3]
+    )
+    win, tie, loss = each, pairs + each, 2 * pairs + each
+    columns = np.concatenate([win, tie, tie, loss, tie, win, tie, loss])
+    entries = np.repeat([1, 0.5, 0.5, 1, 1, 1, 1, 1], pairs)
+    sums = sparse.coo_matrix((entries, (rows, columns)), (items + 1 + pairs, 3 * pairs)).tocsr()
+    of_all = np.concatenate([1.5 * (met + met.T).sum(1), [times.sum()], 3 * times])  # of t
+    found = optimize.linprog(
+        np.append(np.zeros(3 * pairs), -1.0),
+        A_eq=sparse.hstack([sums, sparse.csr_matrix(of_all[:, None])]).tocsr(),
+        b_eq=np.concatenate([np.asarray(wins.totals), [float(np.asarray(wins.ties))], times]),
+        bounds=[(0, None)] * (3 * pairs) + [(None, 1)],
+    )
+    return bool(found.success and found.x[-1] > _LEAST)

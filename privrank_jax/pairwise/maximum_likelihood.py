@@ -8,8 +8,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice, check_nonnegative, is_traced
@@ -18,7 +17,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.davidson import has_maximum
+from privrank_jax.pairwise.debiased_fit import DebiasedSums, scores_from_sums
 from privrank_jax.pairwise.designs import Counts, Design
 from privrank_jax.pairwise.fits import FitDiagnostics, fit_counts, fit_edges, fitted
 from privrank_jax.pairwise.graph import (
@@ -27,8 +26,10 @@ from privrank_jax.pairwise.graph import (
     check_tied_counts,
     connectivity,
     edge_connectivity,
+    has_maximum,
 )
 from privrank_jax.pairwise.lanes import center
+from privrank_jax.pairwise.minimizer import Search
 
 TIES = ("half", "davidson")
 """What a tie is: half a win for both items, or an outcome of its own."""
@@ -41,31 +42,24 @@ def mle(
     *,
     ties: str = "half",
     tie_gamma: Scalar = 0.0,
-    optimizer: optax.GradientTransformation | None = None,
     tolerance: float | None = None,
     max_steps: int = 100,
 ) -> Estimate:
     """Scores θ that maximize the likelihood of the answers less (γ/2)‖θ‖², Σθ = 0. **Not private.**
 
-    Of win counts the likelihood is Π F(θ_i - θ_j)^{W_ij}; with covariates, with ties as outcomes of their own, or of
-    choices it is that of :mod:`privrank_jax.pairwise.designs`. Dense counts are fitted by Newton's method, edge lists
-    by the same with conjugate gradients, without a matrix. Differentiable with respect to the data and the ridges by
-    the implicit function theorem.
+    Of win counts the likelihood is Π F(θ_i - θ_j)^{W_ij}, else that of :mod:`privrank_jax.pairwise.designs`.
+    Differentiable with respect to the data and the ridges by the implicit function theorem.
 
     Args:
-        data: dense :class:`~privrank_jax.comparisons.WinCounts` of m items;
-            :class:`~privrank_jax.comparisons.WinEdges` for many items with few compared pairs; comparisons with
-            features, from :func:`~privrank_jax.pairwise.covariate_table`; or :class:`~privrank_jax.pairwise.Choices`.
+        data: win counts, edges for many items with few compared pairs, comparisons with features, from
+            :func:`~privrank_jax.pairwise.covariate_table`, or choices.
         link: ``"logistic"`` (Bradley-Terry-Luce), ``"normal"`` (Thurstone), ``"laplace"``; only of counts with half
             wins.
         gamma: ridge γ >= 0, may be traced; that of a feature is γ times the square of its largest size.
         ties: ``"half"``: a tie is half a win for both; ``"davidson"``: an outcome of its own, of win counts that know
-            their ``ties`` or of a table, where an outcome 1/2 is a tie.
+            their ``ties``, or of a table.
         tie_gamma: ridge γ_T >= 0 of log ν, may be traced.
-        optimizer: any optax transformation instead of the default; it is hashed by identity, so build it once and
-            pass the same object.
-        tolerance: ℓ_∞ gradient norm to reach, relative to the mean number of answers per item
-            (default 1e-10 in float64, 1e-6 in float32).
+        tolerance: ℓ_∞ gradient norm to reach, in units of the mean number of answers per item; default 1e-10 or 1e-6.
         max_steps: iterations at most (edge lists: at least 500 are allowed).
 
     Returns:
@@ -73,8 +67,8 @@ def mle(
         :class:`~privrank_jax.pairwise.designs.ModelScores`. ``guarantee``: ``None``. ``diagnostics``:
         :class:`FitDiagnostics`. With ``separated`` True and no ridge there is no finite maximum and the value is the
         point at which the search stopped; with ``components`` > 1 scores of different components can't be compared.
-        With ties as outcomes ``separated`` is ``None`` under ``jit``, and for more than 2,000 compared pairs. Of tables
-        both are ``None``: where scores and covariates predict every outcome, the code or scores of dozens tell so.
+        With ties as outcomes ``separated`` is ``None`` under ``jit``, and for more than 2,000 compared pairs; of tables
+        both are ``None``.
 
     Raises:
         ValueError: unknown names, a negative ridge, a batch of problems, a link where there is none, counts that don't
@@ -85,18 +79,6 @@ def mle(
     >>> estimate = mle(wins)
     >>> round(float(estimate.value[0] - estimate.value[1]), 4)  # log 3
     1.0986
-    >>> wins = WinCounts.from_matrix([[0, 35], [15, 0]], ties=20)  # 25 wins, 20 ties, 5 losses
-    >>> found = mle(wins, ties="davidson").value
-    >>> round(float(found.scores[0] - found.scores[1]), 4), round(float(found.tie), 4)  # log 5, 20/√(25·5)
-    (1.6094, 1.7889)
-    >>> from privrank_jax.pairwise.covariates import covariate_table
-    >>> table = covariate_table([0, 1] * 9, [1, 0] * 9, [1, 0, 1] * 6, {"first": [1.0] * 18}, num_items=2)
-    >>> round(float(mle(table).value.coefficients[0]), 3)  # log 2
-    0.693
-    >>> choices = Choices.from_top1([(0, [1]), (0, [1]), (0, [1]), (1, [0])], num_items=2)
-    >>> found = mle(choices).value
-    >>> round(float(found[0] - found[1]), 4)  # log 3
-    1.0986
     """
     link = get_link(link)
     check_nonnegative("gamma", gamma)
@@ -105,23 +87,36 @@ def mle(
     davidson = ties == "davidson"
     if isinstance(data, WinEdges) and not davidson:
         check_axes("first_wins", data.first_wins, 1)
-        estimate = _mle_sparse(data, gamma, link, optimizer, tolerance, max(max_steps, 500))
+        search = Search(tolerance, max(max_steps, 500))
+        estimate = _mle_sparse(data, gamma, link, search)
         if is_traced(data, gamma):
             return estimate
         return _knowing(estimate, *edge_connectivity(data))
     check_answers(data, davidson)
+    search = Search(tolerance, max_steps)
     if isinstance(data, WinCounts) and not davidson:
-        return _mle_dense(data, gamma, link, optimizer, tolerance, max_steps)
+        return _mle_dense(data, gamma, link, search)
     if link.name != "logistic":
         raise ValueError(
             f"link {link.name!r} is for win counts whose ties are half wins: other models are logistic."
         )
-    if davidson and isinstance(data, CovariateTable):
-        _check_tie_maximum(data, tie_gamma)
+    known = not is_traced(data, gamma, tie_gamma)
+    if (
+        isinstance(data, CovariateTable)
+        and davidson
+        and known
+        and not np.any(np.asarray(tie_gamma))
+    ):
+        tied, rows = float(data.ties), float(data.design.count(jnp.ones(data.outcomes.shape)))
+        if tied in (0.0, rows):
+            raise ValueError(
+                f"{tied:g} of {rows:g} comparisons are ties, so the tie parameter has no finite estimate: give "
+                "tie_gamma > 0, or fit without it by ties='half'."
+            )
     # As arrays, so that numbers and arrays are fitted by one program.
     ridges = jnp.asarray(gamma, float), jnp.asarray(tie_gamma, float)
-    found = _mle_of_design(data, *ridges, davidson, optimizer, tolerance, max_steps)
-    if isinstance(data, WinCounts) and not is_traced(data, gamma, tie_gamma):
+    found = _mle_of_design(data, *ridges, davidson, search)
+    if isinstance(data, WinCounts) and known:
         exists = has_maximum(data)
         separated = None if exists is None else not exists
         return _knowing(found, found.diagnostics.components, separated)
@@ -129,14 +124,10 @@ def mle(
 
 
 def check_answers(data: object, davidson: bool) -> None:
-    """Raise unless these are answers of which ties can be what they are to be.
-
-    Args:
-        data: win counts, a table or choices.
-        davidson: whether ties are outcomes of their own.
+    """Raise unless these are answers of which ties can be outcomes of their own, where ``davidson`` says so.
 
     Raises:
-        TypeError: they are none of these.
+        TypeError: neither win counts, a table nor choices.
         ValueError: a batch of problems, counts that don't know their ties, ties of choices.
     """
     if isinstance(data, WinCounts):
@@ -151,39 +142,19 @@ def check_answers(data: object, davidson: bool) -> None:
         raise ValueError("choices from sets know no ties: leave ties='davidson' out.")
 
 
-def _check_tie_maximum(data: CovariateTable, tie_gamma: Scalar) -> None:
-    """Raise ``ValueError`` where log ν has no finite estimate."""
-    if is_traced(data, tie_gamma) or np.any(np.asarray(tie_gamma)):
-        return
-    tied = float(data.ties)
-    rows = float(data.design.count(jnp.ones(data.outcomes.shape)))
-    if tied in (0.0, rows):
-        raise ValueError(
-            f"{tied:g} of {rows:g} comparisons are ties, so the tie parameter has no finite estimate: give "
-            "tie_gamma > 0, or fit without it by ties='half'."
-        )
-
-
 def design_of(
     data: WinCounts | CovariateTable | Choices, davidson: bool
 ) -> tuple[Design, Float[Array, "parameters"]]:
-    """The public part of data, and what is counted of their outcomes.
-
-    Args:
-        data: answers.
-        davidson: whether ties are outcomes of their own.
-    """
+    """The public part of data, and what is counted of their outcomes; with ``davidson`` ties too."""
     if isinstance(data, Choices):
         return data.design, data.totals
     if isinstance(data, WinCounts):
-        design = Counts(data.comparisons, data.mask, ties=davidson)
-        if not davidson:
-            return design, data.totals
-        return design, jnp.append(data.totals, jnp.asarray(data.ties, design.dtype))
-    if not davidson:
-        return data.design, data.sums
-    design = dataclasses.replace(data.design, ties=True)
-    return design, jnp.append(data.sums, data.ties)
+        design, counted = Counts(data.comparisons, data.mask, ties=davidson), data.totals
+    else:
+        design, counted = dataclasses.replace(data.design, ties=davidson), data.sums
+    return design, jnp.append(
+        counted, jnp.asarray(data.ties, design.dtype)
+    ) if davidson else counted
 
 
 def _knowing(found: Estimate, components: Array | int, separated: Array | bool | None) -> Estimate:
@@ -192,19 +163,16 @@ def _knowing(found: Estimate, components: Array | int, separated: Array | bool |
     return dataclasses.replace(found, diagnostics=dataclasses.replace(found.diagnostics, **told))
 
 
-@functools.partial(jax.jit, static_argnames=("davidson", "optimizer", "tolerance", "max_steps"))
+@functools.partial(jax.jit, static_argnames=("davidson", "search"))
 def _mle_of_design(
     data: WinCounts | CovariateTable | Choices,
     gamma: Array,
     tie_gamma: Array,
     davidson: bool,
-    optimizer: optax.GradientTransformation | None,
-    tolerance: float | None,
-    max_steps: int,
+    search: Search,
 ) -> Estimate:
     design, counted = design_of(data, davidson)
-    search = {"optimizer": optimizer, "tolerance": tolerance, "max_steps": max_steps}
-    found = fitted(design, counted, design.all_ridges(gamma, tie_gamma), **search)
+    found = fitted(design, counted, design.all_ridges(gamma, tie_gamma), search)
     if isinstance(data, CovariateTable):
         return found
     if isinstance(data, Choices):
@@ -212,33 +180,86 @@ def _mle_of_design(
     return _knowing(found, connectivity(dataclasses.replace(data, ties=None))[0], None)
 
 
-@functools.partial(jax.jit, static_argnames=("link", "optimizer", "tolerance", "max_steps"))
-def _mle_dense(
-    wins: WinCounts,
-    gamma: Scalar,
-    link: Link,
-    optimizer: optax.GradientTransformation | None,
-    tolerance: float | None,
-    max_steps: int,
-) -> Estimate:
-    found = fit_counts(
-        wins, link, gamma=gamma, optimizer=optimizer, tolerance=tolerance, max_steps=max_steps
-    )
-    value = center(found.value, wins.mask)
-    return _knowing(Estimate(value, None, FitDiagnostics.of(found)), *connectivity(wins))
+@functools.partial(jax.jit, static_argnames=("link", "search"))
+def _mle_dense(wins: WinCounts, gamma: Scalar, link: Link, search: Search) -> Estimate:
+    found = fit_counts(wins, link, gamma=gamma, search=search)
+    estimate = Estimate(center(found.value, wins.mask), None, FitDiagnostics.of(found))
+    return _knowing(estimate, *connectivity(wins))
 
 
-@functools.partial(jax.jit, static_argnames=("link", "optimizer", "tolerance", "max_steps"))
-def _mle_sparse(
-    edges: WinEdges,
-    gamma: Scalar,
-    link: Link,
-    optimizer: optax.GradientTransformation | None,
-    tolerance: float | None,
-    max_steps: int,
+@functools.partial(jax.jit, static_argnames=("link", "search"))
+def _mle_sparse(edges: WinEdges, gamma: Scalar, link: Link, search: Search) -> Estimate:
+    found = fit_edges(edges, link, gamma=gamma, search=search)
+    return Estimate(center(found.value, None), None, FitDiagnostics.of(found))
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class LinkSelection:
+    """The fits side by side, one entry per link.
+
+    Attributes:
+        best: index of the selected link, int32 ``()``; the first among ties.
+        losses: ``(k,)`` -Σ Z_ij log F(θ̂_i - θ̂_j) of each fit, without the ridge.
+        scores: ``(k, m)`` θ̂ of each fit.
+        codes: ``(k,)`` int32, 0 where the fit converged.
+        links: the names, static.
+    """
+
+    best: Int[Array, "*batch"]
+    losses: Float[Array, "*batch links"]
+    scores: Float[Array, "*batch links items"]
+    codes: Int[Array, "*batch links"]
+    links: tuple[str, ...] = dataclasses.field(metadata={"static": True})
+
+
+def select_link(
+    data: WinCounts | DebiasedSums,
+    links: tuple[str | Link, ...] = ("logistic", "normal", "laplace"),
+    gamma: Scalar = 2.0,
 ) -> Estimate:
-    found = fit_edges(
-        edges, link, gamma=gamma, optimizer=optimizer, tolerance=tolerance, max_steps=max_steps
-    )
-    value = found.value - jnp.mean(found.value)
-    return Estimate(value, None, FitDiagnostics.of(found))
+    """Fit the scores under each link and select the link with the largest likelihood (Xu, Sun and Cheng, S.1.3).
+
+    Links are compared by their losses *without* the ridge, at scores fitted *with* it. On debiased sums the loss is an
+    unbiased estimate (for fixed θ) of that of the weighted true answers. Losses of n comparisons carry rounding of
+    about n·1e-7 in float32. With scores within ±1 it takes thousands of comparisons per link to tell links apart.
+
+    Args:
+        data: win counts of m items, **not private**; or the sums of debiased reports
+            (:func:`~privrank_jax.pairwise.debiased_sums`), of which the selection is post-processing.
+        links: two or more, static.
+        gamma: ridge γ >= 0 in the objective of the unnormalized sums, may be traced.
+
+    Returns:
+        ``value``: scores under the selected link, ``(m,)``. ``diagnostics``: :class:`LinkSelection`.
+        ``guarantee``: ``None``; for debiased sums the guarantee of the reports applies.
+
+    Raises:
+        ValueError: fewer than two links, a link twice, an unknown one, γ < 0.
+
+    >>> wins = WinCounts.from_matrix([[0, 30, 48], [20, 0, 30], [2, 20, 0]])
+    >>> select_link(wins).diagnostics.links
+    ('logistic', 'normal', 'laplace')
+    """
+    check_nonnegative("gamma", gamma)
+    candidates = tuple(get_link(link) for link in links)
+    if len(candidates) < 2 or len(set(candidates)) < len(candidates):
+        raise ValueError(f"give two links or more, each once; got {links!r}.")
+    return _select(data, gamma, candidates)
+
+
+@functools.partial(jax.jit, static_argnums=2)
+def _select(data: WinCounts | DebiasedSums, gamma: Scalar, links: tuple[Link, ...]) -> Estimate:
+    wins = data.matrix if isinstance(data, WinCounts) else data.wins
+    fits = []
+    for link in links:
+        counted = isinstance(data, WinCounts)
+        found = mle(data, link, gamma) if counted else scores_from_sums(data, link, gamma)
+        gap = found.value[:, None] - found.value[None, :]
+        loss = -jnp.sum(wins * link.log_cdf(gap))
+        search = found.diagnostics if counted else found.diagnostics.fit
+        fits.append((loss, found.value, search.code))
+    losses, scores, codes = (jnp.stack(values) for values in zip(*fits))
+    best = jnp.argmin(losses).astype(jnp.int32)
+    names = tuple(link.name for link in links)
+    return Estimate(scores[best], None, LinkSelection(best, losses, scores, codes, names))

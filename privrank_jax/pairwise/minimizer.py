@@ -1,11 +1,11 @@
-r"""One minimizer for every objective: Newton's method without a matrix, or any optax transformation.
+r"""One minimizer for every fit: Newton's method without a matrix.
 
-**Newton's method** needs an objective's gradient and products with its Hessian (:class:`Smooth`; of a plain function
-JAX derives them). Directions are those of conjugate gradients, preconditioned by the diagonal of the Hessian, which
-stop at a residual that follows the gradient. Each iterate is a direction of descent, so an inexact one costs steps, not
-correctness; where the objective is not convex, they end at negative curvature (Steihaug 1983). A step is shortened
-while the slope along it rises, at its end, by more than half of its fall at the start. No value of the objective is
-needed: it would take more digits than the gradient to tell two of them apart near the end.
+It needs an objective's gradient and products with its Hessian (:class:`Smooth`). Directions are those of conjugate
+gradients, preconditioned by the diagonal of the Hessian, which stop at a residual that follows the gradient. Each
+iterate is a direction of descent, so an inexact one costs steps, not correctness; where the objective is not convex,
+they end at negative curvature (Steihaug 1983). A step is shortened while the slope along it rises, at its end, by more
+than half of its fall at the start. No value of the objective is needed: it would take more digits than the gradient to
+tell two of them apart near the end.
 
 **Many problems** may lie along a trailing axis of all arrays of :func:`newton`; then they are one search, in which
 finished problems wait.
@@ -22,14 +22,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Bool, DTypeLike, Float, Int, PyTree
 
-from privrank_jax._types import Scalar
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.pairwise.lanes import dot
-
-Objective = Callable[[Array], Array]
 
 CONVERGED, STALLED, OUT_OF_STEPS, NOT_FINITE = 0, 1, 2, 3
 CODES = {
@@ -38,8 +34,6 @@ CODES = {
     OUT_OF_STEPS: "out of steps before the tolerance was reached",
     NOT_FINITE: "a score or gradient was not finite",
 }
-PATIENCE = 8
-"""Newton steps without progress after which a search ends."""
 
 # Within this factor of the goal, only the precision of the dtype can prevent progress, and a quarter of the
 # patience suffices.
@@ -53,57 +47,48 @@ _MOST_PRODUCTS, _MOST_TRIES = 200, 12
 _ROUGH_STEPS = 6
 # How far the slope along a step may rise, as a share of its fall at the start.
 _STEEPEST = 0.5
+# Beyond this size derivatives are found by conjugate gradients, without a matrix.
+_LARGE = 1000
 
 
 @runtime_checkable
 class Smooth(Protocol):
-    """An objective with its own derivatives; for any other objective, JAX derives them.
+    """An objective of ``(d,)`` by its derivatives.
 
     ``longest``, if it has one, is the largest change of a difference of two parameters in one step.
     """
 
-    def __call__(self, params: Array, /) -> Array:
-        """Value at ``params``, shape ``()``; only optax transformations need it."""
-        ...
-
     def gradient(self, params: Array, /) -> Array:
-        """Gradient at ``params``, shape ``(d,)``."""
+        """Gradient, of order one."""
         ...
 
     def bent(self, params: Array, /) -> Any:
-        """What the Hessian at ``params`` consists of."""
-        ...
+        """What the Hessian consists of."""
 
     def times(self, bent: Any, vector: Array, /) -> Array:
-        """The Hessian times a vector, shape ``(d,)``, from :meth:`bent`."""
+        """The Hessian times a vector, from :meth:`bent`."""
         ...
 
     def diagonal(self, bent: Any, /) -> Any:
         """Positive numbers to precondition by, such as the diagonal of the Hessian, from :meth:`bent`."""
-        ...
 
 
-@dataclasses.dataclass(frozen=True)
-class _Plain:
-    """A function whose derivatives JAX derives."""
+class Search(NamedTuple):
+    """The ℓ_∞ norm of the gradient to reach, 1e-10 in float64 and 1e-6 in float32 by default; steps at most; steps
+    without a smaller norm after which a search stalls."""
 
-    function: Objective
+    tolerance: float | None = None
+    max_steps: int = 100
+    patience: int = 8
 
-    def __call__(self, params: Array) -> Array:
-        return self.function(params)
+    def goal(self, dtype: DTypeLike) -> float:
+        """The tolerance, or its default."""
+        if self.tolerance is not None:
+            return self.tolerance
+        return 1e-10 if jnp.finfo(dtype).bits >= 64 else 1e-6
 
-    def gradient(self, params: Array) -> Array:
-        return jax.grad(self.function)(params)
 
-    def bent(self, params: Array) -> Callable[[Array], Array]:
-        return jax.linearize(self.gradient, params)[1]
-
-    def times(self, bent: Callable[[Array], Array], vector: Array) -> Array:
-        return bent(vector)
-
-    def diagonal(self, bent: object) -> Scalar:
-        del bent
-        return 1.0
+USUAL = Search()
 
 
 @jax.tree_util.register_dataclass
@@ -124,130 +109,63 @@ class Minimum:
     code: Int[Array, "*batch"]
 
 
-class Progress(NamedTuple):
-    """The gradient norm of a search, or of each search of a batch, and how it fell.
+class _State(NamedTuple):
+    """Where a search is, or each search of a batch, and how the ℓ_∞ norm of its gradient fell."""
 
-    Attributes:
-        norm: ℓ_∞ norm of the gradient.
-        best: the least norm so far.
-        since_best: steps since then, int32.
-        step: steps so far, int32.
-    """
-
+    params: Float[Array, "d *batch"]
+    gradient: Float[Array, "d *batch"]
     norm: Float[Array, "*batch"]
-    best: Float[Array, "*batch"]
-    since_best: Int[Array, "*batch"]
+    best: Float[Array, "*batch"]  # the least norm so far
+    since_best: Int[Array, "*batch"]  # steps since then
     step: Int[Array, "*batch"]
 
     @classmethod
-    def at(cls, gradient: Float[Array, "d *batch"]) -> Progress:
-        """Before the first step, at the gradient of the start."""
+    def at(cls, params: Array, gradient: Array) -> _State:
         norm = jnp.max(jnp.abs(gradient), 0)
         zero = jnp.zeros(norm.shape, jnp.int32)
-        return cls(norm, norm, zero, zero)
+        return cls(params, gradient, norm, norm, zero, zero)
 
-    def after(
-        self, gradient: Float[Array, "d *batch"], going: bool | Bool[Array, "*batch"] = True
-    ) -> Progress:
-        """After a step to ``gradient`` of the searches that were ``going``."""
+    def moved(self, params: Array, gradient: Array, going: Array) -> _State:
+        """After a step to ``params`` of the searches that were ``going``."""
         norm = jnp.max(jnp.abs(gradient), 0)
         better = norm < self.best
         best = jnp.where(better, norm, self.best)
-        return Progress(norm, best, jnp.where(better, 0, self.since_best + 1), self.step + going)
+        since_best = jnp.where(better, 0, self.since_best + 1)
+        return _State(params, gradient, norm, best, since_best, self.step + going)
 
-    def unfinished(self, goal: Scalar, max_steps: int, patience: int) -> Bool[Array, "*batch"]:
+    def unfinished(self, search: Search) -> Bool[Array, "*batch"]:
         """Whether another step is due: neither converged nor stalled, steps left, and finite."""
+        goal, patience = search.goal(self.norm.dtype), search.patience
         limit = jnp.where(self.best < _NEAR * goal, max(patience // 4, 1), patience)
-        going = (self.step < max_steps) & (self.since_best < limit)
+        going = (self.step < search.max_steps) & (self.since_best < limit)
         return going & (self.norm > goal) & jnp.isfinite(self.norm)
 
-    def code(
-        self, params: Float[Array, "d *batch"], goal: Scalar, max_steps: int
-    ) -> Int[Array, "*batch"]:
-        """How a search ended that stands at ``params``."""
-        stuck = jnp.where(self.step < max_steps, STALLED, OUT_OF_STEPS)
-        code = jnp.where(self.norm <= goal, CONVERGED, stuck)
-        finite = jnp.isfinite(self.norm) & jnp.all(jnp.isfinite(params), 0)
-        return jnp.where(finite, code, NOT_FINITE).astype(jnp.int32)
+    def ended(self, search: Search) -> Minimum:
+        stuck = jnp.where(self.step < search.max_steps, STALLED, OUT_OF_STEPS)
+        code = jnp.where(self.norm <= search.goal(self.norm.dtype), CONVERGED, stuck)
+        finite = jnp.isfinite(self.norm) & jnp.all(jnp.isfinite(self.params), 0)
+        code = jnp.where(finite, code, NOT_FINITE).astype(jnp.int32)
+        return Minimum(self.params, self.norm, self.step, code)
 
 
-def minimize(
-    objective: Objective,
-    init: Float[Array, "d"],
-    *,
-    optimizer: optax.GradientTransformation | None = None,
-    tolerance: float | None = None,
-    max_steps: int = 100,
-    patience: int | None = None,
-    linear_solver: str = "dense",
-) -> Minimum:
-    """Minimize a smooth convex objective over a vector, by Newton's method or any optax transformation.
-
-    Differentiable by the implicit function theorem: gradients with respect to whatever ``objective``
-    closes over flow through ∇objective(minimizer) = 0, not through the iterations.
-
-    Args:
-        objective: maps ``(d,)`` to a scalar; a :class:`Smooth` one brings its own derivatives.
-            Scale it so that its gradients are of order one.
-        init: ``(d,)`` start; its dtype is the dtype of the computation.
-        optimizer: an optax transformation instead of Newton's method. Line searches receive the value, the gradient
-            and the function, as optax requires.
-        tolerance: ℓ_∞ norm of the gradient to reach (default: 1e-6 in float32, 1e-10 in float64).
-        max_steps: iterations at most.
-        patience: steps without a smaller gradient norm after which the search counts as stalled. Newton needs few
-            (default 8); methods with momentum oscillate and need many (default 100).
-        linear_solver: for the derivative of the minimizer, ``"dense"`` (a ``(d, d)`` solve) or ``"cg"``
-            (matrix-free, for large d).
-
-    Returns:
-        The :class:`Minimum`; its ``code`` says how the search ended, so no failure is silent.
-
-    Raises:
-        ValueError: unknown ``linear_solver``.
-
-    >>> found = minimize(lambda x: jnp.sum(jnp.square(x - 1)), jnp.zeros(2))
-    >>> found.value.round(3).tolist(), CODES[int(found.code)]
-    ([1.0, 1.0], 'converged')
-    """
-    if linear_solver not in ("dense", "cg"):
-        raise ValueError(f"linear_solver must be 'dense' or 'cg', got {linear_solver!r}.")
-    init = jnp.asarray(init)
-    goal = default_tolerance(init.dtype) if tolerance is None else tolerance
-    smooth = objective if isinstance(objective, Smooth) else _Plain(objective)
-
-    def search(start: Float[Array, "d"]) -> Minimum:
-        if optimizer is None:
-            return newton(smooth, start, goal, max_steps, patience or PATIENCE)
-        return _descend(smooth, start, optimizer, goal, max_steps, patience or 100)
-
-    return root_of(smooth.gradient, init, search, linear_solver)
+def minimize(objective: Smooth, start: Float[Array, "d"], search: Search = USUAL) -> Minimum:
+    """:func:`newton` of one problem, with the derivatives of :func:`root_of`."""
+    return root_of(objective.gradient, start, functools.partial(newton, objective, search=search))
 
 
 def root_of(
-    gradient: Callable[[Array], Array],
-    init: Float[Array, "d"],
-    search: Callable[[Array], Minimum],
-    linear_solver: str = "dense",
+    gradient: Callable[[Array], Array], init: Float[Array, "d"], search: Callable[[Array], Minimum]
 ) -> Minimum:
-    """What ``search`` finds from ``init``, with the derivatives of the root of ``gradient``.
+    """What ``search`` finds from ``init``, with the derivatives of the root of ``gradient``, whose own is symmetric."""
 
-    Args:
-        gradient: ``(d,)`` to ``(d,)``, with a symmetric derivative; may close over traced values.
-        init: where the search starts.
-        search: finds the root; its own derivatives are not used.
-        linear_solver: as of :func:`minimize`.
-    """
-
-    def solve(_: object, start: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, "3"]]:
+    def solve(_: object, start: Array) -> tuple[Array, Array]:
         end = search(start)
         # One float array: the derivative rule of custom_root has no tangents for integers.
         told = end.gradient_norm, end.steps, end.code
         return end.value, jnp.stack([x.astype(start.dtype) for x in told])
 
-    def tangent_solve(
-        linear: Callable[[Array], Array], right: Float[Array, "d"]
-    ) -> Float[Array, "d"]:
-        if linear_solver == "dense":
+    def tangent_solve(linear: Callable[[Array], Array], right: Array) -> Array:
+        if right.shape[0] <= _LARGE:
             return solve_positive_definite(jax.jacobian(linear)(jnp.zeros_like(right)), right)
         conjugate = jax.scipy.sparse.linalg.cg
         return jax.lax.custom_linear_solve(
@@ -257,20 +175,6 @@ def root_of(
     value, report = jax.lax.custom_root(gradient, init, solve, tangent_solve, has_aux=True)
     norm, steps, code = jax.lax.stop_gradient(report)
     return Minimum(value, norm, steps.astype(jnp.int32), code.astype(jnp.int32))
-
-
-def default_tolerance(dtype: DTypeLike) -> float:
-    """Gradient norm that ends a search: 1e-10 in float64, 1e-6 in float32."""
-    return 1e-10 if jnp.finfo(dtype).bits >= 64 else 1e-6
-
-
-# --- Newton's method -------------------------------------------------------------------------------
-
-
-class _Search(NamedTuple):
-    params: Float[Array, "d *batch"]
-    gradient: Float[Array, "d *batch"]
-    progress: Progress
 
 
 class _Line(NamedTuple):
@@ -292,73 +196,51 @@ class _Conjugate(NamedTuple):
 
 
 def newton(
-    objective: Smooth,
-    start: Float[Array, "d *batch"],
-    goal: Scalar,
-    max_steps: int,
-    patience: int,
-    coarse: Smooth | None = None,
+    objective: Smooth, start: Array, search: Search, coarse: Smooth | None = None
 ) -> Minimum:
     """Newton's method from ``start``, of one problem or of many along a trailing axis; no derivatives.
 
-    Args:
-        objective: with its derivatives.
-        start: where to begin.
-        goal: ℓ_∞ norm of the gradient to reach.
-        max_steps: iterations at most.
-        patience: steps without a smaller gradient norm after which a search counts as stalled.
-        coarse: the same objective in float32, for directions as long as they serve: they need only a few digits.
+    ``coarse`` is the same objective in float32, for directions as long as they serve: they need only a few digits.
     """
+    goal = search.goal(start.dtype)
 
-    def going(search: _Search) -> Bool[Array, "*batch"]:
-        return search.progress.unfinished(goal, max_steps, patience)
-
-    def direction(one: Smooth, dtype: DTypeLike, search: _Search) -> Float[Array, "d *batch"]:
-        moving = going(search)
-        norm = jnp.where(moving, search.progress.norm, 1.0)
+    def direction(one: Smooth, dtype: DTypeLike, state: _State) -> Array:
+        moving = state.unfinished(search)
+        norm = jnp.where(moving, state.norm, 1.0)
         wanted = jnp.clip(jnp.maximum(_FOLLOW * norm, _BEYOND * goal / norm), _CLOSEST, _LOOSEST)
-        at, right, wanted = (
-            x.astype(dtype) for x in (search.params, search.gradient / norm, wanted)
-        )
+        numbers = state.params, state.gradient / norm, wanted
+        at, right, wanted = (x.astype(dtype) for x in numbers)
         found = _conjugate_gradients(one, one.bent(at), right, wanted, moving)
         return -found.astype(start.dtype) * norm
 
     exact = functools.partial(direction, objective, start.dtype)
 
-    def advance(search: _Search) -> _Search:
-        moving = going(search)
+    def advance(state: _State) -> _State:
+        moving = state.unfinished(search)
         if coarse is None:
-            step = exact(search)
+            step = exact(state)
         else:
             rough = functools.partial(direction, coarse, jnp.float32)
-            slow = jnp.any(moving & (search.progress.step >= _ROUGH_STEPS))
-            step = jax.lax.cond(slow, exact, rough, search)
-        params, gradient = _line_search(objective, search, step, moving)
-        return _Search(params, gradient, search.progress.after(gradient, moving))
+            slow = jnp.any(moving & (state.step >= _ROUGH_STEPS))
+            step = jax.lax.cond(slow, exact, rough, state)
+        return state.moved(*_line_search(objective, state, step, moving), moving)
 
-    gradient = objective.gradient(start)
-    begin = _Search(start, gradient, Progress.at(gradient))
-    end = jax.lax.while_loop(lambda search: jnp.any(going(search)), advance, begin)
-    code = end.progress.code(end.params, goal, max_steps)
-    return Minimum(end.params, end.progress.norm, end.progress.step, code)
+    begin = _State.at(start, objective.gradient(start))
+    end = jax.lax.while_loop(lambda state: jnp.any(state.unfinished(search)), advance, begin)
+    return end.ended(search)
 
 
 def _line_search(
-    objective: Smooth,
-    search: _Search,
-    direction: Float[Array, "d *batch"],
-    moving: Bool[Array, "*batch"],
-) -> tuple[Float[Array, "d *batch"], Float[Array, "d *batch"]]:
+    objective: Smooth, state: _State, direction: Array, moving: Array
+) -> tuple[Array, Array]:
     """The point at the end of a step, and its gradient; the step is full unless it leads far beyond the least value."""
-    slope = dot(direction, search.gradient)
-    reach, longest = (
-        jnp.max(direction, 0) - jnp.min(direction, 0),
-        getattr(objective, "longest", None),
-    )
+    slope = dot(direction, state.gradient)
+    reach = jnp.max(direction, 0) - jnp.min(direction, 0)
+    longest = getattr(objective, "longest", None)
     full = jnp.ones_like(reach) if longest is None else longest / jnp.maximum(reach, longest)
 
     def attempt(line: _Line) -> _Line:
-        params = jnp.where(moving, search.params + line.share * direction, search.params)
+        params = jnp.where(moving, state.params + line.share * direction, state.params)
         gradient = objective.gradient(params)
         after = dot(direction, gradient)
         rejected = moving & ~(after <= -_STEEPEST * slope)  # NaN too
@@ -369,7 +251,7 @@ def _line_search(
 
     # The first attempt by itself: most are accepted.
     none = jnp.zeros((), jnp.int32)
-    begin = _Line(full, search.params, search.gradient, jnp.ones_like(moving), none)
+    begin = _Line(full, state.params, state.gradient, jnp.ones_like(moving), none)
     end = jax.lax.while_loop(
         lambda line: jnp.any(line.rejected) & (line.tries < _MOST_TRIES), attempt, attempt(begin)
     )
@@ -377,12 +259,8 @@ def _line_search(
 
 
 def _conjugate_gradients(
-    objective: Smooth,
-    bent: PyTree,
-    right: Float[Array, "d *batch"],
-    tolerance: Float[Array, "*batch"],
-    moving: Bool[Array, "*batch"],
-) -> Float[Array, "d *batch"]:
+    objective: Smooth, bent: PyTree, right: Array, tolerance: Array, moving: Array
+) -> Array:
     """H⁻¹ ``right``, or what conjugate gradients have of it when they meet negative curvature: a direction of ascent
     even so, like ``right``."""
     scale = objective.diagonal(bent)
@@ -422,43 +300,3 @@ def _conjugate_gradients(
     return jax.lax.while_loop(
         lambda state: jnp.any(unfinished(state)) & (state.step < limit), advance, start
     ).solution
-
-
-# --- optax -----------------------------------------------------------------------------------------
-
-
-def _descend(
-    objective: Smooth,
-    init: Float[Array, "d"],
-    optimizer: optax.GradientTransformation,
-    goal: Scalar,
-    max_steps: int,
-    patience: int,
-) -> Minimum:
-    """The steps of an optax transformation, to a gradient norm."""
-    chosen = optax.with_extra_args_support(optimizer)
-    state = chosen.init(init)
-    # optax's line searches keep the value and gradient of the accepted point: reuse them.
-    keeps_value = optax.tree.get(state, "grad") is not None
-    value_and_grad = optax.value_and_grad_from_state(objective.__call__)
-
-    def advance(carry: tuple[_Search, optax.OptState]) -> tuple[_Search, optax.OptState]:
-        (params, gradient, progress), state = carry
-        value = value_and_grad(params, state=state)[0] if keeps_value else objective(params)
-        updates, state = chosen.update(
-            gradient, state, params, value=value, grad=gradient, value_fn=objective.__call__
-        )
-        params: Any = optax.apply_updates(params, updates)
-        gradient = (
-            value_and_grad(params, state=state)[1] if keeps_value else objective.gradient(params)
-        )
-        return _Search(params, gradient, progress.after(gradient)), state
-
-    gradient = objective.gradient(init)
-    end, _ = jax.lax.while_loop(
-        lambda carry: carry[0].progress.unfinished(goal, max_steps, patience),
-        advance,
-        (_Search(init, gradient, Progress.at(gradient)), state),
-    )
-    code = end.progress.code(end.params, goal, max_steps)
-    return Minimum(end.params, end.progress.norm, end.progress.step, code)

@@ -8,7 +8,7 @@ for both), so twice the totals are whole, and change by twice as much.
 than the 2L points that a user gives. Hence c = (Δ/2, Δ/2) and (2L, Δ - 2L), and (Δ) under ``add-remove``.
 
 **Ties** cost no privacy. The fit sees the outcomes only through the win totals N (ties half) and the number T of
-ties (:mod:`privrank_jax.pairwise.davidson`), next to the numbers M_ij of meetings. Under ``flip`` these are public, so
+ties (:mod:`privrank_jax.pairwise.designs`), next to the numbers M_ij of meetings. Under ``flip`` these are public, so
 a fit to noisy (N, T) is post-processing. Under ``replace`` and ``add-remove`` M is private, and no fit is offered.
 
 **Sensitivity, one comparison.** Its outcome adds (e_i, 0), (e_j, 0) or ((e_i + e_j)/2, 1) to (N, T). Another outcome

@@ -180,7 +180,7 @@ _record = functools.partial(
 perturbed_davidson = _record(
     "perturbed_davidson",
     """Private scores and ν of WinCounts that know their ties, by Davidson's model, in which a tie is an outcome of its
-    own (:mod:`privrank_jax.pairwise.davidson`); noise is in the objective of its likelihood."""
+    own (:mod:`privrank_jax.pairwise.designs`); noise is in the objective of its likelihood."""
     + _GUARANTEE.format("comparison", "λ is 4L/ε or 2L/ε: ties cost nothing", "noisy_ties")
     + """``value``: :class:`~privrank_jax.pairwise.designs.ModelScores`.
 

@@ -78,7 +78,7 @@ def update(
     epsilon: NumbersLike,
     mask: ReportsLike | None = None,
 ) -> ReportSums:
-    """Add a shard of reports. Each shard length N compiles once, so pad shards to one length with ``mask``.
+    """Add a shard of reports. Each length N compiles once, so pad shards to one length with ``mask``.
 
     Args:
         state: the sums so far.
@@ -89,12 +89,10 @@ def update(
         mask: ``(N,)`` bool; False drops a row, which may hold anything except that its ε must be positive.
 
     Returns:
-        The new state. Where arguments are traced, rows with an item out of range, or compared with itself, are
-        dropped; a report counts as 1 if and only if it equals 1.
+        The new state. Traced rows with an item out of range, or compared with itself, are dropped.
 
     Raises:
-        ValueError: ε <= 0 or NaN, reports other than 0 and 1 (-1 and 1), items out of range or compared with
-            themselves, shapes that don't fit.
+        ValueError: ε <= 0, other reports, items out of range or compared with themselves, shapes that don't fit.
     """
     epsilon = jnp.asarray(check_epsilon(epsilon))
     rows = [_as_rows(jnp.asarray(x)) for x in (first, second, reports)]
@@ -133,11 +131,7 @@ def _check_items(first: np.ndarray, second: np.ndarray, keep: np.ndarray, items:
 
 @jax.jit
 def merge(state: ReportSums, other: ReportSums) -> ReportSums:
-    """The state of the reports of both, bit for bit as if one state had received them all.
-
-    Raises:
-        ValueError: different numbers of items.
-    """
+    """The state of the reports of both, of the same items, bit for bit as if one state had received them all."""
     if state.num_items != other.num_items:
         raise ValueError(
             f"sums over {state.num_items} and {other.num_items} items can't be merged; "
@@ -160,17 +154,15 @@ def finish(
 
     Args:
         state: the sums, which can still receive more reports.
-        link: as :func:`~privrank_jax.pairwise.debiased_rr`.
-        gamma: ridge γ >= 0 beside the sums, may be traced.
+        link: as :func:`~privrank_jax.pairwise.debiased_rr`, and ``gamma``.
         reports_per_user: S, the largest number of reports by any one user, if known; the sums don't record it.
         dtype: float type of the scores (default: JAX's default float).
 
     Returns:
-        ``value``: θ̂, ``(m,)``. ``guarantee``: local, for one comparison the largest ε; for one user S times
-        that, if S is given. ``diagnostics``: :class:`~privrank_jax.pairwise.debiased_fit.DebiasedFit`.
+        As there. ``guarantee``: local, for one comparison the largest ε; for one user S times that, if S is given.
 
     Raises:
-        ValueError: no reports yet, unknown link, γ < 0, S < 1.
+        ValueError: no reports yet, S < 1, or as there.
     """
     if not is_traced(state) and not np.any(np.asarray(state.largest_epsilon)):
         raise ValueError("no reports yet: update the state before finishing it.")

@@ -5,7 +5,7 @@ Notation: m items, answers to a share p of the pairs from users at ε_l, I = Σ_
 scores within κ of each other. Rates hold up to a constant that the paper leaves open, 1 here.
 
 **A flipped answer** (Lemma 1) says that i beats j with probability 1/2 + (F - 1/2) tanh(ε/2), which belongs to no
-scores of the same link: the log odds of i against k are not the sum of those along i, j, k (Example 1).
+scores of the same link: log odds don't add up along i, j, k (Example 1).
 
 **Convexity** (Lemma 4). With c the least and C the largest curvature of -log F within ±(κ + 2q), at every θ within q
 of the truth the Hessian of the loss, whose weights sum to 1, has no eigenvalue below cmp/4 over Σθ = 0, but with
@@ -46,13 +46,11 @@ def reported_chance(
 
     Args:
         difference: θ_i - θ_j.
-        epsilon: ε > 0 of the answer; the two broadcast. Not positive, or NaN: ``ValueError``.
+        epsilon: ε > 0 of the answer, or ``ValueError``; the two broadcast.
         link: F.
 
     Returns:
-        Float.
-
-    Example 1 of the paper, flips with probability 1/3: 5/9, 5/9 and 3/5, whose odds 5/4, 5/4 and 3/2 no scores have.
+        Float. By Example 1, flips with probability 1/3 give 5/9, 5/9 and 3/5, whose odds no scores have.
 
     >>> chances = reported_chance(jnp.log(jnp.array([2.0, 2.0, 4.0])), math.log(2))
     >>> [round(float(9 * chance), 4) for chance in chances]
@@ -157,15 +155,10 @@ def top_k_error_rate(
 ) -> Float[Array, "..."]:
     """Rate of the share of the top K that is missed, exp(-C mpIΔ²), C of the normal approximation (Theorem 4).
 
+    Further arguments, results and errors are those of :func:`report_rate`, ``link`` is F.
+
     Args:
         gap: Δ >= 0, the K-th largest score less the next.
-        num_items: m >= 2, or ``ValueError``, as for all that is out of range.
-        effective_users: I.
-        share_observed: p.
-        link: F.
-
-    Returns:
-        The rate; the arguments broadcast.
 
     >>> round(float(top_k_error_rate(0.5, 10, 64.0, 0.4)), 4)  # exp(-4)
     0.0183

@@ -21,11 +21,11 @@ _MOST_SOLVES = 200
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class RankCentralityDiagnostics:
-    """Connectivity of the comparison graph, and how the iteration ended.
+    """Connectivity of the comparison graph, before smoothing, and how the iteration ended.
 
     Attributes:
-        components: connected components of the comparison graph, before smoothing, int32.
-        separated: whether some item has no chain of wins to another item of its component, before smoothing.
+        components: connected components of the comparison graph, int32.
+        separated: whether some item has no chain of wins to another item of its component.
         change: ℓ₁ change of π in the last step.
     """
 
@@ -42,27 +42,19 @@ def rank_centrality(wins: WinCounts, smoothing: Scalar = 0.0) -> Estimate:
     """Stationary distribution of the walk i → j with probability W_ji/(M_ij d_max). **Not private.**
 
     M_ij = W_ij + W_ji, d_max is the largest number of opponents of an item; with the remaining probability the walk
-    stays at i. Under Bradley-Terry-Luce the expected walk has π_i ∝ exp(θ_i), so log π estimates θ.
+    stays at i. Under Bradley-Terry-Luce the expected walk has π_i ∝ exp(θ_i), so log π estimates θ. No public
+    sensitivity is known, so noise added to π carries no guarantee.
 
-    If every item is linked to every other by a chain of wins (``separated`` False and one component), π is
-    unique and positive. Otherwise the value is the long-run mean of the walk from the uniform
-    distribution: items that the walk leaves forever get 0, and the weights of components that were never compared
-    with each other can't be compared. Smoothing links every compared pair in both directions.
-
-    One item's wins can move π by an amount that depends on the spectral gap of the data: no public
-    sensitivity is known here, so noise added to π carries no guarantee.
+    If chains of wins link all items (``separated`` False and one component), π is unique and positive. Otherwise it is
+    the long-run mean from the uniform distribution: items that the walk leaves forever get 0.
 
     Args:
-        wins: win counts of m items.
-        smoothing: wins >= 0 added to both sides of every compared pair; may be traced.
+        wins: win counts of m items; a plain matrix is a ``TypeError``.
+        smoothing: wins >= 0, or ``ValueError``, added to both sides of every compared pair; may be traced.
 
     Returns:
         ``value``: π, ``(m,)``, dtype of the counts, sums to 1; masked items get 0. ``guarantee``: ``None``.
         ``diagnostics``: :class:`RankCentralityDiagnostics`.
-
-    Raises:
-        ValueError: negative smoothing.
-        TypeError: ``wins`` is a plain matrix.
 
     Source: Negahban, Oh and Shah (2017), *Rank centrality*, Operations Research.
 
@@ -93,11 +85,11 @@ def _rank_centrality(wins: WinCounts, smoothing: Scalar) -> Estimate:
         after = after / jnp.sum(after)
         return after, jnp.sum(jnp.abs(after - weights)), count + 1
 
-    def unfinished(state: tuple[Array, Array, Array]) -> Array:
-        return (state[1] > tolerance) & (state[2] < _MOST_SOLVES)
-
-    initial = (start, jnp.asarray(jnp.inf, dtype), jnp.asarray(0))
-    weights, change, _ = jax.lax.while_loop(unfinished, step, initial)
+    weights, change, _ = jax.lax.while_loop(
+        lambda state: (state[1] > tolerance) & (state[2] < _MOST_SOLVES),
+        step,
+        (start, jnp.asarray(jnp.inf, dtype), jnp.asarray(0)),
+    )
     components, separated = connectivity(wins)
     diagnostics = RankCentralityDiagnostics(components, separated, change)
     return Estimate(jnp.where(mask, weights, 0.0), None, diagnostics)

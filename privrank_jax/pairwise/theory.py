@@ -88,7 +88,7 @@ def user_rate(num_items: Numbers, num_users: Numbers, epsilon: Numbers) -> Float
     Args:
         num_items: m >= 2.
         num_users: n > 0.
-        epsilon: ε > 0; ∞ leaves the first term. Results and errors as of :func:`edge_rate`.
+        epsilon: ε > 0; ∞ leaves the first term. The results and errors are those of :func:`edge_rate`.
 
     >>> float(user_rate(100, 10_000, 1.0)) < float(user_rate(1000, 10_000, 1.0))
     True

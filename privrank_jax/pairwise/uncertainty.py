@@ -1,43 +1,36 @@
 r"""Standard errors of fits and of win totals, privacy noise included.
 
 Everything here is post-processing of the release: it takes the private estimate, the public noise and ridge, and the
-design, never the outcomes, and so spends no privacy. The design is public under ``adjacency="flip"``; under
-``"replace"`` and ``"add-remove"`` it is private, and the caller passes a public one instead. The exceptions are
-``ties`` and ``outcomes``, for fits without privacy.
+design, never the outcomes, but for ``ties`` and ``outcomes`` of fits without privacy. The design is public under
+``adjacency="flip"``; otherwise the caller passes a public one.
 
 **Fits.** β are all parameters: scores, coefficients of features, log ν of ties (:mod:`privrank_jax.pairwise.designs`).
 A perturbed or ridge fit solves ∇L(β̃) + Rβ̃ = -w, R = diag(γ). To first order :math:`β̃ - β = H^{-1}(S - w - Rβ)` on the
 directions that the design identifies (differences within components of items that met, and all other parameters), with
-S the score of the answers, of covariance I (the Fisher information), and H = I + R. So β̃ has covariance
+S the score of the answers, of covariance I (the Fisher information at β̃), and H = I + R. So β̃ has covariance
 :math:`H^{-1}(I + V)H^{-1}`, V the covariance of w, about the *penalized* target, and the bias -H⁻¹Rβ about the truth.
 One Newton step of the fit without ridge, β̃ + I⁻¹Rβ̃, removes that bias and has covariance :math:`I^{-1}(I + V)I^{-1}`.
-I is evaluated at β̃. V is 2λ² Id (Laplace), σ² Id (Gaussian) or, for K-norm noise, 1/ε² times a matrix that depends on
-the questionnaire, not on ε, and is found by a formula or by simulation (:mod:`privrank_jax.privacy.noise_law`).
+V is 2λ² Id (Laplace), σ² Id (Gaussian) or, for K-norm noise, 1/ε² times a matrix that depends on the questionnaire, not
+on ε (:mod:`privrank_jax.privacy.noise_law`).
 
-**Where the ridge bias can't be removed.** The step is a good approximation where I changes little along it. So a fit is
-``near`` its center if no answer's information, about log-odds or log ν, changes by more than a factor of
-``MOST_CHANGE`` on the way; otherwise intervals are infinite. Released scores are fitted to data, or to noise, for which
-the likelihood may have no finite maximum (separation: some items never lost to the others). There the step is too long
-for every γ. Let u be a direction in which the likelihood never falls, u_k ≥ 0 its difference along comparison k, winner
-less loser, and q_k the gradient of the comparison's log likelihood. The step d solves Σ I_k u_k d_k = Σ q_k u_k, so d_k
-≥ q_k/I_k for some k with u_k > 0. Such an increase of a difference multiplies the pair's information by at most 0.43
-(logistic link), 0.37 (laplace) or 0.56 (normal).
+**Where the ridge bias can't be removed.** A fit is ``near`` its center if no answer's information, about log-odds or
+log ν, changes by more than a factor of ``MOST_CHANGE`` along the step; otherwise intervals are infinite. Where the
+likelihood has no finite maximum (separation: some items never lost to the others), the step is too long for every γ.
+Let u be a direction in which the likelihood never falls, u_k ≥ 0 its difference along comparison k, winner less loser,
+and q_k the gradient of the comparison's log likelihood. The step d solves Σ I_k u_k d_k = Σ q_k u_k, so d_k ≥ q_k/I_k
+for some k with u_k > 0. Such an increase of a difference multiplies the pair's information by at most 0.43 (logistic
+link), 0.37 (laplace) or 0.56 (normal).
 
 **Ties as half wins.** Outcomes then vary less, and S has a covariance C ≼ I, which takes the place of the inner I: each
 pair keeps the share of its information that :func:`privrank_jax.pairwise.meetings.varying_share` finds from its ties.
-C needs the ties of each pair, which are outcomes. Without them, as after a private release, the inner I stays, and
-errors are too wide where ties are common (by 15 % at equal items, a quarter of whose comparisons are ties): never too
-narrow.
+C needs the ties of each pair, which are outcomes. Without them, as after a private release, errors are too wide where
+ties are common (by 15 % at equal items, a quarter of whose comparisons are ties).
 
-**Users whose answers hang together, weights.** Without privacy the inner I may be any covariance of S: that of
-:func:`~privrank_jax.pairwise.clustered_errors.clustered_covariance` counts users, not answers, as independent, and
-serves weighted rows.
+**Win totals** have covariance Laplacian(M_ij p_ij(1 - p_ij)) ≼ Laplacian(M)/4 whatever the p_ij, plus V; with known
+ties T_ij it is at most Laplacian(M - T)/4.
 
-**Win totals.** The totals have covariance Laplacian(M_ij p_ij(1 - p_ij)) ≼ Laplacian(M)/4 whatever the p_ij, plus V;
-with known ties T_ij it is at most Laplacian(M - T)/4.
-
-**Assumptions.** The model holds, answers are independent given its parameters (several answers of one user count as
-independent, but with ``outcomes``), and errors are small enough for one linear step.
+**Assumptions.** The model holds, answers are independent given its parameters (those of one user too, but with
+``outcomes``), and errors are small enough for one linear step.
 """
 
 from __future__ import annotations
@@ -56,26 +49,17 @@ from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
 from privrank_jax._components import components
 from privrank_jax._counting import FlagsLike
-from privrank_jax._types import (
-    Mask,
-    MaskLike,
-    PairMatrix,
-    PairMatrixLike,
-    Scalar,
-    Scores,
-    ScoresLike,
-)
+from privrank_jax._types import MaskLike, PairMatrix, PairMatrixLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_nonnegative, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.covariates import CovariateDesign
-from privrank_jax.pairwise.designs import Counts, Design, ModelScores
+from privrank_jax.pairwise.designs import Counts, Design, Information, ModelScores, Parameters
 from privrank_jax.pairwise.fits import information
 from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.meetings import as_design, checked_ties, varying_share
 from privrank_jax.privacy.bodies import Independent, Law, Noise
 
-TARGETS = ("truth", "penalized")
 MOST_CHANGE = 1.75
 """Largest factor by which an answer's information may change from the fit to the center of its intervals."""
 
@@ -93,7 +77,7 @@ class Uncertainty:
         influence: ``(parameters, k)``, how the error depends on the k numbers of the privacy noise w.
         linked: ``(m, m)`` bool, pairs of real items whose difference the data identify.
         mask: ``(m,)`` bool, real items.
-        noise: w, by its law; None for no noise, or noise that counts as normal.
+        noise: w, by its law.
         near: bool, whether the ridge bias can be removed: the center is near enough to the estimate for intervals.
         ties: whether the last parameter is log ν; static.
     """
@@ -104,22 +88,9 @@ class Uncertainty:
     influence: Float[Array, "*batch parameters numbers"]
     linked: Bool[Array, "*batch items items"]
     mask: Bool[Array, "*batch items"]
-    noise: Noise | None
+    noise: Noise
     near: Bool[Array, "*batch"]
     ties: bool = dataclasses.field(default=False, metadata={"static": True})
-
-    @property
-    def items(self) -> Uncertainty:
-        """That of the m scores or totals alone."""
-        m = self.mask.shape[-1]
-        return dataclasses.replace(
-            self,
-            value=self.value[..., :m],
-            center=self.center[..., :m],
-            covariance=self.covariance[..., :m, :m],
-            influence=self.influence[..., :m, :],
-            ties=False,
-        )
 
     @property
     @of_each_problem
@@ -134,21 +105,14 @@ class Uncertainty:
         """``(m,)`` square roots of ``variances``."""
         return jnp.sqrt(self.variances)
 
-    def check_whole(self, what: str) -> None:
-        """Refuse, outside of ``jit`` and ``vmap``, scores of items that are masked or not linked with all others.
-
-        Args:
-            what: needs the scores of all items.
-
-        Raises:
-            ValueError: there are such items.
-        """
-        if is_traced(self):
-            return
-        if not np.all(np.asarray(self.mask)) or not np.all(np.asarray(self.linked)):
-            raise ValueError(
-                f"{what} need scores of real items that comparisons link, all with one another: leave others out."
-            )
+    @property
+    @of_each_problem
+    def of_differences(self) -> PairMatrix:
+        """``(m, m)`` variance of the difference of two items, if the data identify it."""
+        m = self.mask.shape[0]
+        covariance = self.covariance[:m, :m]
+        own = jnp.diagonal(covariance)
+        return own[:, None] + own[None, :] - 2 * covariance
 
 
 def standard_errors(
@@ -176,35 +140,28 @@ def standard_errors(
         gamma: ridge γ >= 0 of the fit, or ``(m + p,)``, one number for each score and feature; may be traced.
         tie_gamma: ridge of log ν in the fit.
         link: as in the fit; other designs than counts have the logistic one.
-        ties: how many comparisons of each pair are ties, ``(m, m)``, each half a win for both; of a table, ``(N,)``
+        ties: ``(m, m)``, how many comparisons of each pair are ties, each half a win for both; of a table, ``(N,)``
             bool, which rows are. They are outcomes: only for fits without privacy, or where ties are public.
-        outcomes: ``(m, m)``, covariance of the gradient of the likelihood, such as
-            :func:`~privrank_jax.pairwise.clustered_errors.clustered_covariance` finds without privacy; default: the
-            Fisher information, less what ``ties`` take from it.
+        outcomes: ``(m, m)``, covariance S of the gradient of the likelihood where it is not I, such as
+            :func:`~privrank_jax.pairwise.clustered_errors.clustered_covariance` finds without privacy.
         mask: ``(m,)`` bool, real items of a matrix.
         target: ``"truth"``: about the true parameters, centered at the estimates less their ridge bias;
             ``"penalized"``: about the minimizer of the expected ridged objective, centered at the estimates.
 
     Returns:
-        :class:`Uncertainty`. Where the comparisons leave the items in several components, the data do not
-        determine differences between components: standard errors are infinite, and only ranks within components are
-        bounded.
+        :class:`Uncertainty`. Where the comparisons leave the items in several components, standard errors are infinite,
+        and only ranks within components are bounded.
 
     Raises:
         ValueError: shapes differ, a fit that is not finite, counts negative or not symmetric, a negative scale or
             ridge, more ties than comparisons, ties beside ``outcomes`` or log ν, noise on other numbers, unknown names.
 
-    >>> design = [[0, 100], [100, 0]]
-    >>> errors = standard_errors([0.0, 0.0], design)
+    >>> errors = standard_errors([0.0, 0.0], [[0, 100], [100, 0]])
     >>> round(float(2 * errors.standard_errors[0]), 4)  # of the difference: 1/√(100/4)
-    0.2
-    >>> value = ModelScores(jnp.zeros(2), log_tie=jnp.log(2.0))
-    >>> errors = standard_errors(value, Counts(design))
-    >>> round(float(jnp.sqrt(errors.covariance[-1, -1])), 4)  # of log ν: 1/√(100/4)
     0.2
     """
     link = get_link(link)
-    check_choice("target", target, TARGETS)
+    check_choice("target", target, ("truth", "penalized"))
     check_nonnegative("gamma", gamma)
     check_nonnegative("tie_gamma", tie_gamma)
     beta, design = _checked(value, design, mask)
@@ -216,7 +173,7 @@ def standard_errors(
         outcomes = jnp.asarray(outcomes, beta.dtype)
         if outcomes.shape != beta.shape * 2:
             raise ValueError(f"outcomes must have shape {beta.shape * 2}, got {outcomes.shape}.")
-    return _errors(beta, design, (gamma, tie_gamma), tied, outcomes, added, link, target)
+    return _errors(beta, design, (gamma, tie_gamma), tied, outcomes, added, link, target == "truth")
 
 
 def totals_standard_errors(
@@ -229,19 +186,15 @@ def totals_standard_errors(
 ) -> Uncertainty:
     """Standard errors of win totals from :func:`noisy_counts`, about the expected totals Σ_j M_ij p_ij.
 
-    They need no model: the sampling variance of every difference of totals is bounded by its largest value,
-    attained at p_ij = 1/2. Expected totals order the items as θ does if every pair is compared equally often.
+    They need no model. Expected totals order the items as θ does if every pair is compared equally often.
 
     Args:
         totals: ``(m,)`` released totals.
-        comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones.
-        noise, ties, mask: as for :func:`standard_errors`.
+        comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones. Other arguments and errors are those of
+            :func:`standard_errors`.
 
     Returns:
         :class:`Uncertainty` of the totals.
-
-    Raises:
-        ValueError: as :func:`standard_errors`.
 
     >>> errors = totals_standard_errors([90.0, 10.0], [[0, 100], [100, 0]], noise=2.0)
     >>> round(float(errors.standard_errors[0]) ** 2, 3)  # 100/4 + 2·2²
@@ -275,7 +228,7 @@ def noise_on(noise: Noise | Scalar, count: int) -> Noise:
 
 def _checked(
     value: ModelScores | ScoresLike, design: Design | PairMatrixLike, mask: MaskLike | None
-) -> tuple[Float[Array, "parameters"], Design]:
+) -> tuple[Parameters, Design]:
     if isinstance(design, Design) and mask is not None:
         raise ValueError("mask is about the items of a matrix; other designs have their own.")
     fit = value if isinstance(value, ModelScores) else None
@@ -303,17 +256,15 @@ def _checked(
 
 
 def _checked_ties(
-    ties: PairMatrixLike | FlagsLike, beta: Float[Array, "parameters"], design: Design
-) -> Array:
+    ties: PairMatrixLike | FlagsLike, beta: Parameters, design: Design
+) -> Array | None:
     """Ties of each pair, or of rows, beside the design in which they are half wins."""
-    if design.ties or not isinstance(design, Counts | CovariateDesign):
-        raise ValueError("ties are about comparisons whose ties are half wins: leave them out.")
-    if isinstance(design, Counts):
+    if isinstance(design, Counts) and not design.ties:
         assert design.item_mask is not None
         met = jnp.asarray(design.comparisons)
-        found = checked_ties(jnp.asarray(ties), beta, met, design.item_mask)
-        assert found is not None
-        return found
+        return checked_ties(jnp.asarray(ties), beta, met, design.item_mask)
+    if not isinstance(design, CovariateDesign) or design.ties:
+        raise ValueError("ties are about comparisons whose ties are half wins: leave them out.")
     flags = jnp.asarray(ties)
     if flags.dtype != bool or flags.shape != design.first.shape:
         raise ValueError(
@@ -322,19 +273,19 @@ def _checked_ties(
     return flags
 
 
-@functools.partial(jax.jit, static_argnames=("link", "target"))
+@functools.partial(jax.jit, static_argnames=("link", "about_truth"))
 def _errors(
-    beta: Float[Array, "parameters"],
+    beta: Parameters,
     design: Design,
     ridges: tuple[Any, Scalar],
     ties: Array | None,
     outcomes: PairMatrix | None,
     noise: Noise,
     link: Link,
-    target: str,
+    about_truth: bool,
 ) -> Uncertainty:
     m, size, dtype = design.num_items, beta.shape[0], beta.dtype
-    ridge = design.all_ridges(*ridges)
+    ridge = design.all_ridges(*ridges).astype(dtype)
     mask = jnp.ones(m, bool) if design.item_mask is None else design.item_mask
     beta = beta.at[:m].set(center(beta[:m], mask))
     within, linked = identified(design.linked, dtype)
@@ -342,8 +293,13 @@ def _errors(
     fisher = of_full_rank(_information(design, beta, link), project)
     if outcomes is None:
         outcomes = fisher if ties is None else _of_half_wins(design, beta, ties, link)
-    middle, covariance, influence = sandwich(beta, fisher, outcomes, project, ridge, noise, target)
-    near = hardly_changes(_bend(design, beta, link) - _bend(design, middle, link))
+    bend = fisher if about_truth else fisher + product(project * ridge, project)
+    influence = project_inverse(bend, project)
+    spread = outcomes + noise.covariance(project)
+    covariance = product(product(influence, spread), influence.T)
+    middle = beta + product(influence, ridge * beta) if about_truth else beta
+    change = _bend(design, beta, link) - _bend(design, middle, link)
+    near = jnp.all(jnp.abs(change) <= math.log(MOST_CHANGE))
     units = jnp.ones_like(beta)
     if design.feature_units is not None:
         units = units.at[m : design.size].set(design.feature_units)
@@ -360,30 +316,22 @@ def _errors(
     )
 
 
-def _information(design: Design, beta: Float[Array, "parameters"], link: Link) -> PairMatrix:
+def _information(design: Design, beta: Parameters, link: Link) -> Information:
     """The Fisher information; counts whose ties are half wins may have any link."""
     if isinstance(design, Counts) and not design.ties:
         return information(beta, jnp.asarray(design.comparisons), link)
     return design.information(beta)
 
 
-def _bend(design: Design, beta: Float[Array, "parameters"], link: Link) -> Array:
+def _bend(design: Design, beta: Parameters, link: Link) -> Array:
     """Log of the information of each answer; 0 for padding."""
     if isinstance(design, Counts) and not design.ties:
-        return pair_bend(beta, jnp.asarray(design.comparisons), link)
+        gap = design.log_odds(beta)
+        return design.real(jnp.log(link.score(gap)) + jnp.log(link.score(-gap)))
     return design.bend(beta)
 
 
-def pair_bend(theta: Scores, weights: PairMatrix, link: Link) -> PairMatrix:
-    """Log of the information of a comparison of each pair; 0 where two items never met."""
-    gap = theta[:, None] - theta[None, :]
-    bend = jnp.log(link.score(gap)) + jnp.log(link.score(-gap))
-    return jnp.where(weights > 0, bend, 0)
-
-
-def _of_half_wins(
-    design: Design, beta: Float[Array, "parameters"], ties: Array, link: Link
-) -> Float[Array, "parameters parameters"]:
+def _of_half_wins(design: Design, beta: Parameters, ties: Array, link: Link) -> Information:
     """Covariance of the gradient of the likelihood where ties count half for both items."""
     if isinstance(design, Counts):
         met, gap = jnp.asarray(design.comparisons), design.log_odds(beta)
@@ -398,55 +346,6 @@ def _of_half_wins(
 
     left = varying_share(of_pairs(most), of_pairs(ties.astype(most.dtype)))
     return design.gram(most * left[design.first, design.second])
-
-
-def hardly_changes(change: Array) -> Bool[Array, ""]:
-    """Whether no information, of which these are changes of the logs, changes by more than ``MOST_CHANGE``."""
-    return jnp.all(jnp.abs(change) <= math.log(MOST_CHANGE))
-
-
-def sandwich(
-    params: Float[Array, "parameters"],
-    fisher: Float[Array, "parameters parameters"],
-    outcomes: Float[Array, "parameters parameters"],
-    project: Float[Array, "parameters parameters"],
-    ridge: Scalar | Float[Array, "parameters"],
-    noise: Noise | None,
-    target: str = "truth",
-) -> tuple[Array, Array, Array]:
-    """Center, covariance and influence of a ridge fit, by the formulas at the head of this module.
-
-    ``help(sys.modules[standard_errors.__module__])`` shows them.
-
-    Args:
-        params: the fit; scores are centered.
-        fisher: their information, of full rank on the range of ``project``.
-        outcomes: covariance of the gradient of the likelihood; the information, but for ties that are half wins.
-        project: the projection on what the data identify.
-        ridge: γ, or one for each parameter.
-        noise: by its law; None for none.
-        target: ``"truth"`` or ``"penalized"``.
-    """
-    ridge = jnp.broadcast_to(jnp.asarray(ridge, params.dtype), params.shape)
-    penalized = target == "penalized"
-    bend = fisher + product(project * ridge, project) if penalized else fisher
-    influence = project_inverse(bend, project)
-    spread = outcomes if noise is None else outcomes + noise.covariance(project)
-    covariance = product(product(influence, spread), influence.T)
-    middle = params if penalized else params + product(influence, ridge * params)
-    return middle, covariance, influence
-
-
-def differences(
-    theta: Scores, weights: PairMatrix, link: Link, mask: Mask
-) -> tuple[Scores, PairMatrix, PairMatrix, Bool[Array, "items items"]]:
-    """Centered θ, its Fisher information, the projection on identified differences, and the linked pairs.
-
-    Scores are known up to a shift of each connected component; each masked item is its own component.
-    """
-    theta = center(theta, mask)
-    project, linked = identified(weights > 0, theta.dtype)
-    return theta, of_full_rank(information(theta, weights, link), project), project, linked
 
 
 def identified(
@@ -476,13 +375,9 @@ def _largest(matrix: PairMatrix) -> Float[Array, ""]:
 
 
 @jax.jit
-def _totals_errors(
-    totals: Scores, comparisons: PairMatrix, mask: Mask, noise: Noise
-) -> Uncertainty:
+def _totals_errors(totals: Array, comparisons: Array, mask: Array, noise: Noise) -> Uncertainty:
     influence = jnp.diag(mask.astype(totals.dtype))
     sampling = 0.25 * (jnp.diag(comparisons.sum(-1)) - comparisons)
     covariance = sampling + noise.covariance(influence)
-    linked = mask[:, None] & mask[None, :]
-    return Uncertainty(
-        totals, totals, covariance, influence, linked, mask, noise, jnp.asarray(True)
-    )
+    linked, near = mask[:, None] & mask[None, :], jnp.asarray(True)
+    return Uncertainty(totals, totals, covariance, influence, linked, mask, noise, near)

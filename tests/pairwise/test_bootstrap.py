@@ -7,7 +7,7 @@ import pytest
 
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import noisy_counts
-from privrank_jax.pairwise.bootstrap import bootstrap_intervals, parametric_bootstrap
+from privrank_jax.pairwise.intervals import parametric_bootstrap
 from tests.promises import promise
 
 THETA = np.array([1.0, 0.5, 0.0, -0.4, -1.1])
@@ -81,19 +81,6 @@ def test_it_runs_within_a_batch(key):
     np.testing.assert_allclose(both[1], 3 * both[0], rtol=1e-12)
 
 
-# --- intervals -----------------------------------------------------------------------------------
-
-
-def test_intervals_are_the_value_less_quantiles_of_the_errors():
-    rng = np.random.default_rng(0)
-    value, theta, draws = rng.standard_normal(3), rng.standard_normal(3), rng.random((101, 3))
-    low, high = bootstrap_intervals(value, theta, jnp.asarray(draws), 0.9)
-    errors = np.sort(draws - theta, axis=0)
-    np.testing.assert_allclose(low, value - errors[95], rtol=1e-12)
-    np.testing.assert_allclose(high, value - errors[5], rtol=1e-12)
-    assert np.all(low < high)
-
-
 # --- refusals ------------------------------------------------------------------------------------
 
 
@@ -112,13 +99,3 @@ def test_bad_arguments_are_refused(changed, message, key):
     settings = {"theta": THETA, "comparisons": DESIGN, "refit": all_seen, "replicates": 2}
     with pytest.raises(ValueError, match=message):
         parametric_bootstrap(key, **settings | changed)
-
-
-def test_bad_intervals_are_refused():
-    draws = jnp.zeros((4, SIZE))
-    for level in (0.0, 1.0, 95):
-        with pytest.raises(ValueError, match="level must lie between 0 and 1"):
-            bootstrap_intervals(THETA, THETA, draws, level)
-    for wrong in ((THETA[:2], THETA, draws), (THETA, THETA, draws.T), (THETA, THETA, draws[0])):
-        with pytest.raises(ValueError, match="must have shapes"):
-            bootstrap_intervals(*wrong)

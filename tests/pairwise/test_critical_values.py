@@ -4,10 +4,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax.pairwise.critical_values import critical_at, critical_tables, critical_value
+from privrank_jax.pairwise.intervals import critical_at, critical_of, critical_tables
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from tests import reference
 from tests.quick import quick_jit
+
+
+def critical_value(alpha, share):
+    share = jnp.asarray(share)
+    return critical_at(critical_of(jnp.asarray(alpha, share.dtype)), share)
 
 
 def test_critical_values_solve_their_equation():

@@ -88,7 +88,7 @@ def test_errors_without_privacy_are_those_of_the_inverse_information():
     found = standard_errors(value, DESIGN)
     whole = np.asarray(DESIGN.information(jnp.append(TRUTH, jnp.log(TIE))))
     inverse = np.linalg.pinv(whole)
-    np.testing.assert_allclose(found.items.covariance, inverse[:4, :4], atol=1e-9)
+    np.testing.assert_allclose(found.covariance[:4, :4], inverse[:4, :4], atol=1e-9)
     np.testing.assert_allclose(found.covariance, inverse, atol=1e-9)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import davidson
+from privrank_jax.pairwise import graph
 
 
 def counts(*outcomes):
@@ -36,9 +36,9 @@ def counts(*outcomes):
     ],
 )
 def test_whether_a_maximum_exists(outcomes, exists):
-    assert davidson.has_maximum(counts(*outcomes)) is exists
+    assert graph.has_maximum(counts(*outcomes)) is exists
 
 
 def test_large_problems_are_left_undecided(monkeypatch):
-    monkeypatch.setattr(davidson, "MOST_PAIRS", 1)
-    assert davidson.has_maximum(counts((0, 1, 1, 1, 1), (1, 2, 1, 1, 1))) is None
+    monkeypatch.setattr(graph, "MOST_PAIRS", 1)
+    assert graph.has_maximum(counts((0, 1, 1, 1, 1), (1, 2, 1, 1, 1))) is None

@@ -15,7 +15,6 @@ import scipy.stats
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import confidence_intervals, mle, standard_errors
-from privrank_jax.pairwise.critical_values import critical_value
 from privrank_jax.pairwise.intervals import _intervals
 from privrank_jax.pairwise.uncertainty import MOST_CHANGE, totals_standard_errors
 from privrank_jax.privacy.bodies import Noise
@@ -25,6 +24,7 @@ from tests.pairwise.releases import (
     SIZE,
     TRUTH,
 )
+from tests.pairwise.test_critical_values import critical_value
 from tests.quick import quick_jit
 
 # --- coverage of intervals of noisy totals -------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise import standard_errors
-from privrank_jax.pairwise.posterior import above_probabilities, rank_probabilities
+from privrank_jax.pairwise.intervals import above_probabilities, rank_probabilities
 
 SCORES = [0.4, 0.2, 0.0, -0.1, -0.5]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise import standard_errors
-from privrank_jax.pairwise.item_variances import quasi_variances
+from privrank_jax.pairwise.intervals import quasi_variances
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from tests.reference.quasi_variances import quasi_variances as naive
 

@@ -12,9 +12,9 @@ import scipy.special
 from tests.reference.label_losses import clean_loss
 
 
-def mixed_loss(theta, gamma, answers, observed, ridge, user_ridge=0.0):
+def mixed_loss(theta, gamma, answers, observed, ridge):
     """Negative log-likelihood with its ridges, answer by answer."""
-    total = ridge * sum(x * x for x in theta) + 0.5 * user_ridge * sum(x * x for x in gamma)
+    total = ridge * sum(x * x for x in theta)
     pairs = list(itertools.combinations(range(len(theta)), 2))
     for user, row in enumerate(answers):
         for (i, j), answer, seen in zip(pairs, row, observed[user], strict=True):
@@ -24,11 +24,11 @@ def mixed_loss(theta, gamma, answers, observed, ridge, user_ridge=0.0):
     return total
 
 
-def mixed_fit(answers, observed, num_items, ridge, user_ridge=0.0):
+def mixed_fit(answers, observed, num_items, ridge):
     """``(theta, gamma)`` by a general-purpose minimizer."""
     users = len(answers)
     found = scipy.optimize.minimize(
-        lambda x: mixed_loss(x[:num_items], x[num_items:], answers, observed, ridge, user_ridge),
+        lambda x: mixed_loss(x[:num_items], x[num_items:], answers, observed, ridge),
         np.zeros(num_items + users),
         method="BFGS",
         options={"gtol": 1e-7, "maxiter": 2000},

@@ -10,9 +10,8 @@ def intransitivity(wins):
     """The statistics of one user by enumeration of triads and by search for cycles."""
     size = len(wins)
     beats = [[wins[i][j] > wins[j][i] for j in range(size)] for i in range(size)]
-    circular = decided = 0
+    circular = 0
     for i, j, k in itertools.combinations(range(size), 3):
-        decided += all(beats[a][b] or beats[b][a] for a, b in ((i, j), (j, k), (i, k)))
         circular += beats[i][j] and beats[j][k] and beats[k][i]
         circular += beats[j][i] and beats[k][j] and beats[i][k]
 
@@ -31,7 +30,6 @@ def intransitivity(wins):
     most = (size**3 - (size if size % 2 else 4 * size)) / 24
     return {
         "circular_triads": circular,
-        "decided_triads": decided,
         "consistence": 1 - circular / most if complete else math.nan,
         "intransitive": any(reaches(item) for item in range(size)),
         "tied_counts": len(set(counts)) < size,

@@ -16,8 +16,8 @@ from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
+from privrank_jax.pairwise.maximum_likelihood import select_link
 from privrank_jax.pairwise.mixed_models import mixed_effects
-from privrank_jax.pairwise.selection import select_link
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.worlds import reports

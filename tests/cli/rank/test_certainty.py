@@ -11,7 +11,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.data import Reports, read, write_reports
-from privrank_jax.pairwise.item_variances import quasi_variances
+from privrank_jax.pairwise.intervals import quasi_variances
 
 ITEMS = "abcd"
 # Votes on each pair, and the share of upsets; without any, the likelihood has no maximum.
