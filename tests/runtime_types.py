@@ -31,7 +31,6 @@ EXAMPLES = (
     "pairwise.maximum_likelihood", "pairwise.debiased_fit", "pairwise.uncertainty",
     "pairwise.perturbed_fit", "pairwise.noisy_totals", "pairwise.continual", "privacy.prefix_sums",
     "pairwise.theory", "pairwise.transitivity", "pairwise.choices",
-    "pairwise.clustered_errors",
     "pairwise.fits", "pairwise.covariate_noise",
     "privacy.bodies", "exact.k_norm",
     "pairwise.covariates",

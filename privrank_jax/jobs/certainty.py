@@ -21,7 +21,6 @@ from privrank_jax.jobs.result import (
     Certainty,
     each_by_itself,
 )
-from privrank_jax.pairwise.clustered_errors import clustered_covariance
 from privrank_jax.pairwise.designs import Design, ModelScores
 from privrank_jax.pairwise.intervals import (
     Intervals,
@@ -31,7 +30,7 @@ from privrank_jax.pairwise.intervals import (
 )
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.private_design import NoisyDesign, errors_under_private_design
-from privrank_jax.pairwise.uncertainty import Uncertainty, standard_errors
+from privrank_jax.pairwise.uncertainty import Uncertainty, clustered_covariance, standard_errors
 from privrank_jax.privacy.bodies import Noise
 
 TOO_FAR = (
@@ -103,8 +102,7 @@ def of_errors(
     better = np.asarray(found.better)
     if not np.all(np.isfinite(np.asarray(found.standard_errors))):
         return Certainty(better), found
-    items = errors.items
-    return Certainty(better, ends(found) | _quasi(items), words, errors=items), found
+    return Certainty(better, ends(found) | _quasi(errors), words, errors=errors), found
 
 
 def of_private_design(

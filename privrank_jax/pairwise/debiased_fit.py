@@ -42,7 +42,6 @@ from privrank_jax._types import (
     PairMatrixLike,
     ReportTableLike,
     Scalar,
-    Scores,
     ScoresLike,
 )
 from privrank_jax._validate import (
@@ -162,8 +161,8 @@ def debiased_rr(
     the ridge leave it unbounded below: ``diagnostics.fit.code`` is not 0, and a larger ``gamma`` helps.
 
     Args:
-        reports: ỹ, ``(users, pairs)``, bool, 0/1 or -1/+1, in the order of ``np.triu_indices(m, 1)``; 1 means that
-            the pair's first item is preferred. Floats for ``mechanism="laplace"``. What is not observed may be NaN.
+        reports: ỹ, ``(users, pairs)``, bool, 0/1 or -1/+1, in the order of ``np.triu_indices(m, 1)``; 1: the pair's
+            first item is preferred. Floats for ``mechanism="laplace"``. What is not observed may be NaN.
         observed: ``(users, pairs)``, bool or 0/1, which comparisons were reported; none of users added as padding.
         epsilon: ``(users,)`` or one number, ε_l > 0 at which the reports were randomized; may be traced.
         link: ``"logistic"``, ``"normal"`` or ``"laplace"``.
@@ -181,8 +180,7 @@ def debiased_rr(
         :class:`DebiasedFit`.
 
     Raises:
-        ValueError: ε <= 0 or NaN, an observed report that isn't 0 or 1 (-1 or 1), shapes that don't fit, nothing
-            observed, γ < 0, unknown names.
+        ValueError: ε <= 0, observed reports that aren't such, shapes that don't fit, nothing observed, γ < 0.
 
     >>> reports = jnp.repeat(jnp.array([[1, 1, 1], [1, 1, 0], [0, 1, 1]]), 40, axis=0)
     >>> estimate = debiased_rr(reports, reports >= 0, jnp.full(120, 2.0))
@@ -260,7 +258,17 @@ def smallest_curvature(
     >>> round(float(smallest_curvature([0.0, 0.0], sums)), 3)  # 2 · 8/4
     4.0
     """
-    return _smallest_curvature(jnp.asarray(theta), sums, get_link(link))
+    theta = jax.lax.stop_gradient(jnp.asarray(theta))
+    gap = theta[:, None] - theta[None, :]
+    bend = jax.lax.stop_gradient(sums.wins) * get_link(link).curvature(gap)
+    weight = bend + bend.T
+    real = jnp.ones(theta.shape, bool) if sums.mask is None else sums.mask
+    degree = weight.sum(-1)
+    # All eigenvalues are at most twice the largest absolute row sum. The direction 1 and masked items get a larger
+    # one, so that the smallest eigenvalue belongs to Σθ = 0.
+    above = 4 * jnp.max(jnp.sum(jnp.abs(weight), -1))
+    share = jnp.where(real[:, None] & real[None, :], above / jnp.maximum(jnp.sum(real), 1), 0)
+    return eigenvalues(jnp.diag(jnp.where(real, degree, above)) - weight + share)[0]
 
 
 def report_standard_errors(
@@ -332,22 +340,7 @@ def _fit(sums: DebiasedSums, gamma: Scalar, link: Link) -> Estimate:
     value = center(found.value, sums.mask)
     fit = FitDiagnostics.of(found)
     gamma = jnp.asarray(gamma, value.dtype)
-    return Estimate(value, None, DebiasedFit(fit, _smallest_curvature(value, sums, link), gamma))
-
-
-@functools.partial(jax.jit, static_argnames=("link",))
-def _smallest_curvature(theta: Scores, sums: DebiasedSums, link: Link) -> Float[Array, ""]:
-    theta = jax.lax.stop_gradient(theta)
-    gap = theta[:, None] - theta[None, :]
-    bend = jax.lax.stop_gradient(sums.wins) * link.curvature(gap)
-    weight = bend + bend.T
-    real = jnp.ones(theta.shape, bool) if sums.mask is None else sums.mask
-    degree = weight.sum(-1)
-    # All eigenvalues are at most twice the largest absolute row sum. The direction 1 and masked items get a larger
-    # one, so that the smallest eigenvalue belongs to Σθ = 0.
-    above = 4 * jnp.max(jnp.sum(jnp.abs(weight), -1))
-    share = jnp.where(real[:, None] & real[None, :], above / jnp.maximum(jnp.sum(real), 1), 0)
-    return eigenvalues(jnp.diag(jnp.where(real, degree, above)) - weight + share)[0]
+    return Estimate(value, None, DebiasedFit(fit, smallest_curvature(value, sums, link), gamma))
 
 
 @functools.partial(jax.jit, static_argnames=("weighted", "debiased", "mechanism"))

@@ -165,7 +165,6 @@ class Design(abc.ABC):
 
     def start(self, excess: Parameters, ridge: Parameters) -> Parameters:
         """Where a search begins: equal scores."""
-        del ridge
         return jnp.zeros_like(excess)
 
     def ridges(self, gamma: Scalar | Float[Array, "size"]) -> Float[Array, "size"]:

@@ -155,9 +155,8 @@ def fit(
     be attainable; positive ridges make the solution finite and unique.
 
     Args:
-        design: the public part: :class:`~privrank_jax.pairwise.Counts` of meetings, a
-            :class:`~privrank_jax.pairwise.covariates.CovariateDesign`, or the ``design`` of
-            :class:`~privrank_jax.pairwise.Choices`.
+        design: the public part: :class:`~privrank_jax.pairwise.Counts` of meetings, or the ``design`` of a table with
+            covariates or of choices.
         counted: what the outcomes say: ``(m,)`` win totals, ties half, or how often each item was chosen; ``(m + p,)``
             sums of comparisons with covariates; where the design says ``ties``, then their number.
         gamma: ridge γ > 0 of the scores, may be traced; that of a feature is γ times the square of its largest size.
@@ -169,8 +168,7 @@ def fit(
         of the design. ``guarantee``: ``None``; that of the counts applies. ``diagnostics``: :class:`FitDiagnostics`.
 
     Raises:
-        ValueError: a ridge that is not positive, γ_T missing or not asked for, shapes that don't match, stages of
-            rankings, whose sets are not public.
+        ValueError: ridges not positive, γ_T missing or not asked for, shapes that don't match, stages of rankings.
 
     >>> found = fit(Counts([[0.0, 100.0], [100.0, 0.0]]), [90.0, 10.0], 1e-6)
     >>> round(float(found.value[0] - found.value[1]), 3)  # log 9
@@ -226,9 +224,6 @@ def _fit_totals(totals: Scores, halves: WinCounts, gamma: Scalar) -> Estimate:
     tilt = halves.totals - totals
     found = fit_counts(halves, get_link("logistic"), gamma=gamma, tilt=tilt)
     return Estimate(center(found.value, halves.item_mask), None, FitDiagnostics.of(found))
-
-
-# --- win counts without ties: a batch at once, any link ----------------------------------------------
 
 
 def _of_counts(
@@ -332,9 +327,6 @@ def _start(objective: Ridged) -> Scores:
     steep = 2 * loss.link.score(jnp.zeros((), excess.dtype))
     excess = excess + 0.5 * (column_sums(loss.lost) - column_sums(loss.won))
     return loss.meetings.start(excess, objective.ridge) / steep
-
-
-# --- edge lists ------------------------------------------------------------------------------------
 
 
 @jax.tree_util.register_dataclass

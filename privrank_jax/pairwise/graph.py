@@ -20,7 +20,6 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 Array = jax.Array
 
 MOST_PAIRS = 2000
-_LEAST = 1e-9
 
 
 def check_counts(wins: object) -> None:
@@ -150,4 +149,4 @@ def has_maximum(wins: WinCounts) -> bool | None:
         b_eq=np.concatenate([np.asarray(wins.totals), [float(np.asarray(wins.ties))], times]),
         bounds=[(0, None)] * (3 * pairs) + [(None, 1)],
     )
-    return bool(found.success and found.x[-1] > _LEAST)
+    return bool(found.success and found.x[-1] > 1e-9)

@@ -42,7 +42,7 @@ from jaxtyping import Array, Bool, Float, Int
 from privrank_jax._backend import product
 from privrank_jax._roots import bracketed_root
 from privrank_jax._types import Key, MaskLike, PairMatrix, PairMatrixLike, Scalar, ScoresLike
-from privrank_jax._validate import check_level, is_traced
+from privrank_jax._validate import check_level, check_positive, is_traced
 from privrank_jax._workarounds.linalg import decomposed, solve_positive_definite
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts
@@ -105,9 +105,8 @@ def confidence_intervals(
 ) -> Intervals:
     """Ranks, standard errors and intervals of every item, and of the other parameters of a fit.
 
-    Intervals always contain what was released. Where the ridge bias can't be removed, or where the comparisons leave
-    the items in several components, score intervals are infinite; in the first case rank intervals contain all ranks,
-    and no item is significantly better than another.
+    Intervals always contain what was released. Score intervals are infinite where the ridge bias can't be removed, and
+    then ranks can be any, or where the comparisons leave the items in several components.
 
     Args:
         errors: from :func:`standard_errors` and its like.
@@ -245,10 +244,7 @@ def rank_probabilities(key: Key, uncertainty: Uncertainty, draws: int = 4000) ->
         draws: number of draws N; the standard error of a probability p is sqrt(p(1 - p)/N).
 
     Returns:
-        ``(m, m)``; rows and columns sum to 1.
-
-    Raises:
-        ValueError: fewer than one draw, or as :func:`above_probabilities`.
+        ``(m, m)``; rows and columns sum to 1. Errors as of :func:`above_probabilities`.
 
     >>> from privrank_jax.pairwise import standard_errors
     >>> errors = standard_errors([0.5, -0.5], [[0, 100], [100, 0]])
@@ -256,9 +252,8 @@ def rank_probabilities(key: Key, uncertainty: Uncertainty, draws: int = 4000) ->
     [1.0, 0.0]
     """
     _check_whole(uncertainty)
-    if draws < 1:
-        raise ValueError(f"draws must be at least 1, got {draws}.")
-    return _of_ranks(key, uncertainty.center, uncertainty.covariance, draws)
+    check_positive("draws", draws)
+    return _of_ranks(key, uncertainty, draws)
 
 
 def _check_whole(uncertainty: Uncertainty) -> None:
@@ -271,16 +266,18 @@ def _check_whole(uncertainty: Uncertainty) -> None:
 
 @jax.jit
 def _above(uncertainty: Uncertainty) -> Array:
-    center, same = uncertainty.center, jnp.eye(uncertainty.center.shape[0], dtype=bool)
+    m = uncertainty.mask.shape[0]
+    center, same = uncertainty.center[:m], jnp.eye(m, dtype=bool)
     spread = jnp.sqrt(jnp.where(same, 1.0, uncertainty.of_differences))
     gap = (center[:, None] - center[None, :]) / spread
     return jnp.where(same, 0.0, jax.scipy.special.ndtr(gap))
 
 
 @functools.partial(jax.jit, static_argnames=("draws",))
-def _of_ranks(key: Key, center: Array, covariance: Array, draws: int) -> Array:
-    m = center.shape[0]
-    values, vectors = decomposed(covariance)
+def _of_ranks(key: Key, uncertainty: Uncertainty, draws: int) -> Array:
+    m = uncertainty.mask.shape[0]
+    center = uncertainty.center[:m]
+    values, vectors = decomposed(uncertainty.covariance[:m, :m])
     even = jax.random.normal(key, (draws, m), center.dtype)
     drawn = center + product(even * jnp.sqrt(jnp.maximum(values, 0)), vectors.T)
     ranks = jax.vmap(ranks_from_scores)(drawn)
@@ -401,19 +398,15 @@ def parametric_bootstrap(
         batch_size: replicates computed at once.
 
     Returns:
-        ``(B, m)`` estimates θ*. Intervals are the released value less quantiles of the simulated errors θ* - ``theta``.
-        For ranks see :func:`confidence_intervals`: simulated ones do not cover near ties.
-
-    Raises:
-        ValueError: shapes differ, scores not finite, counts negative, unknown link, ``replicates`` < 1.
+        ``(B, m)`` estimates θ*. Intervals are the released value less quantiles of the simulated errors θ* - ``theta``;
+        simulated ranks do not cover near ties. Errors as of :func:`~privrank_jax.pairwise.standard_errors`.
 
     >>> fit = lambda key, wins: wins.totals  # a mechanism without noise
     >>> draws = parametric_bootstrap(jax.random.key(0), [1.0, -1.0], [[0, 10], [10, 0]], fit, 50)
     >>> draws.shape, draws.sum(-1).min().item()
     ((50, 2), 10.0)
     """
-    if replicates < 1:
-        raise ValueError(f"replicates must be at least 1, got {replicates}; 1000 is usual.")
+    check_positive("replicates", replicates)
     link = get_link(link)
     theta, comparisons, real = as_design(theta, comparisons, mask)
     masked = None if mask is None else real

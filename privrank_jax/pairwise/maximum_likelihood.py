@@ -72,8 +72,7 @@ def mle(
 
     Raises:
         ValueError: unknown names, a negative ridge, a batch of problems, a link where there is none, counts that don't
-            know their ties; without a ridge of log ν, a table in which nothing or everything is tied.
-        TypeError: ``data`` is none of the above.
+            know their ties; without a ridge of log ν, a table without ties. ``TypeError``: other data.
 
     >>> wins = WinCounts.from_matrix([[0, 3], [1, 0]])
     >>> estimate = mle(wins)
@@ -124,12 +123,7 @@ def mle(
 
 
 def check_answers(data: object, davidson: bool) -> None:
-    """Raise unless these are answers of which ties can be outcomes of their own, where ``davidson`` says so.
-
-    Raises:
-        TypeError: neither win counts, a table nor choices.
-        ValueError: a batch of problems, counts that don't know their ties, ties of choices.
-    """
+    """Raise unless these are answers of which ties can be outcomes of their own, where ``davidson`` says so."""
     if isinstance(data, WinCounts):
         return check_tied_counts(data) if davidson else check_one_problem(data)
     if not isinstance(data, CovariateTable | Choices):

@@ -35,8 +35,7 @@ CODES = {
     NOT_FINITE: "a score or gradient was not finite",
 }
 
-# Within this factor of the goal, only the precision of the dtype can prevent progress, and a quarter of the
-# patience suffices.
+# Within this factor of the goal only the dtype can prevent progress, and a quarter of the patience suffices.
 _NEAR = 100
 # Conjugate gradients stop at a residual, relative to the gradient, between these bounds: at _FOLLOW times the gradient
 # norm, as the error that a full Newton step leaves is of that order, but no later than what reaches the tolerance.
@@ -53,10 +52,7 @@ _LARGE = 1000
 
 @runtime_checkable
 class Smooth(Protocol):
-    """An objective of ``(d,)`` by its derivatives.
-
-    ``longest``, if it has one, is the largest change of a difference of two parameters in one step.
-    """
+    """An objective by its derivatives; ``longest``, if it has one, is the most that a step changes a difference."""
 
     def gradient(self, params: Array, /) -> Array:
         """Gradient, of order one."""
@@ -100,7 +96,7 @@ class Minimum:
         value: the minimizer, ``(d,)``.
         gradient_norm: ℓ_∞ norm of the gradient there.
         steps: iterations used, int32.
-        code: 0 converged, 1 stalled, 2 out of steps, 3 not finite (``CODES`` spells them out), int32.
+        code: as ``CODES`` spells out, int32.
     """
 
     value: Float[Array, "*batch d"]

@@ -66,8 +66,7 @@ def mixed_effects(
 
     Args:
         answers: ``(L, m(m-1)/2)``, 1 where the user chose i over j, pairs i < j in the order of
-            ``numpy.triu_indices(m, 1)``. They enter linearly, so debiased reports (real numbers) can replace them;
-            users whose reports sum to at most 0, or to at least their number, then count as separated.
+            ``numpy.triu_indices(m, 1)``. They enter linearly, so debiased reports (real numbers) can replace them.
         observed: bool of the same shape, False where there is no answer; default all True.
         gamma: ridge γ >= 0 of the scores, may be traced; ``None`` is 2/L.
 

@@ -15,8 +15,6 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.graph import check_one_problem, connectivity
 
-_MOST_SOLVES = 200
-
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -86,7 +84,7 @@ def _rank_centrality(wins: WinCounts, smoothing: Scalar) -> Estimate:
         return after, jnp.sum(jnp.abs(after - weights)), count + 1
 
     weights, change, _ = jax.lax.while_loop(
-        lambda state: (state[1] > tolerance) & (state[2] < _MOST_SOLVES),
+        lambda state: (state[1] > tolerance) & (state[2] < 200),
         step,
         (start, jnp.asarray(jnp.inf, dtype), jnp.asarray(0)),
     )

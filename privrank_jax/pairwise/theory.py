@@ -14,9 +14,8 @@ item k contributes A = (M(Y)_k - θ_k) · ∂ log P(y; θ)/∂θ_k to the statis
 (y - F(x)) F'(x)/(F(x)(1-F(x))). Section 2.1.2 prints this for pairs (k, j), k < j, and for pairs (i, k), i < k, the
 same formula in y_ik, which is *minus* the derivative in θ_k: wins of k would cancel by the numbering of the items.
 
-*Completeness* (Stein's identity). The score has mean 0, so for every estimator E Σ A = ∂E[M_k]/∂θ_k.
-
-*Soundness.* If Ỹ is Y with one outcome drawn anew, M(Ỹ) is independent of the old outcome, and E A(M(Ỹ), y) = 0.
+*Completeness* (Stein's identity). The score has mean 0, so for every estimator E Σ A = ∂E[M_k]/∂θ_k. *Soundness.* If Ỹ
+is Y with one outcome drawn anew, M(Ỹ) is independent of the old outcome, and E A(M(Ỹ), y) = 0.
 
 *Privacy* (Proposition 2.3 with a sharp constant; edge DP, adjacency ``"flip"``). Fix the other comparisons, let p₁, p₀
 be the law of M where k won or lost this one, and p̄ = F p₁ + (1-F) p₀. Then E A = F' ∫ (m - θ_k)(p₁ - p₀) dm, and

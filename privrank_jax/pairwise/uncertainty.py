@@ -29,6 +29,25 @@ ties are common (by 15 % at equal items, a quarter of whose comparisons are ties
 **Win totals** have covariance Laplacian(M_ij p_ij(1 - p_ij)) ≼ Laplacian(M)/4 whatever the p_ij, plus V; with known
 ties T_ij it is at most Laplacian(M - T)/4.
 
+**Users whose answers hang together.** Let :math:`s_u = \sum_r w_r ρ_r (e_i - e_j)` be the part of user u in the
+gradient at the fit, r the rows of u, i and j the items of row r, w_r its weight, and ρ_r the slope of its
+log-likelihood in θ_i - θ_j: F'/F(θ_i - θ_j) where i won, -F'/F(θ_j - θ_i) where j did, their mean for a tie. If users
+answer independently of one another, the gradient has the covariance :math:`C = \sum_u E[s_u s_uᵀ]`, which takes the
+place of the inner I (Liang and Zeger, *Biometrika* 73, 1986). With each row as a user of its own, errors are right for
+weighted rows, however much outcomes vary.
+
+**Few users.** At the fit s_u is too small, as user u drew the fit to themselves: to first order it is
+:math:`s_u^0 - H_u I^{-1} \sum_v s_v^0`, s⁰ at the truth, H_u the part of u in the information I. So if answers are
+independent, :math:`\sum_u s_u s_uᵀ` has the expectation :math:`I - \sum_u H_u I^{-1} H_u`. What is missing is at most
+:math:`B = \sum_u \min(1, ℓ_u) H_u`, ℓ_u = tr(I⁻¹H_u) the leverage of u: K = I^{-1/2} H_u I^{-1/2} has eigenvalues in
+[0, 1] with sum ℓ_u, so K² ≼ min(1, ℓ_u) K. Where answers hang together, or weights differ, more is missing; hence
+
+.. math:: C = \sum_u s_u s_uᵀ + \max(1, φ) B, \qquad φ = \mathrm{tr}\Bigl(I^{-1} \sum_u s_u s_uᵀ\Bigr) / \mathrm{rank} I
+
+much as Morel, Bokossa and Neerchal do (*Biometrical J.* 45, 2003): φ is the factor by which variances are larger than
+those of independent answers, on average over directions. The leverages add up to rank I < m, so B fades as users become
+many. Where one user made all comparisons of an item, B keeps its error at what independent answers have at least.
+
 **Assumptions.** The model holds, answers are independent given its parameters (those of one user too, but with
 ``outcomes``), and errors are small enough for one linear step.
 """
@@ -43,15 +62,25 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, DTypeLike, Float
+from jaxtyping import Array, Bool, DTypeLike, Float, Integer
 
 from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
 from privrank_jax._components import components
-from privrank_jax._counting import FlagsLike
-from privrank_jax._types import MaskLike, PairMatrix, PairMatrixLike, Scalar, Scores, ScoresLike
+from privrank_jax._counting import FlagsLike, WeightsLike, check_comparisons, count_on_host
+from privrank_jax._quickly import quickly
+from privrank_jax._types import (
+    MaskLike,
+    PairMatrix,
+    PairMatrixLike,
+    RowsLike,
+    Scalar,
+    Scores,
+    ScoresLike,
+)
 from privrank_jax._validate import check_choice, check_nonnegative, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
+from privrank_jax.comparisons import default_float
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.designs import Counts, Design, Information, ModelScores, Parameters
@@ -62,6 +91,7 @@ from privrank_jax.privacy.bodies import Independent, Law, Noise
 
 MOST_CHANGE = 1.75
 """Largest factor by which an answer's information may change from the fit to the center of its intervals."""
+_BLOCK = 2**22  # numbers of a full matrix, by which a product is faster if a tenth of them is not 0
 
 
 @jax.tree_util.register_dataclass
@@ -72,13 +102,12 @@ class Uncertainty:
     Attributes:
         value: ``(parameters,)``, the estimate; scores are centered.
         center: ``(parameters,)``, where intervals are centered.
-        covariance: ``(parameters, parameters)``, of the estimate, privacy noise included; of scores, about the mean of
-            their connected component.
+        covariance: ``(parameters, parameters)``, privacy noise included; of scores about the mean of their component.
         influence: ``(parameters, k)``, how the error depends on the k numbers of the privacy noise w.
         linked: ``(m, m)`` bool, pairs of real items whose difference the data identify.
         mask: ``(m,)`` bool, real items.
         noise: w, by its law.
-        near: bool, whether the ridge bias can be removed: the center is near enough to the estimate for intervals.
+        near: bool, whether the ridge bias can be removed.
         ties: whether the last parameter is log ν; static.
     """
 
@@ -134,8 +163,7 @@ def standard_errors(
         value: what was fitted: ``(m,)`` scores, or :class:`~privrank_jax.pairwise.designs.ModelScores`, in which log ν
             says that ties are outcomes of their own.
         design: the public part of the data: ``(m, m)`` comparison counts M_ij, expected ones too, or
-            :class:`~privrank_jax.pairwise.Counts`, the ``design`` of a table with covariates or that of
-            :class:`~privrank_jax.pairwise.Choices`.
+            :class:`~privrank_jax.pairwise.Counts`, or the ``design`` of a table with covariates or of choices.
         noise: of the release, on what is counted; a number, which may be traced, is the λ of Laplace noise.
         gamma: ridge γ >= 0 of the fit, or ``(m + p,)``, one number for each score and feature; may be traced.
         tie_gamma: ridge of log ν in the fit.
@@ -143,7 +171,7 @@ def standard_errors(
         ties: ``(m, m)``, how many comparisons of each pair are ties, each half a win for both; of a table, ``(N,)``
             bool, which rows are. They are outcomes: only for fits without privacy, or where ties are public.
         outcomes: ``(m, m)``, covariance S of the gradient of the likelihood where it is not I, such as
-            :func:`~privrank_jax.pairwise.clustered_errors.clustered_covariance` finds without privacy.
+            :func:`~privrank_jax.pairwise.uncertainty.clustered_covariance` finds without privacy.
         mask: ``(m,)`` bool, real items of a matrix.
         target: ``"truth"``: about the true parameters, centered at the estimates less their ridge bias;
             ``"penalized"``: about the minimizer of the expected ridged objective, centered at the estimates.
@@ -203,15 +231,15 @@ def totals_standard_errors(
     totals, comparisons, mask = as_design(totals, comparisons, mask)
     tied = checked_ties(ties, totals, comparisons, mask)
     comparisons = comparisons if tied is None else comparisons - tied
-    return _totals_errors(totals, comparisons, mask, noise_on(noise, totals.size))
+    added, influence = noise_on(noise, totals.size), jnp.diag(mask.astype(totals.dtype))
+    sampling = 0.25 * (jnp.diag(comparisons.sum(-1)) - comparisons)
+    covariance = sampling + added.covariance(influence)
+    linked, near = mask[:, None] & mask[None, :], jnp.asarray(True)
+    return Uncertainty(totals, totals, covariance, influence, linked, mask, added, near)
 
 
 def noise_on(noise: Noise | Scalar, count: int) -> Noise:
-    """Noise on so many numbers, by its law; of a number, Laplace noise of that scale.
-
-    Raises:
-        ValueError: a negative scale, noise on another number of numbers.
-    """
+    """Noise on so many numbers, or ``ValueError``, by its law; of a number, Laplace noise of that scale."""
     if not isinstance(noise, Noise):
         noise = Noise.independent("laplace", noise, count)
     check_nonnegative("noise", noise.scale)
@@ -374,10 +402,100 @@ def _largest(matrix: PairMatrix) -> Float[Array, ""]:
     return jnp.where(most > 0, most, 1.0)
 
 
-@jax.jit
-def _totals_errors(totals: Array, comparisons: Array, mask: Array, noise: Noise) -> Uncertainty:
-    influence = jnp.diag(mask.astype(totals.dtype))
-    sampling = 0.25 * (jnp.diag(comparisons.sum(-1)) - comparisons)
-    covariance = sampling + noise.covariance(influence)
-    linked, near = mask[:, None] & mask[None, :], jnp.asarray(True)
-    return Uncertainty(totals, totals, covariance, influence, linked, mask, noise, near)
+def clustered_covariance(
+    theta: ScoresLike,
+    users: RowsLike,
+    winners: RowsLike,
+    losers: RowsLike,
+    *,
+    weights: WeightsLike | None = None,
+    tied: FlagsLike | None = None,
+    link: str | Link = "logistic",
+) -> PairMatrix:
+    """Covariance of the gradient of the likelihood where the answers of one user may depend on each other.
+
+    For ``outcomes`` of :func:`standard_errors`, without privacy; computed on the host, without traced values.
+
+    Args:
+        theta: ``(m,)`` scores fitted to these comparisons, each as often as it counts.
+        users: ``(N,)`` int, who compared; ``range(N)`` where each row is independent of the others.
+        winners: ``(N,)`` int, item that won.
+        losers: ``(N,)`` int, item that lost.
+        weights: ``(N,)`` float, how often each comparison counts, such as the inverse of its probability; default 1.
+        tied: ``(N,)`` bool; a tie is half a win for both items.
+        link: as in the fit.
+
+    Returns:
+        ``(m, m)``, symmetric, without negative eigenvalues, its rows of sum 0.
+
+    Raises:
+        ValueError: shapes differ, users or items that are none, negative weights, scores not finite, traced arguments.
+
+    >>> users, winners, losers = [0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 0, 1], [1, 1, 0, 0, 1, 0]
+    >>> found = clustered_covariance([0.0, 0.0], users, winners, losers)
+    >>> round(float(found[0, 0]), 2)  # 2 of the two users who agree with themselves, 2/3 of B; if independent 6/4
+    2.67
+    """
+    link = get_link(link)
+    if is_traced(theta, users, winners, losers, weights, tied):
+        raise ValueError("clustered_covariance works on the host: call it outside jit and vmap.")
+    values = np.asarray(theta, np.result_type(np.asarray(theta), default_float()))
+    if values.ndim != 1 or not np.all(np.isfinite(values)):
+        raise ValueError("theta must be finite scores of shape (m,); did the fit converge?")
+    size = values.size
+    check_comparisons(winners, losers, size, weights, tied)
+    first, second = (np.asarray(items, np.intp) for items in (winners, losers))
+    who = np.asarray(users)
+    if who.shape != first.shape or not (who.size == 0 or np.issubdtype(who.dtype, np.integer)):
+        raise ValueError(
+            f"users must be integers of shape {first.shape}, one per row, got {who.dtype} of shape {who.shape}."
+        )
+    weight = np.ones(first.shape) if weights is None else np.asarray(weights, np.float64)
+    wins = count_on_host(first, second, size, weight, tied)
+    known = quickly(functools.partial(_inverse, link), values, (wins + wins.T).astype(values.dtype))
+    inverse, rank = (np.asarray(one, np.float64) for one in known)
+    gap = values[first] - values[second]
+    ahead, behind = (np.asarray(quickly(link.score, x), np.float64) for x in (gap, -gap))
+    ties = False if tied is None else np.asarray(tied, bool)
+    pull = weight * np.where(ties, 0.5 * (ahead - behind), ahead)
+    user = np.unique(who, return_inverse=True)[1].ravel()
+    found = _sum_of_squares(user, first, second, pull, size)
+    inflation = max(1.0, float(np.sum(inverse * found)) / max(float(rank), 1.0))
+    bend = weight * ahead * behind
+    own = np.diagonal(inverse)
+    of_row = bend * (own[first] + own[second] - 2 * inverse[first, second])
+    leverage = np.minimum(np.bincount(user, of_row), 1.0)
+    missing = count_on_host(first, second, size, inflation * leverage[user] * bend, None)
+    missing += missing.T
+    found += np.diag(missing.sum(1)) - missing
+    return jax.device_put(found.astype(values.dtype))
+
+
+def _inverse(link: Link, theta: Scores, weights: PairMatrix) -> tuple[PairMatrix, Float[Array, ""]]:
+    """The inverse of the information on the differences that it identifies, and their number."""
+    theta = jnp.asarray(theta)
+    project, _ = identified(weights > 0, theta.dtype)
+    fisher = of_full_rank(information(theta, weights, link), project)
+    return project_inverse(fisher, project), jnp.sum(jnp.diagonal(project))
+
+
+def _sum_of_squares(
+    users: Integer[np.ndarray, "rows"],
+    first: Integer[np.ndarray, "rows"],
+    second: Integer[np.ndarray, "rows"],
+    pull: Float[np.ndarray, "rows"],
+    num_items: int,
+) -> Float[np.ndarray, "items items"]:
+    """``(m, m)``, the sum over users of ssᵀ, s the sum of their rows: ``pull`` for one item, less for the other."""
+    import scipy.sparse
+
+    parts, places = np.concatenate([pull, -pull]), np.concatenate([first, second])
+    shape = int(users.max(initial=-1)) + 1, num_items
+    sums = scipy.sparse.csr_array((parts, (np.tile(users, 2), places)), shape=shape)
+    if sums.nnz < 0.1 * shape[0] * num_items:
+        return (sums.T @ sums).toarray()
+    found, step = np.zeros((num_items, num_items)), max(1, _BLOCK // num_items)
+    for start in range(0, shape[0], step):
+        block = sums[start : start + step].toarray()
+        found += block.T @ block
+    return found

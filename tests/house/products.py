@@ -35,7 +35,7 @@ OF_NUMPY = {
     "jobs.plan_worlds": {"_consensus"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.figures": {"exponents"},
-    "pairwise.clustered_errors": {"_sum_of_squares"},
+    "pairwise.uncertainty": {"_sum_of_squares"},
     "pairwise.covariates": {"_check_identifiable"},
     "privacy.noise_law": {"_Draws", "mean_square"},
     "privacy_audit.audited_local": {"_two_sets_law"},

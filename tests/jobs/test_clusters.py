@@ -8,7 +8,7 @@ import pytest
 from privrank_jax.data import read
 from privrank_jax.jobs import certainty
 from privrank_jax.pairwise import standard_errors
-from privrank_jax.pairwise.clustered_errors import clustered_covariance
+from privrank_jax.pairwise.uncertainty import clustered_covariance
 from tests.jobs.released import released
 from tests.parquet import as_parquet
 

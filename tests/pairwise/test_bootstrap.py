@@ -87,7 +87,7 @@ def test_it_runs_within_a_batch(key):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"replicates": 0}, "replicates must be at least 1"),
+        ({"replicates": 0}, "replicates must be"),
         ({"link": "probit"}, "unknown link"),
         ({"theta": THETA[:4]}, r"\(4,\) and comparison counts \(5, 5\)"),
         ({"theta": THETA * np.nan}, "finite; did the fit converge"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import clustered_errors, confidence_intervals, mle, standard_errors
-from privrank_jax.pairwise.clustered_errors import _sum_of_squares, clustered_covariance
+from privrank_jax.pairwise import confidence_intervals, mle, standard_errors, uncertainty
+from privrank_jax.pairwise.uncertainty import _sum_of_squares, clustered_covariance
 from tests.quick import quick_jit
 from tests.reference.clustered import clustered_covariance as by_loops
 
@@ -47,7 +47,7 @@ def test_it_is_what_loops_over_users_find(link, users):
 @pytest.mark.parametrize("block", [2**22, 200])
 def test_large_tables_are_added_up_in_parts(monkeypatch, block):
     """All ways of adding up find the same: at once, in parts, and where few users compared most items."""
-    monkeypatch.setattr(clustered_errors, "_BLOCK", block)
+    monkeypatch.setattr(uncertainty, "_BLOCK", block)
     for size, number in ((40, 25), (40, 2000)):
         who, first, second, draw = rows(size, number, 15, size)
         pull = draw.normal(size=number)
