@@ -124,11 +124,6 @@ class PairWeights:
         return self.matrix.shape[-1]
 
     @property
-    def item_mask(self) -> Mask:
-        """``(m,)`` bool, True for real items."""
-        return jnp.ones(self.num_items, bool) if self.mask is None else self.mask
-
-    @property
     def twice(self) -> Int[np.ndarray, "items items"]:
         """``(m, m)`` int64 on the host: twice the number of users who rank i before j, exactly.
 
