@@ -43,7 +43,8 @@ class World(NamedTuple):
     @property
     def mask(self) -> Array:
         """``(m,)`` real items."""
-        return self.weights.item_mask
+        mask = self.weights.mask
+        return jnp.ones(self.weights.num_items, bool) if mask is None else mask
 
     @property
     def histograms(self) -> PositionHistograms:
@@ -118,7 +119,7 @@ def mallows_world(key: Key, cell: Parameters, strength: Scalar) -> World:
         crowd_key, users, items, strength / items,
         max_users=cell["max_users"], max_items=padded, positions=True,
     )  # fmt: skip
-    mask = crowd.item_mask
+    mask = World(crowd, None).mask
     place = jnp.where(mask, jax.random.permutation(order_key, padded), jnp.arange(padded) + padded)
     place = jnp.argsort(place)  # real items first, shuffled
     assert histograms is not None
