@@ -24,6 +24,7 @@ import math
 import os
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
@@ -296,11 +297,9 @@ class _Job:
         counted = arrivals.sums(0, last) if self.fits_sums else arrivals.totals(0, last)
         counts = np.zeros((self.schedule.steps or last, counted.shape[1]))
         counts[:last] = counted
-        draw, key = stream_of(self.promise), self.source.key()
+        draw, key = stream_of(self.promise).of_numbers, self.source.key()
         strategy = None if self.schedule.steps else usual_strategy(None, self.noise)
-        found = draw(
-            key, counts, self.promise, noise=self.noise, strategy=strategy, num_items=items
-        )
+        found = draw(key, jnp.asarray(counts), items, self.promise, self.noise, strategy)
         told, noisy = found.diagnostics, np.asarray(found.value)[:last]
         scores = fit_all_sums(noisy, items, told, self.gamma) if self.fits_sums else None
         return _Published(noisy, scores, told, found.guarantee, arrivals.counted(0, last))

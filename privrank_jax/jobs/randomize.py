@@ -444,7 +444,7 @@ def _of_whole_users(promised: Guarantee, table: Rankings, *, keeps: bool) -> Gua
     off the rankings; which items each user ranked says these too. A rank that changes leaves both as they are.
     """
     shown = {*table.public, *("participation",) * keeps}
-    if "ranked-items" in promised.public:
+    if "ranked-items" in promised.attained.public:
         shown.discard("items")
     also = tuple(other.given(public=shown) for other in promised.also)
     return dataclasses.replace(promised, also=also)

@@ -165,7 +165,18 @@ class PrefixSums(Mechanism):
             TypeError, ValueError: a promise that can't be kept, an unknown noise or strategy, Gaussian noise without δ,
                 users without ``contributions``, data without an axis of steps.
         """
-        numbers, items = self.floats(data)
+        return self.of_numbers(key, *self.floats(data), privacy, noise, strategy)
+
+    def of_numbers(
+        self,
+        key: Key,
+        numbers: Any,
+        items: int,
+        privacy: Privacy,
+        noise: str,
+        strategy: str | None,
+    ) -> Estimate:
+        """The same, from the numbers ``(T, d)`` that arrived in each step."""
         attained, steps = self.attained(privacy, noise), len(numbers)
         strategy = strategy or usual_strategy(steps, noise)
         decode, _ = strategy_matrices(strategy, steps)

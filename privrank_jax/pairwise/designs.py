@@ -85,6 +85,10 @@ class Design(abc.ABC):
     ties: bool = False
 
     @abc.abstractmethod
+    def log_partition(self, beta: Parameters) -> Float[Array, ""]:
+        """A(β)."""
+
+    @abc.abstractmethod
     def mean(self, beta: Parameters) -> Parameters:
         """∇A(β), the expected statistic."""
 
@@ -234,6 +238,10 @@ class Meetings(Design):
         weights = self.weigh(weights)
         unit = jnp.eye(self.size, dtype=weights.dtype)
         return jax.vmap(lambda vector: self.pull(weights * self.log_odds(vector)))(unit)
+
+    def log_partition(self, beta: Parameters) -> Float[Array, ""]:
+        """A(β) = Σ log(e^{η/2} + e^{-η/2} + ν)."""
+        return self.count(_log_normalizer(*self._split(beta)))
 
     def mean(self, beta: Parameters) -> Parameters:
         """∇A(β) = Σ (P(win) - P(loss))z/2, then Σ P(tie)."""
@@ -478,6 +486,10 @@ class Sets(Design):
         """How often each item was chosen, as it is."""
         return counted
 
+    def log_partition(self, beta: Scores) -> Float[Array, ""]:
+        """A(θ) = Σ log Σ_{j offered} e^{θ_j}."""
+        return product(self.weights, jax.nn.logsumexp(self._utilities(beta), axis=-1))
+
     def mean(self, beta: Scores) -> Scores:
         """∇A(θ), how often each item is expected to be chosen."""
         return product(self.weights, self._shares(beta))
@@ -495,7 +507,10 @@ class Sets(Design):
 
     def _chances(self, beta: Scores) -> Array:
         """The chance of each item of each set; 0 for padding."""
-        return jax.nn.softmax(jnp.where(self.offered, beta[self.sets], -jnp.inf), axis=-1)
+        return jax.nn.softmax(self._utilities(beta), axis=-1)
+
+    def _utilities(self, beta: Scores) -> Array:
+        return jnp.where(self.offered, beta[self.sets], -jnp.inf)
 
     def _shares(self, beta: Scores) -> Float[Array, "choices items"]:
         """Each item's chance in each choice."""
@@ -511,9 +526,15 @@ def _slope(odds: Array) -> Array:
 
 def _outcome_odds(gap: Array, log_tie: Array) -> tuple[Array, Array, Array]:
     """Probabilities of a win, a loss and a tie at log-odds η and log ν."""
-    half = 0.5 * jnp.abs(gap)
-    log_all = jnp.logaddexp(half + jnp.log1p(jnp.exp(-2 * half)), log_tie)
+    log_all = _log_normalizer(gap, log_tie)
     return jnp.exp(0.5 * gap - log_all), jnp.exp(-0.5 * gap - log_all), jnp.exp(log_tie - log_all)
+
+
+def _log_normalizer(gap: Array, log_tie: Array | None) -> Array:
+    """log(e^{η/2} + e^{-η/2} + ν) at log-odds η and log ν; without log ν there are no ties."""
+    half = 0.5 * jnp.abs(gap)
+    two = half + jnp.log1p(jnp.exp(-2 * half))
+    return two if log_tie is None else jnp.logaddexp(two, log_tie)
 
 
 def _spread(win: Array, loss: Array, tie: Array) -> Array:

@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from privrank_jax._backend import product
 from privrank_jax._chunks import in_lanes
 from privrank_jax._types import Mask, Numbers, NumbersLike, PairMatrix, Scalar, Scores
 from privrank_jax._validate import as_array, check_positive, check_square
@@ -76,6 +77,11 @@ class _LinkLoss:
         up, down = (jax.lax.optimization_barrier(function(x)) for x in (odds, -odds))
         return up, down
 
+    def log_partition(self, beta: Parameters) -> Float[Array, ""]:
+        up, down = self._of_both(self.link.log_cdf, beta)
+        total = jnp.sum(self.won * up + self.lost * down)
+        return -0.5 * total if isinstance(self.meetings, Counts) else -total
+
     def mean(self, beta: Parameters) -> Parameters:
         up, down = self._of_both(self.link.score, beta)
         return -self.meetings.pull(self.won * up - self.lost * down)
@@ -123,6 +129,12 @@ class Ridged:
             ridge = jnp.concatenate([padded, ridge[design.num_items :]])
         held = held / jnp.sqrt(jnp.maximum(jnp.sum(held), 1))
         return cls(design, design.excess(counted), ridge, scale, held)
+
+    def __call__(self, beta: Parameters) -> Float[Array, ""]:
+        """f(β), of one problem."""
+        linear = product(0.5 * self.ridge * beta - self.excess, beta)
+        level = 0.5 * jnp.square(dot(self.held, beta))
+        return (self.loss.log_partition(beta) + linear) / self.scale + level
 
     def gradient(self, beta: Parameters) -> Parameters:
         """∇f(β)."""
@@ -285,6 +297,9 @@ def fit_counts(
     dtype, items = wins.matrix.dtype, wins.num_items
     tilt = jnp.broadcast_to(jnp.asarray(tilt, dtype), (items,))
     parts = wins.matrix, wins.mask, tilt, jnp.asarray(gamma, dtype)
+    if search.optimizer is not None:
+        objective = _of_counts(*parts, link)
+        return minimize(objective, jax.lax.stop_gradient(_start(objective)), search)
     return _in_lanes(functools.partial(_of_counts, link=link), parts, search)
 
 

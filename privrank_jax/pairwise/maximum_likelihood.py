@@ -8,6 +8,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._types import Scalar
@@ -42,6 +43,7 @@ def mle(
     *,
     ties: str = "half",
     tie_gamma: Scalar = 0.0,
+    optimizer: optax.GradientTransformation | None = None,
     tolerance: float | None = None,
     max_steps: int = 100,
 ) -> Estimate:
@@ -59,6 +61,7 @@ def mle(
         ties: ``"half"``: a tie is half a win for both; ``"davidson"``: an outcome of its own, of win counts that know
             their ``ties``, or of a table.
         tie_gamma: ridge γ_T >= 0 of log ν, may be traced.
+        optimizer: any optax transformation in place of Newton's method; hashed by identity, so build it once.
         tolerance: ℓ_∞ gradient norm to reach, in units of the mean number of answers per item; default 1e-10 or 1e-6.
         max_steps: iterations at most (edge lists: at least 500 are allowed).
 
@@ -84,15 +87,16 @@ def mle(
     check_nonnegative("tie_gamma", tie_gamma)
     check_choice("ties", ties, TIES)
     davidson = ties == "davidson"
+    patience = 8 if optimizer is None else 100  # methods with momentum oscillate
     if isinstance(data, WinEdges) and not davidson:
         check_axes("first_wins", data.first_wins, 1)
-        search = Search(tolerance, max(max_steps, 500))
+        search = Search(tolerance, max(max_steps, 500), patience, optimizer)
         estimate = _mle_sparse(data, gamma, link, search)
         if is_traced(data, gamma):
             return estimate
         return _knowing(estimate, *edge_connectivity(data))
     check_answers(data, davidson)
-    search = Search(tolerance, max_steps)
+    search = Search(tolerance, max_steps, patience, optimizer)
     if isinstance(data, WinCounts) and not davidson:
         return _mle_dense(data, gamma, link, search)
     if link.name != "logistic":

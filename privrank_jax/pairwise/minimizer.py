@@ -1,11 +1,11 @@
-r"""One minimizer for every fit: Newton's method without a matrix.
+r"""One minimizer for every fit: Newton's method without a matrix, or any optax transformation.
 
-It needs an objective's gradient and products with its Hessian (:class:`Smooth`). Directions are those of conjugate
-gradients, preconditioned by the diagonal of the Hessian, which stop at a residual that follows the gradient. Each
-iterate is a direction of descent, so an inexact one costs steps, not correctness; where the objective is not convex,
-they end at negative curvature (Steihaug 1983). A step is shortened while the slope along it rises, at its end, by more
-than half of its fall at the start. No value of the objective is needed: it would take more digits than the gradient to
-tell two of them apart near the end.
+Newton's method needs an objective's gradient and products with its Hessian (:class:`Smooth`). Directions are those of
+conjugate gradients, preconditioned by the diagonal of the Hessian, which stop at a residual that follows the gradient.
+Each iterate is a direction of descent, so an inexact one costs steps, not correctness; where the objective is not
+convex, they end at negative curvature (Steihaug 1983). A step is shortened while the slope along it rises, at its end,
+by more than half of its fall at the start. No value of the objective is needed: it would take more digits than the
+gradient to tell two of them apart near the end.
 
 **Many problems** may lie along a trailing axis of all arrays of :func:`newton`; then they are one search, in which
 finished problems wait.
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import optax
 from jaxtyping import Array, Bool, DTypeLike, Float, Int, PyTree
 
 from privrank_jax._workarounds.linalg import solve_positive_definite
@@ -54,6 +55,10 @@ _LARGE = 1000
 class Smooth(Protocol):
     """An objective by its derivatives; ``longest``, if it has one, is the most that a step changes a difference."""
 
+    def __call__(self, params: Array, /) -> Array:
+        """Value, which only optax transformations need."""
+        ...
+
     def gradient(self, params: Array, /) -> Array:
         """Gradient, of order one."""
         ...
@@ -71,11 +76,12 @@ class Smooth(Protocol):
 
 class Search(NamedTuple):
     """The ℓ_∞ norm of the gradient to reach, 1e-10 in float64 and 1e-6 in float32 by default; steps at most; steps
-    without a smaller norm after which a search stalls."""
+    without a smaller norm after which a search stalls; what takes the place of Newton's method."""
 
     tolerance: float | None = None
     max_steps: int = 100
     patience: int = 8
+    optimizer: optax.GradientTransformation | None = None
 
     def goal(self, dtype: DTypeLike) -> float:
         """The tolerance, or its default."""
@@ -145,8 +151,9 @@ class _State(NamedTuple):
 
 
 def minimize(objective: Smooth, start: Float[Array, "d"], search: Search = USUAL) -> Minimum:
-    """:func:`newton` of one problem, with the derivatives of :func:`root_of`."""
-    return root_of(objective.gradient, start, functools.partial(newton, objective, search=search))
+    """:func:`newton` or optax on one problem, with the derivatives of :func:`root_of`."""
+    walk = newton if search.optimizer is None else _descend
+    return root_of(objective.gradient, start, functools.partial(walk, objective, search=search))
 
 
 def root_of(
@@ -224,6 +231,22 @@ def newton(
     begin = _State.at(start, objective.gradient(start))
     end = jax.lax.while_loop(lambda state: jnp.any(state.unfinished(search)), advance, begin)
     return end.ended(search)
+
+
+def _descend(objective: Smooth, start: Array, search: Search) -> Minimum:
+    """The steps of an optax transformation, with what its line search asks for, if it has one."""
+    chosen = optax.with_extra_args_support(search.optimizer)
+
+    def advance(carry: tuple[_State, Any]) -> tuple[_State, Any]:
+        at, memory = carry
+        told = {"value": objective(at.params), "grad": at.gradient, "value_fn": objective.__call__}
+        updates, memory = chosen.update(at.gradient, memory, at.params, **told)
+        params = at.params + updates
+        return at.moved(params, objective.gradient(params), jnp.asarray(True)), memory
+
+    begin = _State.at(start, objective.gradient(start)), chosen.init(start)
+    going = lambda carry: carry[0].unfinished(search)  # noqa: E731
+    return jax.lax.while_loop(going, advance, begin)[0].ended(search)
 
 
 def _line_search(

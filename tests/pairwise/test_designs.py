@@ -109,9 +109,9 @@ def test_derivatives_are_those_of_the_naive_twin_and_of_jax(made, ties):
     def everything(objective, beta):
         design, slope = objective.loss, objective.gradient
         logit = design.mean(beta) - objective.excess, design.information(beta), design.bend(beta)
-        return logit, slope(beta), jax.jacobian(slope)(beta)
+        return logit, slope(beta), jax.jacobian(slope)(beta), jax.grad(objective)(beta)
 
-    logit, slope, by_jax = everything(objective, beta)
+    logit, slope, by_jax, of_value = everything(objective, beta)
     unit = np.append(np.ones(design.size), [2.0] * ties)  # the twin's τ is 2 log ν
     push, bend = naive.derivatives(answers, np.asarray(beta) * unit, 0.0)
     np.testing.assert_allclose(logit[0], push * unit, atol=1e-12)
@@ -119,6 +119,7 @@ def test_derivatives_are_those_of_the_naive_twin_and_of_jax(made, ties):
     level = np.asarray(objective.held) * (np.asarray(objective.held) @ np.asarray(beta))
     pulled = (push * unit + np.asarray(objective.ridge * beta)) / float(objective.scale) + level
     np.testing.assert_allclose(slope, pulled, atol=1e-12)
+    np.testing.assert_allclose(of_value, slope, atol=1e-12)
     hessian, diagonal = hessian_of(objective, beta)
     np.testing.assert_allclose(hessian, by_jax, atol=1e-12)
     np.testing.assert_allclose(diagonal, np.diag(hessian), atol=1e-12)
@@ -186,7 +187,7 @@ def test_likelihoods_of_links_are_the_naive_ones(form, link):
     objective = form(WINS, link, 0.7)
     factor = 0.7 / float(objective.ridge[0]) * float(objective.scale)
 
-    gradient = quick_jit(objective.gradient)
+    gradient = quick_jit(lambda at: (objective.gradient(at), jax.grad(objective)(at)))
     for theta in (THETA, 2 * THETA, 60 * THETA):
         slope, bend = 0.7 * theta, np.diag(np.full(4, 0.7))
         for i, j in np.argwhere(WINS):
@@ -195,7 +196,8 @@ def test_likelihoods_of_links_are_the_naive_ones(form, link):
             slope = slope - WINS[i, j] * score * z
             bend += WINS[i, j] * curvature * np.outer(z, z)
         level = factor * theta.sum() / 4
-        found = gradient(jnp.asarray(theta))
+        found, of_value = gradient(jnp.asarray(theta))
+        np.testing.assert_allclose(of_value, found, rtol=1e-9, atol=1e-11)
         np.testing.assert_allclose(factor * found, slope + level, rtol=1e-9, atol=1e-11)
         hessian, diagonal = hessian_of(objective, jnp.asarray(theta))
         np.testing.assert_allclose(factor * hessian, bend + factor / 4, rtol=1e-7, atol=1e-10)

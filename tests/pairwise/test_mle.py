@@ -7,11 +7,12 @@ import evalica
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import logistic
-from privrank_jax.pairwise import mle
+from privrank_jax.pairwise import Choices, mle
 from privrank_jax.pairwise.maximum_likelihood import _mle_dense, _mle_sparse
 from privrank_jax.pairwise.minimizer import CONVERGED, NOT_FINITE, OUT_OF_STEPS, STALLED
 from tests.quick import quick_jit
@@ -20,6 +21,7 @@ from tests.reference import mle as reference_fits
 LINKS = ("logistic", "normal", "laplace")
 SIZE = 6  # of every problem but a few: one program per link and form serves them all
 FIRST, SECOND = np.triu_indices(SIZE, 1)
+CHOSEN = [(0, (1, 2)), (1, (0, 2)), (2, (1, 3)), (3, (0, 2)), (0, (3,))]
 
 
 def counts(seed=0, most=20):
@@ -170,9 +172,31 @@ def test_masked_items_do_not_count(link):
         assert not found.diagnostics.separated
 
 
-def test_running_out_of_steps_is_told():
-    short = mle(dense(counts(7)), max_steps=2)
-    assert (int(short.diagnostics.code), int(short.diagnostics.steps)) == (OUT_OF_STEPS, 2)
+DESCENT, LINE_SEARCH = optax.sgd(1.0), optax.lbfgs()
+
+
+@pytest.mark.parametrize("optimizer", [DESCENT, LINE_SEARCH], ids=["sgd", "lbfgs"])
+@pytest.mark.parametrize("form", [dense, edges, lambda m: Choices.from_top1(CHOSEN, num_items=4)])
+def test_any_optimizer_serves(form, optimizer):
+    data = form(counts(7))
+    found = mle(data, gamma=0.5, optimizer=optimizer, tolerance=1e-8, max_steps=2000)
+    assert int(found.diagnostics.code) == CONVERGED
+    np.testing.assert_allclose(found.value, mle(data, gamma=0.5).value, atol=1e-6)
+
+
+def test_optimizers_serve_other_links_and_pass_derivatives():
+    def first(matrix, **how):
+        return mle(dense(matrix), "normal", gamma=1.0, **how).value[0]
+
+    matrix = jnp.asarray(counts(8))
+    by_optax = jax.grad(lambda m: first(m, optimizer=LINE_SEARCH, tolerance=1e-9))(matrix)
+    np.testing.assert_allclose(by_optax, jax.grad(first)(matrix), atol=1e-7)
+
+
+@pytest.mark.parametrize(("steps", "optimizer"), [(2, None), (5, DESCENT)])
+def test_running_out_of_steps_is_told(steps, optimizer):
+    short = mle(dense(counts(7)), max_steps=steps, optimizer=optimizer)
+    assert (int(short.diagnostics.code), int(short.diagnostics.steps)) == (OUT_OF_STEPS, steps)
 
 
 # --- data that do not determine the scores -------------------------------------------------------
