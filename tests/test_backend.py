@@ -17,7 +17,7 @@ from privrank_jax._backend import (
     product,
     sum_of_parts,
 )
-from privrank_jax.aggregation import PairWeights, counting, local_weights
+from privrank_jax.aggregation import PairWeights, local_weights
 from privrank_jax.simulate import worlds
 
 
@@ -134,8 +134,7 @@ def steps_of(monkeypatch):
     def both(function):
         found = []
         for together in (1, 3):
-            for module in (_backend, counting):
-                monkeypatch.setattr(module, "at_once", lambda cpu, size, n=together: n)
+            monkeypatch.setattr(_backend, "at_once", lambda cpu, size, n=together: n)
             jax.clear_caches()
             found.append(function())
         return found

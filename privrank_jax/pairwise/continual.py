@@ -314,6 +314,18 @@ def _totals(totals: Any) -> tuple[Steps, int]:
     return totals, totals.shape[1]
 
 
+def _whole_totals(wins: Any) -> Int[np.ndarray, "steps items"]:
+    """Twice the totals of win counts, or of totals."""
+    doubled = doubled_counts(wins)
+    return doubled.sum(-1) if isinstance(wins, WinCounts) else doubled
+
+
+def _whole_sums(wins: Any) -> Int[np.ndarray, "steps numbers"]:
+    """Twice the sums of win counts, or of sums."""
+    doubled = doubled_counts(wins)
+    return _score_sums(doubled) if isinstance(wins, WinCounts) else doubled
+
+
 def _sums(wins: WinCounts) -> tuple[Steps, int]:
     check_counts(wins)
     if wins.matrix.ndim != 3 or not wins.matrix.shape[0]:
@@ -346,7 +358,7 @@ continual_totals = PrefixSums(
     """,
     parts=lambda num_items: [(num_items, Fraction(1))],
     floats=_totals,
-    whole=doubled_counts,
+    whole=_whole_totals,
 )
 
 continual_score_sums = PrefixSums(
@@ -368,7 +380,7 @@ continual_score_sums = PrefixSums(
     """,
     parts=parts_of,
     floats=_sums,
-    whole=lambda wins: _score_sums(doubled_counts(wins)),
+    whole=_whole_sums,
     hidden=True,
 )
 

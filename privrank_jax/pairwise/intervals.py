@@ -281,7 +281,8 @@ def _of_ranks(key: Key, uncertainty: Uncertainty, draws: int) -> Array:
     even = jax.random.normal(key, (draws, m), center.dtype)
     drawn = center + product(even * jnp.sqrt(jnp.maximum(values, 0)), vectors.T)
     ranks = jax.vmap(ranks_from_scores)(drawn)
-    return jnp.zeros((m, m), jnp.int32).at[jnp.arange(m), ranks].add(1) / draws
+    counts = jnp.zeros((m, m), jnp.int32).at[jnp.arange(m), ranks].add(1)
+    return counts.astype(center.dtype) / draws
 
 
 # --- quasi-variances -------------------------------------------------------------------------------

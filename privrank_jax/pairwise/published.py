@@ -103,6 +103,7 @@ published_mle = dataclasses.replace(
 
     Source: Cai, Chakraborty and Wang (2025), Propositions 2.1 and 3.1, and Theorem 2.1; the 2 is of their code.
 
+    >>> import jax
     >>> wins = WinCounts.from_matrix([[0, 90], [10, 0]])
     >>> promise = Privacy(1.0, unit="user", adjacency="replace", contributions=7)
     >>> told = published_mle(jax.random.key(0), wins, promise).diagnostics

@@ -17,7 +17,6 @@ aggregation with private pairwise rankings, sections 5.2 and S.1.1.
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import jax
 import jax.numpy as jnp
@@ -53,7 +52,6 @@ class Intransitivity:
     level: Float[Array, "*batch"]
 
 
-@functools.partial(jax.jit, static_argnums=1)
 def wins_by_user(comparisons: Comparisons, num_users: int) -> Float[Array, "users items items"]:
     """Win counts of every user.
 

@@ -156,5 +156,5 @@ def test_bad_arguments_are_refused(key):
 
 def test_the_guarantee_says_that_covariates_are_public(key):
     found = noisy_sums(key, TABLE, FLIPS).guarantee
-    assert found.public == ("covariates",)
+    assert found.attained.public == ("covariates",)
     assert "the covariates of each comparison" in found.in_words()

@@ -117,10 +117,10 @@ def test_a_questionnaire_implies_the_sensitivity(adjacency, l1, key):
 
 def test_the_guarantee_says_that_the_questionnaire_is_public(key):
     replaced = noisy_counts(key, WINS, asked(1.0, "replace"), questionnaire=ASKED).guarantee
-    assert replaced.public == ("questionnaire",)
+    assert replaced.attained.public == ("questionnaire",)
     assert "which pairs each user was asked is taken as public" in replaced.in_words()
     flipped = noisy_counts(key, WINS, asked(1.0, "flip", delta=0.1), questionnaire=ASKED).guarantee
-    assert (flipped.public, flipped.delta) == ((), 0.0)
+    assert (flipped.attained.public, flipped.delta) == ((), 0.0)
     assert "who compared which items is taken as public" in flipped.in_words()
 
 
