@@ -299,7 +299,7 @@ class _Job:
         counts[:last] = counted
         draw, key = stream_of(self.promise).of_numbers, self.source.key()
         strategy = None if self.schedule.steps else usual_strategy(None, self.noise)
-        found = draw(key, jnp.asarray(counts), items, self.promise, self.noise, strategy)
+        found = draw(key, jnp.asarray(counts), self.promise, items, self.noise, strategy)
         told, noisy = found.diagnostics, np.asarray(found.value)[:last]
         scores = fit_all_sums(noisy, items, told, self.gamma) if self.fits_sums else None
         return _Published(noisy, scores, told, found.guarantee, arrivals.counted(0, last))

@@ -165,14 +165,15 @@ class PrefixSums(Mechanism):
             TypeError, ValueError: a promise that can't be kept, an unknown noise or strategy, Gaussian noise without δ,
                 users without ``contributions``, data without an axis of steps.
         """
-        return self.of_numbers(key, *self.floats(data), privacy, noise, strategy)
+        numbers, items = self.floats(data)
+        return self.of_numbers(key, numbers, privacy, items, noise, strategy)
 
     def of_numbers(
         self,
         key: Key,
         numbers: Any,
-        items: int,
         privacy: Privacy,
+        items: int,
         noise: str,
         strategy: str | None,
     ) -> Estimate:
