@@ -83,9 +83,7 @@ class WeightsDiagnostics:
     """The noise of private weights, in shares of users; of their Borda scores it is √(m - 1)·σ_g."""
 
     gradient_scale: Numbers  #: σ_g; public
-    cycle_scale: (
-        Numbers  #: σ_c, before shrinkage, ∞ where all of the budget is spent on scores; public
-    )
+    cycle_scale: Numbers  #: σ_c, before shrinkage, ∞ if scores take all of the budget; public
     cycle_factor: Numbers  #: s, by which the cycle part was multiplied; a private value
 
 

@@ -323,10 +323,8 @@ def _debiased_rr(
 ) -> Estimate:
     sums = _sums_of(reports, observed, epsilon, mask, weighted, debiased, mechanism)
     if gamma is None:
-        present, weight = (
-            jnp.any(observed, 1),
-            coefficients(epsilon, weighted, debiased, mechanism)[1],
-        )
+        present = jnp.any(observed, 1)
+        _, weight = coefficients(epsilon, weighted, debiased, mechanism)
         information = jnp.sum(jnp.where(present, jnp.square(jnp.tanh(0.5 * epsilon)), 0))
         total_weight = jnp.sum(jnp.where(present, weight, 0))
         gamma = 2.0 * jnp.where(information > 0, total_weight / information, 1)

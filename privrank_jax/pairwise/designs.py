@@ -35,6 +35,7 @@ from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Mask, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import in_floats
+from privrank_jax.links import logistic
 from privrank_jax.pairwise.lanes import add_rows, center, column_sums, count_items, dot, real
 
 Parameters: TypeAlias = Float[Array, "parameters"]
@@ -225,9 +226,13 @@ class Meetings(Design):
     def squares(self, each: Each) -> Float[Array, "size"]:
         """Σ each · z², entry by entry."""
 
+    def add(self, each: Each) -> Float[Array, ""]:
+        """Σ each."""
+        return jnp.sum(each)
+
     def count(self, each: Each) -> Float[Array, ""]:
         """Sum over meetings as often as they took place."""
-        return jnp.sum(self.weigh(each))
+        return self.add(self.weigh(each))
 
     def total(self, each: Each) -> Float[Array, "size"]:
         """Σ each · z over meetings as often as they took place."""
@@ -255,7 +260,7 @@ class Meetings(Design):
         """∇²A(β)."""
         odds, log_tie = self._split(beta)
         if log_tie is None:
-            return self.gram(_slope(odds))
+            return self.gram(logistic.curvature(odds))
         win, loss, tie = _outcome_odds(odds, log_tie)
         of_beta = self.gram(_spread(win, loss, tie))
         cross = -self.total(tie * 0.5 * (win - loss))
@@ -264,7 +269,9 @@ class Meetings(Design):
 
     def bent(self, beta: Parameters) -> Bent:
         """How much the loss of each meeting bends in η; with ties the information."""
-        return super().bent(beta) if self.ties else self.weigh(_slope(self.log_odds(beta)))
+        return (
+            super().bent(beta) if self.ties else self.weigh(logistic.curvature(self.log_odds(beta)))
+        )
 
     def times(self, bent: Bent, vector: Parameters) -> Parameters:
         """Σ bent · ⟨z, vector⟩ z."""
@@ -379,9 +386,9 @@ class Counts(Meetings):
         """M_ij each_ij."""
         return jnp.asarray(self.comparisons) * each
 
-    def count(self, each: PairMatrix) -> Float[Array, ""]:
-        """Σ_{i<j} M_ij each_ij, of what is the same for (i, j) and (j, i)."""
-        return 0.5 * jnp.sum(self.weigh(each))
+    def add(self, each: PairMatrix) -> Float[Array, ""]:
+        """Σ_{i<j} each_ij, of what is the same for (i, j) and (j, i)."""
+        return 0.5 * jnp.sum(each)
 
     def pull(self, each: PairMatrix) -> Scores:
         """Σ_j each_ij, of what changes its sign from (i, j) to (j, i)."""
@@ -418,7 +425,9 @@ class Counts(Meetings):
             inverse = 1 / (power[:, None] + power[None, :])
             return self.weigh((power[:, None] * inverse) * (power[None, :] * inverse))
 
-        return jax.lax.cond(_near(beta), near, lambda: self.weigh(_slope(self.log_odds(beta))))
+        return jax.lax.cond(
+            _near(beta), near, lambda: self.weigh(logistic.curvature(self.log_odds(beta)))
+        )
 
 
 @jax.custom_jvp
@@ -517,11 +526,6 @@ class Sets(Design):
         rows = jnp.arange(self.sets.shape[0])[:, None]
         empty = jnp.zeros((self.sets.shape[0], beta.shape[0]), beta.dtype)
         return empty.at[rows, self.sets].add(self._chances(beta))
-
-
-def _slope(odds: Array) -> Array:
-    """F'(η) of the logistic link."""
-    return jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds)
 
 
 def _outcome_odds(gap: Array, log_tie: Array) -> tuple[Array, Array, Array]:

@@ -79,8 +79,7 @@ class _LinkLoss:
 
     def log_partition(self, beta: Parameters) -> Float[Array, ""]:
         up, down = self._of_both(self.link.log_cdf, beta)
-        total = jnp.sum(self.won * up + self.lost * down)
-        return -0.5 * total if isinstance(self.meetings, Counts) else -total
+        return -self.meetings.add(self.won * up + self.lost * down)
 
     def mean(self, beta: Parameters) -> Parameters:
         up, down = self._of_both(self.link.score, beta)

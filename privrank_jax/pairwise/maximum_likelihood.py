@@ -87,16 +87,15 @@ def mle(
     check_nonnegative("tie_gamma", tie_gamma)
     check_choice("ties", ties, TIES)
     davidson = ties == "davidson"
-    patience = 8 if optimizer is None else 100  # methods with momentum oscillate
+    search = Search(tolerance, max_steps, optimizer=optimizer)
     if isinstance(data, WinEdges) and not davidson:
         check_axes("first_wins", data.first_wins, 1)
-        search = Search(tolerance, max(max_steps, 500), patience, optimizer)
+        search = search._replace(max_steps=max(max_steps, 500))
         estimate = _mle_sparse(data, gamma, link, search)
         if is_traced(data, gamma):
             return estimate
         return _knowing(estimate, *edge_connectivity(data))
     check_answers(data, davidson)
-    search = Search(tolerance, max_steps, patience, optimizer)
     if isinstance(data, WinCounts) and not davidson:
         return _mle_dense(data, gamma, link, search)
     if link.name != "logistic":
@@ -150,9 +149,9 @@ def design_of(
         design, counted = Counts(data.comparisons, data.mask, ties=davidson), data.totals
     else:
         design, counted = dataclasses.replace(data.design, ties=davidson), data.sums
-    return design, jnp.append(
-        counted, jnp.asarray(data.ties, design.dtype)
-    ) if davidson else counted
+    if davidson:
+        counted = jnp.append(counted, jnp.asarray(data.ties, design.dtype))
+    return design, counted
 
 
 def _knowing(found: Estimate, components: Array | int, separated: Array | bool | None) -> Estimate:

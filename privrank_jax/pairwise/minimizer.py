@@ -76,11 +76,11 @@ class Smooth(Protocol):
 
 class Search(NamedTuple):
     """The ℓ_∞ norm of the gradient to reach, 1e-10 in float64 and 1e-6 in float32 by default; steps at most; steps
-    without a smaller norm after which a search stalls; what takes the place of Newton's method."""
+    without a smaller norm after which a search stalls, 8 of Newton's method and 100 of what takes its place."""
 
     tolerance: float | None = None
     max_steps: int = 100
-    patience: int = 8
+    patience: int | None = None
     optimizer: optax.GradientTransformation | None = None
 
     def goal(self, dtype: DTypeLike) -> float:
@@ -137,7 +137,9 @@ class _State(NamedTuple):
 
     def unfinished(self, search: Search) -> Bool[Array, "*batch"]:
         """Whether another step is due: neither converged nor stalled, steps left, and finite."""
-        goal, patience = search.goal(self.norm.dtype), search.patience
+        goal = search.goal(self.norm.dtype)
+        # Methods with momentum oscillate.
+        patience = search.patience or (8 if search.optimizer is None else 100)
         limit = jnp.where(self.best < _NEAR * goal, max(patience // 4, 1), patience)
         going = (self.step < search.max_steps) & (self.since_best < limit)
         return going & (self.norm > goal) & jnp.isfinite(self.norm)

@@ -81,7 +81,7 @@ from privrank_jax._types import (
 from privrank_jax._validate import check_choice, check_nonnegative, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.comparisons import default_float
-from privrank_jax.links import Link, get_link
+from privrank_jax.links import Link, get_link, logistic
 from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.designs import Counts, Design, Information, ModelScores, Parameters
 from privrank_jax.pairwise.fits import information
@@ -367,7 +367,7 @@ def _of_half_wins(design: Design, beta: Parameters, ties: Array, link: Link) -> 
         return information(beta, met * left, link)
     assert isinstance(design, CovariateDesign)
     odds = design.log_odds(beta)
-    most = jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds)
+    most = logistic.curvature(odds)
 
     def of_pairs(weights: Array) -> Array:
         return -design.gram(weights)[: design.num_items, : design.num_items]  # off the diagonal

@@ -274,9 +274,8 @@ def weighted_forest(key: Key, lengths: PairMatrix) -> Int[Array, "items"]:
 
     start = item, jnp.zeros(num_items, dtype)
     blocks = _blocks(key, lengths)
-    return jax.lax.scan(lambda at, block: jax.lax.scan(insert, at, block.steps()), start, blocks)[
-        0
-    ][0]
+    end, _ = jax.lax.scan(lambda at, block: jax.lax.scan(insert, at, block.steps()), start, blocks)
+    return end[0]
 
 
 class _Step(NamedTuple):

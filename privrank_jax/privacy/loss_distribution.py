@@ -77,9 +77,7 @@ _LEAST_RHO, _LEAST_BESIDE_NO_EPSILON = 1e-280, 1e-15
 class Budget:
     """What is known of one release."""
 
-    epsilon: (
-        Fraction | float
-    )  # ∞ for no privacy; 0 for a Gaussian mechanism, which has none of its own
+    epsilon: Fraction | float  # ∞ for no privacy; 0 for a Gaussian mechanism: it has none
     delta: Fraction | float = Fraction(0)
     changes: tuple[int, ...] = (1,)  # the c of its Laplace noise; (1,) for any ε-DP release
     rho: float | None = None  # beside ε and δ, if known
@@ -131,9 +129,7 @@ class _Sum:
         self.zcdp = rounded_up(math.fsum(rhos))
         gaussian = max(self.shift**2 / 2, math.ulp(0.0)) if self.shift else 0.0
         pure = math.fsum(count * pure_zcdp(one) for (one, _), count in self.numbers.items())
-        self.rho = rounded_up(
-            pure + gaussian + self.zcdp
-        )  # of all together, without their failures
+        self.rho = rounded_up(pure + gaussian + self.zcdp)  # of all, without their failures
         self.slack = 1e-12 + 1e-15 * self.numbers.total()
 
     def epsilon_at(self, delta: Fraction) -> float:

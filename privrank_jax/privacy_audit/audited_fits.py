@@ -141,7 +141,11 @@ def _table(data: Array) -> CovariateTable:
     data = jnp.asarray(data)
     pair = data[:, :2].astype(jnp.int32)
     design = CovariateDesign(
-        *(pair[:, 0], pair[:, 1], data[:, 3:4], jnp.arange(len(data)), jnp.ones(1, data.dtype)),
+        pair[:, 0],
+        pair[:, 1],
+        data[:, 3:4],
+        jnp.arange(len(data)),
+        jnp.ones(1, data.dtype),
         data[:, 4] > 0,
         num_items=_ITEMS,
         names=("x",),
@@ -167,9 +171,8 @@ def _covariates(
 ) -> Audited:
     """One comparison of four, or none, in front of those that all share; the first differs from another."""
     every = neighbors.of_values(*_tables((), *_COMPARED))
-    units = np.array(
-        [1.0] * _ITEMS + [2.0] * (1 + (ties == "davidson"))
-    )  # noise of twice the scale
+    doubled = 1 + (ties == "davidson")  # parameters whose noise has twice the scale
+    units = np.array([1.0] * _ITEMS + [2.0] * doubled)
     if promise.adjacency == "add-remove":
         every = neighbors.Instances(every.data, every.pairs[every.pairs[:, 0] == 0])
     return audited(
@@ -231,13 +234,15 @@ AUDITED = (
     _scores("perturbed-mle-gaussian", like(_FLIPPED, delta=DELTA)),
     _scores(
         "perturbed-mle-gaussian-add-remove",
-        *(like(_ADDED, delta=DELTA), _ONE_MORE),
+        like(_ADDED, delta=DELTA),
+        _ONE_MORE,
         calibration="sound",
         note="pairwise/perturbed_fit.py; at least 0.94 of the claim is lost, 5 % less noise breaks it",
     ),
     _scores(
         "perturbed-mle-gaussian-laplace-link",
-        *(like(_FLIPPED, delta=DELTA), _TURNED),
+        like(_FLIPPED, delta=DELTA),
+        _TURNED,
         link="laplace",
         gamma=300.0,
         calibration="sound",

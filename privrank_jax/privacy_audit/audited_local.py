@@ -336,7 +336,9 @@ AUDITED = (
     _by("privunit", "Borda scores", "ldp-borda-privunit", _alone(aggregation.ldp_borda_privunit)),
     _by("duchi", "pairwise weights", "local-weights-duchi", _alone(aggregation.local_weights)),
     _by(
-        *("privunit", "pairwise weights", "local-weights-privunit"),
+        "privunit",
+        "pairwise weights",
+        "local-weights-privunit",
         _alone(aggregation.local_weights_privunit),
     ),
     _by("duchi", "a vector", "duchi-vectors", reported(privacy.duchi_vectors)),

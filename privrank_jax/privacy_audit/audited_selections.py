@@ -61,13 +61,19 @@ AUDITED = (
     _row("peeling-top-k", pairwise.peeling_top_k, laws.peeling, _NONE, *_LED, **_LIST),
     _row(
         "permute-and-flip-top-k",
-        *(pairwise.permute_and_flip_top_k, laws.permute_and_flip, _NONE, *_LED),
+        pairwise.permute_and_flip_top_k,
+        laws.permute_and_flip,
+        _NONE,
+        *_LED,
         **_LIST,
     ),
     _row(
         "canonical-top-k",
-        *(pairwise.canonical_top_k, functools.partial(laws.canonical, lead=0.5)),
-        *(_NONE, *_LED, _STEPS),
+        pairwise.canonical_top_k,
+        functools.partial(laws.canonical, lead=0.5),
+        _NONE,
+        *_LED,
+        _STEPS,
         **_SET,
     ),
 )

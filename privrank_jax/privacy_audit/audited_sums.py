@@ -127,7 +127,9 @@ AUDITED = (
     *_asked("noisy-counts-questionnaire", ((0, 1), (0, 1), (0, 2), (1, 2)), 3, _ALL),
     *_asked(
         "questionnaire-replace",
-        *(((0, 1), (0, 1), (0, 2), (1, 2)), 3, like(USER, public=("questionnaire",))),
+        ((0, 1), (0, 1), (0, 2), (1, 2)),
+        3,
+        like(USER, public=("questionnaire",)),
     ),
     # Two components, and an item that nobody compares.
     *_asked("questionnaire-components", ((0, 1), (2, 3), (2, 3)), 5, _ALL),
@@ -174,7 +176,9 @@ AUDITED = (
         "win totals and ties of 3 public questions",
         (
             "noisy-tie-counts-questionnaire-laplace",
-            *(with_ties(3, asked=_LINKED), _ALL, "laplace"),
+            with_ties(3, asked=_LINKED),
+            _ALL,
+            "laplace",
         ),
         given={"questionnaire": pairwise.questionnaire_counts(_LINKED, 3), "noise": "laplace"},
     ),

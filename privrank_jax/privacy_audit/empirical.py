@@ -164,15 +164,14 @@ def audit(
     candidates = members @ tested_on.T / (draws - half)
     first, second = candidates[number][:: -1 if swapped else 1].tolist()
     ahead, known = first - delta, row.law or row.loss
+    ratio = ahead / second if min(ahead, second) > 0 else None
     return AuditResult(
         mechanism=row,
         promise=row.at(epsilon),
         exact=exact_loss(row, epsilon) if known else None,
         worst=worst_case(row, epsilon) if known and row.instances else None,
         lower=max(lower, 0.0),
-        estimate=math.log(ahead / second)
-        if min(ahead, second) > 0
-        else math.copysign(math.inf, ahead),
+        estimate=math.copysign(math.inf, ahead) if ratio is None else math.log(ratio),
         event=_event_words(row, members[number], thresholds),
         frequencies=(first, second),
         swapped=swapped,
