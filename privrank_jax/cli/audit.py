@@ -157,7 +157,7 @@ def _facts(row: Audited) -> dict[str, object]:
 
 
 def _released_by(row: Audited) -> str | None:
-    """The function of :mod:`privrank_jax.release` by which commands draw exactly what a row is about."""
+    """The method or sampler by which commands draw exactly what a row is about."""
     from privrank_jax.jobs.mechanisms import MECHANISMS
     from privrank_jax.privacy_audit import get
 
@@ -183,7 +183,7 @@ def _print_result(found: AuditResult) -> None:
     print_table(f"{row.name}: {row.title}", (("audit", "left"), ("", "right")), rows)
     protects = f"Protects: {promise.unit}, adjacency {promise.adjacency}, trust {row.trust}."
     if exact := _released_by(row):
-        protects += f" Real releases draw it by release.{exact}."
+        protects += f" Real releases draw it by {exact}."
     print_paragraphs(f"Event tested: {found.event}.", f"{protects} See: {row.note}.")
     if found.verdict == "violated":
         print_paragraphs(
