@@ -122,7 +122,9 @@ def _budget(
         focus = 0.0
         if users is not None:
             limit, much = _MUCH[noise]
-            focus = jnp.where(unit**2 > limit**2 * of_pairs, much, 0.0)
+            noisy = unit**2 > limit**2 * of_pairs
+            several = is_traced(noisy) or np.ndim(noisy)
+            focus = jnp.where(noisy, much, 0.0) if several else much * bool(noisy)
     if not is_traced(focus) and not np.all((np.asarray(focus) >= 0) & (np.asarray(focus) <= 1)):
         raise ValueError(f"focus must be between 0 and 1, got {focus!r}.")
     return _Budget(unit, focus, of_scores, of_pairs, 1 if noise == "gaussian" else 2)

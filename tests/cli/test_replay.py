@@ -196,7 +196,7 @@ def refused_for_some(method, data, asked):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (order_of_data, "output: "),
+        (order_of_data, "output, line"),
         (budget_by_data, "call 1"),
         (twice_for_some, "1 calls of mechanisms, then 2"),
         (twice_for_all, "lose epsilon = 2"),

@@ -107,11 +107,12 @@ def test_derivatives_are_those_of_the_naive_twin_and_of_jax(made, ties):
 
     @quick_jit
     def everything(objective, beta):
-        design, slope = objective.loss, objective.gradient
+        design, value, slope = objective.loss, objective.__call__, objective.gradient
         logit = design.mean(beta) - objective.excess, design.information(beta), design.bend(beta)
-        return logit, slope(beta), jax.jacobian(slope)(beta), jax.grad(objective)(beta)
+        ours = jax.grad(design.log_partition)(beta), slope(beta), jax.jacobian(slope)(beta)
+        return logit, ours, (jax.grad(value)(beta), jax.hessian(value)(beta))
 
-    logit, slope, by_jax, of_value = everything(objective, beta)
+    logit, (mean, slope, bent), by_jax = everything(objective, beta)
     unit = np.append(np.ones(design.size), [2.0] * ties)  # the twin's τ is 2 log ν
     push, bend = naive.derivatives(answers, np.asarray(beta) * unit, 0.0)
     np.testing.assert_allclose(logit[0], push * unit, atol=1e-12)
@@ -119,9 +120,11 @@ def test_derivatives_are_those_of_the_naive_twin_and_of_jax(made, ties):
     level = np.asarray(objective.held) * (np.asarray(objective.held) @ np.asarray(beta))
     pulled = (push * unit + np.asarray(objective.ridge * beta)) / float(objective.scale) + level
     np.testing.assert_allclose(slope, pulled, atol=1e-12)
-    np.testing.assert_allclose(of_value, slope, atol=1e-12)
+    np.testing.assert_allclose(mean, design.mean(beta), atol=1e-12)
+    np.testing.assert_allclose(slope, by_jax[0], atol=1e-12)
     hessian, diagonal = hessian_of(objective, beta)
-    np.testing.assert_allclose(hessian, by_jax, atol=1e-12)
+    np.testing.assert_allclose(hessian, by_jax[1], atol=1e-12)
+    np.testing.assert_allclose(hessian, bent, atol=1e-12)
     np.testing.assert_allclose(diagonal, np.diag(hessian), atol=1e-12)
     each = np.exp(logit[2])  # the information of single answers
     if isinstance(design, Meetings):
@@ -183,25 +186,32 @@ def as_sums(wins, link, gamma):
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("form", [as_counts, as_edges, as_sums])
 def test_likelihoods_of_links_are_the_naive_ones(form, link):
-    """Near 0 and beyond the range of exponentials in float32; up to a factor, as of the ridge."""
+    """Near 0 and beyond the range of exponentials in float32; values up to a constant, and a factor as of the ridge."""
     objective = form(WINS, link, 0.7)
     factor = 0.7 / float(objective.ridge[0]) * float(objective.scale)
 
-    gradient = quick_jit(lambda at: (objective.gradient(at), jax.grad(objective)(at)))
+    @quick_jit
+    def both(theta):
+        return objective(theta), objective.gradient(theta)
+
+    values = []
     for theta in (THETA, 2 * THETA, 60 * THETA):
-        slope, bend = 0.7 * theta, np.diag(np.full(4, 0.7))
+        value, slope, bend = 0.35 * theta @ theta, 0.7 * theta, np.diag(np.full(4, 0.7))
         for i, j in np.argwhere(WINS):
-            _, _, score, curvature = reference.link(link, theta[i] - theta[j])
+            _, log_cdf, score, curvature = reference.link(link, theta[i] - theta[j])
             z = np.eye(4)[i] - np.eye(4)[j]
+            value -= WINS[i, j] * log_cdf
             slope = slope - WINS[i, j] * score * z
             bend += WINS[i, j] * curvature * np.outer(z, z)
         level = factor * theta.sum() / 4
-        found, of_value = gradient(jnp.asarray(theta))
-        np.testing.assert_allclose(of_value, found, rtol=1e-9, atol=1e-11)
-        np.testing.assert_allclose(factor * found, slope + level, rtol=1e-9, atol=1e-11)
+        found, gradient = both(jnp.asarray(theta))
+        values.append((factor * float(found), value + level * theta.sum() / 2))
+        np.testing.assert_allclose(factor * gradient, slope + level, rtol=1e-9, atol=1e-11)
         hessian, diagonal = hessian_of(objective, jnp.asarray(theta))
         np.testing.assert_allclose(factor * hessian, bend + factor / 4, rtol=1e-7, atol=1e-10)
         np.testing.assert_allclose(diagonal, np.diag(hessian), rtol=1e-9)
+    ours, theirs = np.diff(values, axis=0).T
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
 @pytest.mark.parametrize("mask", [None, (True, True, False, True)])

@@ -1,4 +1,4 @@
-"""Newton's method on objectives whose derivatives JAX derives: its ends, what it tells, its derivatives."""
+"""Searches on objectives whose derivatives JAX derives: their ends, what they tell, their derivatives."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.links import logistic
 from privrank_jax.pairwise.minimizer import (
     CODES,
     CONVERGED,
@@ -19,10 +22,26 @@ from privrank_jax.pairwise.minimizer import (
     Search,
     minimize,
 )
+from tests import reference
+from tests.pairwise.problems import dense_objective
 
+WINS = np.random.default_rng(8).integers(1, 15, (5, 5)).astype(float) * (1 - np.eye(5))
 CURVE = np.diag([1.0, 3.0, 10.0]) + 0.5
 SLOPE = np.array([1.0, -2.0, 0.5])
 SKEW = np.array([[np.pi, 0.3], [0.3, np.e]])
+
+
+def _descent_with_line_search():
+    return optax.chain(optax.sgd(1.0), optax.scale_by_backtracking_linesearch(30, store_grad=True))
+
+
+OPTIMIZERS = {
+    "newton": (None, 100),
+    "lbfgs": (optax.lbfgs(), 200),
+    "gradient descent, line search": (_descent_with_line_search(), 2000),
+    "gradient descent": (optax.sgd(1.0), 2000),
+    "adam": (optax.adam(optax.exponential_decay(0.1, 100, 0.5)), 4000),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +49,9 @@ class Plain:
     """A function, by the derivatives that JAX finds."""
 
     function: Any
+
+    def __call__(self, params):
+        return self.function(params)
 
     def gradient(self, params):
         return jax.grad(self.function)(params)
@@ -61,6 +83,31 @@ def _rounded(x):
     return 0.5 * x @ SKEW.astype(np.float32) @ x - jnp.sum(x)
 
 
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_transformation_finds_the_same_minimizer(name):
+    optimizer, steps = OPTIMIZERS[name]
+    objective = dense_objective(WinCounts(jnp.asarray(WINS)), logistic, gamma=0.5)
+    search = Search(1e-7, steps, optimizer=optimizer)
+    found = jax.jit(lambda start: minimize(objective, start, search))(jnp.zeros(5))
+    assert found.code == CONVERGED, CODES[int(found.code)]
+    assert found.gradient_norm <= 1e-7
+    assert 0 < found.steps <= steps
+    wanted = reference.fit("logistic", WINS, 0.5)
+    np.testing.assert_allclose(found.value, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["newton", "lbfgs"])
+def test_plain_functions_are_minimized(name):
+    optimizer, steps = OPTIMIZERS[name]
+    search = 1e-9, steps, None, optimizer
+    np.testing.assert_allclose(
+        solved(_quadratic, jnp.zeros(3), *search).value, np.linalg.solve(CURVE, SLOPE), rtol=1e-8
+    )
+    bent = solved(_bent, jnp.array([-3.0, 4.0]), *search)
+    assert bent.code == CONVERGED
+    np.testing.assert_allclose(bent.value, [1.0, 1.0], atol=1e-7)
+
+
 def test_it_takes_few_steps_on_a_quadratic_and_none_from_its_minimizer():
     found = solved(_quadratic, jnp.ones(3))
     assert found.code == CONVERGED
@@ -75,9 +122,25 @@ def test_max_steps_is_honored_and_told(steps):
     found = solved(_bent, jnp.array([-3.0, 4.0]), None, steps)
     assert (int(found.code), int(found.steps)) == (OUT_OF_STEPS, steps)
     assert found.gradient_norm > 1
+    slow = solved(_quadratic, jnp.ones(3) * 5, None, steps, None, optax.sgd(0.01))
+    assert (int(slow.code), int(slow.steps)) == (OUT_OF_STEPS, steps)
+    assert slow.gradient_norm > 1
+
+
+def test_a_search_that_makes_no_progress_stalls():
+    def frozen(tolerance, patience):
+        return solved(_quadratic, jnp.ones(3), tolerance, 100, patience, optax.sgd(0.0))
+
+    stuck = frozen(None, 5)
+    assert (int(stuck.code), int(stuck.steps)) == (STALLED, 5)
+    np.testing.assert_array_equal(stuck.value, 1)
+    near = frozen(float(stuck.gradient_norm) / 50, 8)  # a quarter suffices here
+    assert (int(near.code), int(near.steps)) == (STALLED, 2)
 
 
 def test_values_that_are_not_finite_are_told():
+    runaway = solved(_bent, jnp.ones(2) * 9, None, 10_000, None, optax.sgd(10.0))
+    assert runaway.code == NOT_FINITE
     assert solved(_quadratic, jnp.full(3, jnp.nan)).code == NOT_FINITE
 
 

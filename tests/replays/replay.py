@@ -139,8 +139,10 @@ def compare(first: Recording, second: Recording) -> Findings:
         one, other = (run.seen.get(name) for run in (first, second))
         if one != other:
             lines = itertools.zip_longest(str(one).splitlines(), str(other).splitlines())
-            a, b = next((pair for pair in lines if pair[0] != pair[1]), (one, other))
-            faults.append(f"{name}: {str(a).strip()[:80]}, then {str(b).strip()[:80]}")
+            apart = (place for place in enumerate(lines, 1) if len({*place[1]}) > 1)
+            number, (a, b) = next(apart, (0, (one, other)))
+            where = f"{name}, line {number}" if isinstance(one, str) and number else name
+            faults.append(f"{where}: {str(a).strip()[:80]}, then {str(b).strip()[:80]}")
     return Findings(float(sum(loss for _, loss in losses)), tuple(losses), tuple(faults))
 
 
