@@ -31,7 +31,7 @@ _FREE = (
     "data_folder",
 )  # words that the study looks up; of others the published are the choice
 _MAY_BE_EMPTY = ("gaps", "data")
-_FROM_ZERO = ("flips", "exposure", "lean", "sigma", "strength", "width")
+_FROM_ZERO = ("flips", "exposures", "lean", "sigma", "strength", "width")
 _FROM_TWO = ("items", "fixed_items", "anchor_items")
 _AT_MOST_ONE = ("delta", "lean", "probability", "probabilities")
 _SHOWN = 3  # values of an example

@@ -17,7 +17,6 @@ from privrank_jax.jobs.result import (
     ANSWERS,
     OF_USERS,
     SEVERAL_GROUPS,
-    UNDONE,
     Certainty,
     each_by_itself,
 )
@@ -109,15 +108,18 @@ def of_private_design(
     scores: np.ndarray, design: NoisyDesign, *, level: float, **told: Any
 ) -> Certainty:
     """Certainty of scores where only noisy numbers of comparisons are known; ``told``: their noise and ridge."""
-    errors = quickly(_of_private_design, scores, design, told)
+    errors, spread = quickly(_of_private_design, scores, design, told)
     cover = (
-        f"{ANSWERS}, the privacy noise and a cautious estimate of how often each pair was compared"
+        f"{ANSWERS}, the privacy noise, the ridge bias and how little is known of who met whom, on average over "
+        f"items, if the root mean square of the true scores is at most {float(spread):.2g}"
     )
-    words = each_by_itself("the true score", f"{cover}{UNDONE}")
+    words = each_by_itself("the true score", cover)
     return of_errors(errors, level=level, words=words)[0]
 
 
-def _of_private_design(scores: Any, design: NoisyDesign, told: dict[str, Any]) -> Uncertainty:
+def _of_private_design(
+    scores: Any, design: NoisyDesign, told: dict[str, Any]
+) -> tuple[Uncertainty, Any]:
     return errors_under_private_design(scores, design, **told)
 
 

@@ -53,7 +53,7 @@ from privrank_jax.pairwise.graph import has_maximum
 from privrank_jax.pairwise.intervals import Intervals, confidence_intervals
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.noisy_totals import noise_on_ties
-from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
+from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scale
 from privrank_jax.pairwise.questionnaire import (
     noise_on_totals,
     questionnaire_changes,
@@ -79,7 +79,7 @@ _UNEQUAL = (
 _NOISY_GRAPH = (
     f"{PRIVATE_GRAPH} (intervals 'auto' buy noisy ones for scores with the logistic link)"
 )
-_MOST_ITEMS = 2000  # for intervals where the design is private: noise is drawn for all pairs
+_MOST_ITEMS = 2000  # for intervals where the design is private: matrices of all pairs are inverted
 
 Table: TypeAlias = Comparisons | ComparisonRows
 
@@ -516,7 +516,7 @@ def _objective_perturbation(data: Prepared, asked: Asked) -> Ranking:
     if of_design is None:
         certainty = _certainty(data, asked, scores, drawn, gamma, None)
     else:
-        counted = draw("noisy-design", data.source, data.wins, of_design)
+        counted = draw("noisy-design", data.source, data.wins, of_design, scores)
         certainty = of_private_design(
             scores,
             counted.estimate.value,
@@ -547,7 +547,7 @@ def _split(privacy: Privacy, asked: Asked, data: Prepared) -> tuple[Privacy, Pri
     if known or data.weights is not None or asked.intervals == "none" or many:
         return privacy, None
     part = dataclasses.replace(privacy, epsilon=DESIGN_SHARE * privacy.epsilon, delta=0.0)
-    if max(design_scales(part)) > LARGEST / 2:
+    if 2**11 * design_scale(part) > LARGEST:
         return privacy, None
     rest = dataclasses.replace(privacy, epsilon=privacy.epsilon - part.epsilon)
     return rest, part

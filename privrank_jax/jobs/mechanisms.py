@@ -172,7 +172,7 @@ MECHANISMS = {
         integers=False,
     ),
     "noisy-design": Mechanism(
-        label="noisy numbers of comparisons",
+        label="noisy information about items",
         simulated="pairwise.private_design:noisy_design",
     ),
     "one-shot-top-k": Mechanism(

@@ -15,6 +15,9 @@ ties (Mogstad, Romano, Shaikh and Wilhelm 2024; Klein, Wright and Wieczorek 2020
 **Released values.** The released score, which the ridge shrinks toward 0, can lie outside a narrow interval about the
 center. The interval is then extended to include it, as that of a rank is, which can only raise the coverage.
 
+**A ridge that was not removed** drew the scores by -β b, 0 <= β <= 1, b the ``pull``. Intervals count b² beside the
+variance. A difference was made smaller where b_i > b_j; else it counts less b_j - b_i, what the ridge may have added.
+
 **Probabilities.** To first order the center t is normal about the true scores θ with covariance V. With a flat prior θ
 given the release is normal about t with covariance V, and item i is better than j with probability Φ((t_i - t_j)/√(V_ii
 + V_jj - 2V_ij)); ranks are of draws. What it leaves out: the tails of Laplace noise are heavier than normal ones, and a
@@ -132,7 +135,8 @@ def _intervals(errors: Uncertainty, level: Scalar, simultaneous: bool) -> Interv
     known, mask, value = errors.near, errors.mask, errors.value
     m = mask.shape[0]
     heavy = errors.noise.heavy_part(errors.influence)
-    own = jnp.concatenate([errors.variances, jnp.diagonal(errors.covariance)[m:]])
+    squares = 0.0 if errors.pull is None else errors.pull**2
+    own = jnp.concatenate([errors.variances + squares, jnp.diagonal(errors.covariance)[m:]])
     reach = _reach(own, heavy, one)
     if simultaneous:
         reach = reach.at[:m].set(_reach(own[:m], heavy[:m], all_items))
@@ -164,7 +168,10 @@ def _better(errors: Uncertainty, tables: Array) -> Array:
     variance = jnp.where(errors.linked, jnp.maximum(errors.of_differences, 0.0), jnp.inf)
     heavy = errors.noise.heavy_part_of_differences(errors.influence[:m])
     reach = jax.vmap(lambda table: _reach(variance, heavy, table))(tables)
-    return errors.center[:m, None] - errors.center[None, :m] > reach
+    ahead = errors.center[:m, None] - errors.center[None, :m]
+    if errors.pull is not None:
+        ahead += jnp.minimum(errors.pull[:, None] - errors.pull[None, :], 0.0)
+    return ahead > reach
 
 
 def _reach(variance: Array, heavy: Array | float, table: Array) -> Array:

@@ -1,28 +1,42 @@
-r"""How often each pair was compared, from private counts, for intervals where the comparison graph is private.
+r"""What is known of each item's score where who compared what is private: a noisy design, and intervals that fit it.
 
-Standard errors of scores need the design M_ij, how often items i and j were compared. Under ``replace`` and
-``add-remove`` it is private. A share of ε buys noisy counts of it: appearances a_i = Σ_j M_ij, and pairs M_ij, i < j.
+Standard errors of scores need the Fisher information, and so how often each pair met. Under ``replace`` and
+``add-remove`` this is private. A share of ε buys m + 1 numbers about it, once scores t are published and so public.
 
-**Sensitivity.** A comparison of i and j adds 1 to a_i, a_j and M_ij: it moves appearances by 2 in ℓ₁, and pairs by 1.
-Replacing it removes one and adds another: 4 and 2. L comparisons of a user move L times as much. With a share s of ε
-for appearances, Laplace noise of scales 4L/(sε) and 2L/((1-s)ε) under replacement (half of that where a unit is added
-or removed) spends sε + (1-s)ε = ε. It is attained: replace {0, 1} by {2, 3}.
+**Numbers.** With g = t_i - t_j and h(g) = p(1-p), p the logistic function of g: the information about each item,
+d_i = Σ_j M_ij h(g_ij), M_ij how often i and j met, and that along the scores, q = tᵀIt = Σ_{i<j} M_ij h(g_ij) g_ij².
 
-**A cautious design** (:func:`cautious_design`; post-processing). Intervals are too short where the design is thought
-to be richer than it is, so what is estimated is a lower end:
+**Sensitivity.** A comparison of i and j adds h to d_i and d_j, and h g² to q: u = h(g)(2 + g²) <= 0.639 in ℓ₁, which is
+what adding or removing it moves. Replacing one of (a, a, b) by one of (a', a', b') moves 2a + 2a' + \|b - b'\| at most,
+and that is at most max u + max v <= 1.139, v = h(g)(2 - g²); two disjoint pairs attain it. L comparisons of a user move
+L times as much. Laplace noise of so much over ε is ε-DP for any t, and together with a release of t at ε' it is
+(ε + ε')-DP (adaptive composition). h and h g² are rounded down to multiples of 2^-10, in the release and in the
+simulation, so that the noise is drawn on integers; u and v are those of the rounded numbers.
 
-1. appearances: a_i and Σ_j M_ij, both noisy, averaged by their variances; at least a fiftieth of the mean.
-2. b_ij = a_i a_j/Σa is how often i and j would meet at random. Opponents may be chosen near in strength, so pairs fall
-   into eight bins by \|θ̃_i - θ̃_j\|, of equal Σ b; in each, d_ij = f b_ij with f fitted to the noisy pairs.
-3. what the pairs of a bin scatter beyond their noise, in units of d², is τ². The posterior mean d + k(M - d), with
-   k = τ²d²/(τ²d² + noise + d), less 1.28 of its standard deviations, is the design, or 0.
+**Designs that the noise allows** (post-processing, as all that follows). d has a lognormal prior with mean and variance
+of the noisy d_i, less that of the noise. Eight quantiles of each posterior (two for more than 200 items), in a fixed
+random order, make as many designs; q has a flat prior above 0. A design is J = diag(d) - [x_i x_j h(g_ij)], with x such
+that J1 = 0: opponents at random, as often as their items were seen. Opponents near in strength tell less of strength.
+By how much, ρ, is the ratio of q to tᵀJt less what the noise of t adds to both, tr(JV), within [0.02, min(1, q/tᵀJt)].
 
-**Errors** (:func:`errors_under_private_design`). With H = I + γ, I the Fisher information of the cautious design at θ̃,
-the score t is off by H⁻¹(S - w) - γH⁻¹θ to first order. So c = t + γH⁻¹t is off by (1 + γH⁻¹)H⁻¹(S - w) - γ²H⁻²θ.
-Intervals are centered at c; the last term, at c, is added to the covariance as if it were random.
+**Errors.** Let H(r) = rJ + γ. To first order t is off by H⁻¹(S - w) - γH⁻¹θ (:mod:`privrank_jax.pairwise.uncertainty`).
+The first part has the covariance V = H⁻¹(J + Cov w)H⁻¹ at r = 1. The second is the bias of the ridge. With û = t/\|t\|:
 
-**Coverage** is an average over items. By the study ``cai-intervals`` 95 % intervals hold 94 to 99 % of true scores with
-random opponents and opponents near in strength, exposure ∝ 1/rank, 10 to 100 items.
+1. along the scores it draws all of them toward 0, by at most τ√m γH(ρ^1.2)⁻¹û. This is the ``pull`` of the errors.
+2. elsewhere it counts as if θ were random: τ²γ²(½ H(ρ^a)⁻² + 2(1 - c) H(ρ)⁻²), a = ½ + 18/m, c = 1 - tr V/\|t\|² the
+   part of \|t\|² that is not noise. The second term is for the part of θ that is not along t since t is noisy.
+3. τ² is c\|t\|²/m times (1 + γ\|t\|²/q)², which undoes what the ridge takes along t. It is at least 1 + 1.28 √(2/m),
+   the 90 % quantile of the mean square of m numbers drawn from N(0, 1), the prior of the usual ridge.
+
+Averages over the designs are the errors, centered at the scores. So the bias has a second moment, in place of the bound
+of each item (Armstrong and Kolesár, *Quantitative Economics* 11, 2020): that serves differences and ranks as well, and
+covers on average over items (Armstrong, Kolesár and Plagborg-Møller, *Econometrica* 90, 2022). Powers of ρ and weights
+are chosen by simulation: opponents near in strength tell less in all smooth directions, not along t alone, and of few
+items more directions are smooth.
+
+**Coverage**, an average over items, is measured by the study ``cai-intervals``. It is too low where opponents are near
+in strength *and* scores spread much more than N(0, 1), or nearly all comparisons are about one item: then no published
+number tells how far apart the ends are.
 """
 
 from __future__ import annotations
@@ -38,18 +52,16 @@ from jaxtyping import Array, Float
 
 from privrank_jax._backend import product
 from privrank_jax._types import Key, Numbers, PairMatrix, Scalar, Scores, ScoresLike
-from privrank_jax._validate import as_array, check_nonnegative
+from privrank_jax._validate import as_array, check_nonnegative, is_traced
+from privrank_jax._workarounds.linalg import decomposed
 from privrank_jax._workarounds.threefry import fused
-from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.links import get_link
 from privrank_jax.mechanism.program import mechanism
-from privrank_jax.pairwise.fits import information
 from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.noisy_totals import doubled_counts, of_comparisons
-from privrank_jax.pairwise.uncertainty import Uncertainty, noise_on, project_inverse
+from privrank_jax.pairwise.uncertainty import Uncertainty, noise_on
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
@@ -58,63 +70,82 @@ from privrank_jax.privacy.privacy import Privacy
 
 DESIGN_SHARE = 0.1
 """The usual share of ε for the design, where the rest is for scores."""
-APPEARANCES_SHARE = 0.3
-_BINS = 8
-_REACH = 1.2816  # standard deviations: the lower end of a one-sided interval of 90 %
-_LEAST = 0.02  # of the mean number of appearances
+_PARTS = 1024  # of which h and h g² are multiples of one
+_DESIGNS, _MANY, _CANDIDATES = (
+    8,
+    200,
+    64,
+)  # designs, but 2 for many items; and what they are chosen from
+_LEAST_SHARE, _MOST_SPREAD = 0.02, 25.0  # of ρ, and of τ²
+_ALONG, _ELSEWHERE, _ASTRAY = (
+    1.2,
+    0.5,
+    2.0,
+)  # power of ρ along the scores; weights of the bias elsewhere
+_STEPS = 60  # of the search for x
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class NoisyDesign:
-    """How often each item and each pair was compared, ``(m,)`` and ``(m, m)``, and scales of the Laplace noise."""
+    """Noisy information about each item, ``(m,)``, and along the scores, ``()``, and the scale of the Laplace noise."""
 
-    appearances: Float[Array, "*batch items"]
-    pairs: Float[Array, "*batch items items"]
-    appearances_scale: Numbers
-    pairs_scale: Numbers
+    items: Float[Array, "*batch items"]
+    along: Float[Array, "*batch"]
+    scale: Numbers
 
 
-def _moved(privacy: Privacy) -> Any:
-    """By how much one unit moves all pairs; appearances move twice as far."""
-    if privacy.adjacency == "flip":
+def _weights(scores: Any, adjacency: str, xp: Any) -> tuple[Any, Any, Any]:
+    """What a comparison of each pair adds to both items and along the scores, and most that one moves; over 2^10."""
+    if adjacency == "flip":
         raise ValueError(
             "under adjacency='flip' it is public who compared what: take wins.comparisons as it is."
         )
-    return (2 if privacy.adjacency == "replace" else 1) * privacy.comparisons_per_unit
+    gap = scores[:, None] - scores[None, :]
+    chance = 1 / (1 + xp.exp(-xp.abs(gap)))
+    slope = _PARTS * chance * (1 - chance) * (1 - xp.eye(len(scores)))
+    of_items, along = xp.floor(slope), xp.floor(slope * gap * gap)
+    most = (2 * of_items + along).max()
+    if adjacency == "replace":
+        most += (2 * of_items - along).max()
+    return of_items, along, most
 
 
-def design_scales(privacy: Privacy) -> tuple[Any, Any]:
-    """Scales of the noise on appearances and on pairs; ε and L may be traced."""
-    moved = _moved(privacy)
-    shares = APPEARANCES_SHARE, 1 - APPEARANCES_SHARE
-    first, second = (laplace_scale(1.0, privacy.epsilon * share) for share in shares)
-    return 2 * moved * first, moved * second
+def design_scale(privacy: Privacy, scores: ScoresLike | None = None) -> Any:
+    """Scale of the noise at published scores, ``(m,)``, or the largest for any; ε and L may be traced."""
+    at = jnp.array([1.7126, 0.0, 4.0, 4.0]) if scores is None else jnp.asarray(scores)
+    most = _weights(at, privacy.adjacency, jnp)[2] / _PARTS
+    return privacy.comparisons_per_unit * most * laplace_scale(1.0, privacy.epsilon)
 
 
-def _release(wins: WinCounts, privacy: Privacy) -> Estimate:
-    """Twice the counts are whole, and their noise has scales that are rationals."""
+def _release(wins: WinCounts, privacy: Privacy, scores: ScoresLike) -> Estimate:
+    """Twice the counts are whole, and so are 2^11 times the numbers."""
     from privrank_jax.exact.entropy import SYSTEM
     from privrank_jax.exact.integer_laplace import laplace_mechanism
     from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 
     attained = exact_promise(of_comparisons(privacy, "noisy_design", "laplace"))
-    moved = _moved(attained)
     doubled = doubled_counts(wins)
     met = doubled + doubled.T
-    share, epsilon = Fraction(str(APPEARANCES_SHARE)), Fraction(attained.epsilon)
-    of_items, of_pairs = 2 * moved / (share * epsilon), moved / ((1 - share) * epsilon)
-    above = np.triu_indices(len(met), 1)
-    appearances = laplace_mechanism(met.sum(1)[None], 2 * of_items, [SYSTEM])[0] / 2
-    pairs: Any = np.zeros(met.shape)
-    pairs[above] = laplace_mechanism(met[above][None], 2 * of_pairs, [SYSTEM])[0] / 2
-    value = NoisyDesign(appearances, pairs + pairs.T, float(of_items), float(of_pairs))
-    return exact_estimate(value, privacy, attained, NoiseDiagnostics(float(of_pairs)))
+    theta = np.asarray(_published(scores, len(met)), np.float64)
+    of_items, along, most = _weights(theta, privacy.adjacency, np)
+    scale = attained.comparisons_per_unit * int(most) / Fraction(attained.epsilon)  # over 2^10
+    numbers = np.append((met * of_items.astype(int)).sum(1), np.triu(met * along.astype(int)).sum())
+    noisy = laplace_mechanism(numbers[None], 2 * scale, [SYSTEM])[0] / (2 * _PARTS)
+    value = NoisyDesign(noisy[:-1], noisy[-1], float(scale / _PARTS))
+    return exact_estimate(value, privacy, attained, NoiseDiagnostics(value.scale))
 
 
-@mechanism(release=_release, scale=design_scales)
-def noisy_design(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
-    """Noisy numbers of comparisons of each item and each pair, for :func:`errors_under_private_design`.
+def _published(scores: ScoresLike, items: int) -> ScoresLike:
+    known = not is_traced(scores)
+    if np.shape(scores) != (items,) or (known and not np.all(np.isfinite(np.asarray(scores)))):
+        raise ValueError(f"scores must be {items} finite numbers that were published before.")
+    return scores
+
+
+@mechanism(release=_release, scale=design_scale)
+def noisy_design(key: Key, wins: WinCounts, privacy: Privacy, scores: ScoresLike) -> Estimate:
+    """Noisy information about each item and along published scores, for :func:`errors_under_private_design`.
 
     **Guarantee.** ε-DP for the promised unit, comparison or user, under ``replace`` or ``add-remove``; theorem and
     proof at the head of :mod:`privrank_jax.pairwise.private_design`.
@@ -122,121 +153,147 @@ def noisy_design(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
     Args:
         key: PRNG key.
         wins: win counts of m items, without a mask; in a release multiples of 1/2.
-        privacy: what is promised; users need ``contributions``. ε may be traced.
+        privacy: what is promised, beyond what the scores took; users need ``contributions``. ε may be traced.
+        scores: ``(m,)``, published before.
 
     Returns:
-        ``value``: :class:`NoisyDesign`. ``diagnostics``: of the noise on pairs.
+        ``value``: :class:`NoisyDesign`. ``diagnostics``: of the noise.
 
     Raises:
         ValueError: a promise that can't be kept, adjacency ``flip``, users without ``contributions``.
 
     >>> wins = WinCounts.from_matrix([[0, 900], [100, 0]])
     >>> promise = Privacy(50.0, unit="comparison", adjacency="replace")
-    >>> estimate = noisy_design(jax.random.key(0), wins, promise)
-    >>> round(float(estimate.value.pairs[0, 1]), -1)
-    1000.0
+    >>> estimate = noisy_design(jax.random.key(0), wins, promise, [1.1, -1.1])
+    >>> round(float(estimate.value.items[0]), -1)  # 1000 p(1-p)
+    90.0
     """
     check_one_problem(wins)
     attained = of_comparisons(privacy, "noisy_design", "laplace")
-    scales = design_scales(attained)
-    value = _noisy(key, wins.comparisons, *scales)
-    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scales[1]))
+    theta = jnp.asarray(_published(scores, wins.matrix.shape[-1]), wins.matrix.dtype)
+    value = _noisy(key, wins.comparisons, theta, attained)
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(value.scale))
 
 
 @jax.jit
-def _noisy(key: Key, met: PairMatrix, of_items: Scalar, of_pairs: Scalar) -> NoisyDesign:
-    first, second = jax.random.split(fused(key))
-    items = met.shape[0]
-    appearances = met.sum(-1) + of_items * jax.random.laplace(first, (items,), met.dtype)
-    noisy = met + of_pairs * jax.random.laplace(second, met.shape, met.dtype)
-    pairs = materialized(jnp.triu(noisy, 1))  # computed once, so that both halves are equal
-    return NoisyDesign(appearances, pairs + pairs.T, of_items, of_pairs)
-
-
-def cautious_design(scores: ScoresLike, design: NoisyDesign) -> PairMatrix:
-    """A lower end of how often each pair was compared, ``(m, m)``, by the method at the head of this module."""
-    pairs = as_array("pairs", design.pairs)
-    theta = jnp.asarray(scores, pairs.dtype)
-    appearances = jnp.asarray(design.appearances, pairs.dtype)
-    return _cautious(theta, appearances, pairs, design.appearances_scale, design.pairs_scale)
-
-
-@jax.jit
-def _cautious(
-    theta: Scores, appearances: Scores, pairs: PairMatrix, of_items: Scalar, of_pairs: Scalar
-) -> PairMatrix:
-    items, dtype = theta.shape[0], pairs.dtype
-    noise = 2 * jnp.asarray(of_pairs, dtype) ** 2
-    of_appearances = 2 * jnp.asarray(of_items, dtype) ** 2
-    weights = 1 / jnp.stack([of_appearances, jnp.maximum(items - 1, 1) * noise])
-    seen = jnp.stack([appearances, pairs.sum(-1)])
-    counted = product(weights / weights.sum(), seen)
-    counted = jnp.maximum(counted, _LEAST * jnp.maximum(counted.mean(), 1.0))
-    first, second = jnp.triu_indices(items, 1)
-    met, chance = pairs[first, second], counted[first] * counted[second] / counted.sum()
-    order = jnp.argsort(jnp.abs(theta[first] - theta[second]))
-    passed = jnp.cumsum(chance[order]) / jnp.maximum(chance.sum(), 1e-30)
-    share = jnp.minimum((passed * _BINS).astype(int), _BINS - 1)
-    bins = jnp.zeros(order.shape, int).at[order].set(share)
-
-    def sums(values: Array) -> Array:
-        return jnp.zeros(_BINS, dtype).at[bins].add(values)
-
-    squares = jnp.maximum(sums(chance**2), 1e-30)
-    usual = (jnp.maximum(sums(met * chance) / squares, 0))[bins] * chance
-    scatter = sums((met - usual) ** 2 - noise - usual) / jnp.maximum(sums(usual**2), 1e-30)
-    apart = jnp.maximum(scatter, 0)[bins] * usual**2
-    trust = apart / (apart + noise + usual)
-    doubt = trust * noise + ((1 - trust) * chance) ** 2 * (noise / squares)[bins]
-    least = jnp.maximum(usual + trust * (met - usual) - _REACH * jnp.sqrt(doubt), 0)
-    found = jnp.zeros_like(pairs).at[first, second].set(least)
-    return found + found.T
+def _noisy(key: Key, met: PairMatrix, theta: Scores, privacy: Privacy) -> NoisyDesign:
+    of_items, along, _ = _weights(theta, privacy.adjacency, jnp)
+    scale = jnp.asarray(design_scale(privacy, theta), met.dtype)
+    numbers = jnp.append((met * of_items).sum(-1), 0.5 * (met * along).sum()) / _PARTS
+    noisy = numbers + scale * jax.random.laplace(fused(key), numbers.shape, met.dtype)
+    return NoisyDesign(noisy[:-1], noisy[-1], scale)
 
 
 def errors_under_private_design(
     scores: ScoresLike, design: NoisyDesign, *, noise: Noise | Scalar, gamma: Scalar
-) -> Uncertainty:
-    """Standard errors of scores of :func:`perturbed_mle` (logistic link), where the design is known by noisy counts.
+) -> tuple[Uncertainty, Scalar]:
+    """Errors of scores of :func:`perturbed_mle` (logistic link) about the true ones, the bias of the ridge included.
 
-    Post-processing: it spends no privacy. Pass the result to :func:`~privrank_jax.pairwise.confidence_intervals`.
+    Post-processing: it spends no privacy. Pass the errors to :func:`~privrank_jax.pairwise.confidence_intervals`.
 
     Args:
         scores: ``(m,)`` released scores.
-        design: noisy counts of :func:`noisy_design`.
+        design: of :func:`noisy_design`, at these scores.
         noise: of the scores; a number is the λ of Laplace noise.
         gamma: their ridge, above 0.
 
     Returns:
-        Errors about the true centered scores.
+        Errors about the true centered scores, centered at the scores; and τ > 1, the root mean square of the true
+        scores that they allow for.
 
     Raises:
         ValueError: negative scale or ridge.
 
-    >>> pairs = jnp.array([[0.0, 1000.0], [1000.0, 0.0]])
-    >>> design = NoisyDesign(pairs.sum(1), pairs, 10.0, 10.0)
-    >>> errors = errors_under_private_design([1.0, -1.0], design, noise=4.0, gamma=4.0)
-    >>> bool(errors.center[0] > 1.0)  # the ridge drew the scores together
-    True
+    >>> design = NoisyDesign(jnp.array([150.0, 150.0]), jnp.array(300.0), 10.0)
+    >>> errors, spread = errors_under_private_design([0.7, -0.7], design, noise=4.0, gamma=4.0)
+    >>> round(float(errors.pull[0]), 2), round(float(spread), 2)  # most that the ridge took off the score, and τ
+    (0.02, 1.51)
     """
     check_nonnegative("gamma", gamma)
-    least = cautious_design(scores, design)
-    added = noise_on(noise, len(least))
-    return _errors(jnp.asarray(scores, least.dtype), least, gamma, added)
+    items = as_array("items", design.items)
+    added = noise_on(noise, len(items))
+    return _errors(jnp.asarray(scores, items.dtype), design, gamma, added)
+
+
+def likely_designs(design: NoisyDesign) -> tuple[Float[Array, "k items"], Float[Array, "k"]]:
+    """Information about items and along the scores that the noise allows, by the method at the head of this module."""
+    seen, scale = jnp.asarray(design.items), jnp.asarray(design.scale, design.items.dtype)
+    mean = jnp.maximum(seen.mean(), 0.01 * scale)
+    variance = jnp.maximum(jnp.var(seen, ddof=1) - 2 * scale**2, 1e-4 * mean**2)
+    width = jnp.log1p(variance / mean**2)
+    values = _above_zero(seen, scale, _CANDIDATES)
+    apart = jnp.log(values / mean) + 0.5 * width
+    weights = jax.nn.softmax(-jnp.log(values) - 0.5 * apart**2 / width, axis=0)
+    count = _DESIGNS if seen.size <= _MANY else 2
+    order = np.tile(np.arange(count)[:, None], (1, seen.size))
+    order = np.random.default_rng(0).permuted(order, axis=0)
+    # The candidate at which the cumulative weight passes each level.
+    levels = (order + 0.5) / count
+    place = jnp.sum(jnp.cumsum(weights, 0)[None] < levels[:, None], axis=1)
+    items = jnp.take_along_axis(values, jnp.minimum(place, _CANDIDATES - 1), axis=0)
+    return items, _above_zero(jnp.asarray(design.along)[None], scale, count)[:, 0]
+
+
+def _above_zero(seen: Scores, scale: Scalar, count: int) -> Float[Array, "count items"]:
+    """Quantiles of numbers above 0 that were seen with Laplace noise, largest first."""
+    tail = 0.5 * jnp.exp(-jnp.abs(seen) / scale)
+    shares = (jnp.arange(count, dtype=seen.dtype) + 0.5) / count
+    above = shares[:, None] * jnp.where(seen > 0, 1 - tail, tail)
+    high = seen - scale * jnp.log(2 * above)
+    low = seen + scale * jnp.log(2 * (1 - jnp.maximum(above, 0.5)))
+    found = jnp.where(above < 0.5, high, low)
+    return jnp.maximum(found, 1e-6 * scale)
 
 
 @jax.jit
-def _errors(theta: Scores, least: PairMatrix, gamma: Scalar, noise: Noise) -> Uncertainty:
+def _errors(
+    theta: Scores, design: NoisyDesign, gamma: Scalar, noise: Noise
+) -> tuple[Uncertainty, Scalar]:
     items, dtype = theta.shape[0], theta.dtype
-    gamma = jnp.asarray(gamma, dtype)
-    mask = jnp.ones(items, bool)
+    gamma, mask = jnp.asarray(gamma, dtype), jnp.ones(items, bool)
     theta = center(theta, mask)
-    project = jnp.eye(items, dtype=dtype) - 1 / items
-    fisher = information(theta, least, get_link("logistic"))
-    inverse = project_inverse(fisher + gamma * project, project)
-    middle = theta + gamma * product(inverse, theta)
-    left = gamma**2 * product(inverse, product(inverse, middle))
-    influence = inverse + gamma * product(inverse, inverse)
-    spread = fisher + noise.covariance(project)
-    covariance = product(product(influence, spread), influence.T) + jnp.outer(left, left)
+    chance = jax.nn.sigmoid(theta[:, None] - theta[None, :])
+    slope = chance * (1 - chance) * (1 - jnp.eye(items, dtype=dtype))
+    of_noise, square = jnp.asarray(noise.variances, dtype).mean(), jnp.maximum(theta @ theta, 1e-30)
+
+    def under(likely: tuple[Scores, Scalar]) -> tuple[PairMatrix, PairMatrix, Scores, Scalar]:
+        """All matrices are functions of J, and so have its eigenvectors; that of equal numbers is left out."""
+        (values, vectors), known = decomposed(_at_random(likely[0], slope)), likely[1]
+        values, vectors = jnp.maximum(values, 0.0), vectors - vectors.mean(0)
+        left, parts = jnp.sum(vectors**2, 0), product(vectors.T, theta)
+        own = (values + of_noise) / (values + gamma) ** 2
+        whole, noisy = values @ parts**2, left @ (values * own)
+        share = (known - noisy) / jnp.maximum(whole - noisy, 0.1 * whole + 1e-30)
+        share = jnp.maximum(jnp.minimum(share, known / (whole + 1e-30)), _LEAST_SHARE)
+        share = jnp.minimum(share, 1.0)
+        true = jnp.maximum(1 - left @ own / square, 0.0)
+        spread = true * square / items * (1 + gamma * square / known) ** 2
+        spread = jnp.clip(spread, 1 + 1.28 * (2 / items) ** 0.5, _MOST_SPREAD)
+
+        def drawn(power: float) -> Scores:
+            return gamma / (share**power * values + gamma)
+
+        pull = jnp.sqrt(spread * items / square) * product(vectors, drawn(_ALONG) * parts)
+        elsewhere = _ELSEWHERE * drawn(0.5 + 18 / items) ** 2
+        astray = _ASTRAY * (1 - true) * drawn(1.0) ** 2
+        covariance = product(vectors * (own + spread * (elsewhere + astray)), vectors.T)
+        influence = product(vectors / (values + gamma), vectors.T)
+        return covariance, influence, pull, spread
+
+    found = jax.lax.map(under, likely_designs(design))
+    covariance, by, pull, spread = (each.mean(0) for each in found)
     linked, near = jnp.ones((items, items), bool), jnp.asarray(True)
-    return Uncertainty(theta, middle, covariance, influence, linked, mask, noise, near)
+    errors = Uncertainty(theta, theta, covariance, by, linked, mask, noise, near, pull=pull)
+    return errors, jnp.sqrt(spread)
+
+
+def _at_random(information: Scores, slope: PairMatrix) -> PairMatrix:
+    """The Fisher information of opponents at random, where that about each item is known."""
+
+    def step(_: int, x: Scores) -> Scores:
+        return jnp.sqrt(x * information / jnp.maximum(product(slope, x), 1e-30))
+
+    start = jnp.sqrt(information / jnp.sqrt(information.sum()))
+    x = jax.lax.fori_loop(0, _STEPS, step, start)
+    met = x[:, None] * x[None, :] * slope
+    return jnp.diag(met.sum(1)) - met

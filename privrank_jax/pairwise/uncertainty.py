@@ -109,6 +109,7 @@ class Uncertainty:
         noise: w, by its law.
         near: bool, whether the ridge bias can be removed.
         ties: whether the last parameter is log ν; static.
+        pull: ``(m,)``, most that a ridge drew each score toward 0, all in proportion, where it was not removed.
     """
 
     value: Float[Array, "*batch parameters"]
@@ -120,6 +121,7 @@ class Uncertainty:
     noise: Noise
     near: Bool[Array, "*batch"]
     ties: bool = dataclasses.field(default=False, metadata={"static": True})
+    pull: Float[Array, "*batch items"] | None = None
 
     @property
     @of_each_problem

@@ -54,23 +54,21 @@ def _top_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 _WRONG = "Cai, Algorithm 3: replacing a user moves the totals by 2L in ℓ₁, so the loss is 2ε"
 # Item 1 is ahead by up to 5,000 wins, where "item 0 is on top" loses all but 0.01 ε for ε >= 0.3.
 _AHEAD = tuple(win_matrix(2, (1, 0, ahead)) for ahead in (0, 4, 60, 5000))
-# Noise on appearances of four items, which have 0.3 of ε and move by twice as much, in units of that on six pairs.
-_DESIGN_UNITS = np.repeat([2 * 0.7 / 0.3, 1.0], (4, 6))
-_PAIRS = np.triu_indices(4, 1)
+# Scores of four items: no pair adds more than the first two, and none more to the items alone than the last two.
+_AT = np.array([1.7, 0.0, 6.0, 6.0])
 
 
-def _counted(data: np.ndarray) -> np.ndarray:
-    """Appearances of items and comparisons of pairs i < j."""
+def _informed(data: np.ndarray) -> np.ndarray:
+    """Information about each item, and along the scores, in multiples of 1/1024."""
+    gap = _AT[:, None] - _AT
+    slope = 1024 / (2 + 2 * np.cosh(gap))
     met = data + data.swapaxes(-1, -2)
-    return np.concatenate([met.sum(-1), met[..., *_PAIRS]], axis=-1)
+    of_items = (met * np.floor(slope)).sum(-1)
+    along = (np.triu(met) * np.floor(slope * gap**2)).sum((-2, -1))
+    return np.concatenate([of_items, along[..., None]], axis=-1) / 1024
 
 
-_DESIGN = dataclasses.replace(
-    comparisons(4),
-    numbers=_counted,
-    read=lambda value: value[np.append(np.arange(4), 4 + np.ravel_multi_index(_PAIRS, (4, 4)))],
-    scales=lambda facts, _: facts["noise_scale"] * _DESIGN_UNITS,
-)
+_DESIGN = dataclasses.replace(comparisons(4), numbers=_informed, read=lambda value: value[:5])
 
 
 def _covariates(function: Any, name: str, numbers: str, *, ties: bool) -> Rows:
@@ -156,9 +154,10 @@ AUDITED = (
     ),
     *additive(
         noisy_design,
-        "comparisons of items at 0.3 ε and of pairs at 0.7 ε",
+        "information about items and along published scores",
         ("noisy-design", _DESIGN, ANSWER, "laplace"),
-        given={},
+        ("noisy-design-add-remove", _DESIGN, _ADDED, "laplace"),
+        given={"scores": _AT},
     ),
     *_covariates(pairwise.noisy_sums, "covariate-sums", "sums with covariates", ties=False),
     *_covariates(

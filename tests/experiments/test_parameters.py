@@ -64,7 +64,7 @@ def test_what_rules_name_are_parameters():
         ("xu-table10", "items=5,7", (5, 7)),
         ("xu-fig10", "link=normal", "normal"),
         ("cai-intervals", "sizes=30:200:5", ((30, 200, 5),)),
-        ("cai-intervals", "exposure=0", 0.0),
+        ("cai-intervals", "exposures=0", (0.0,)),
         ("hillebrand", "crowds=turned, with noise,Mallows", ("turned, with noise", "Mallows")),
     ],
 )

@@ -24,7 +24,7 @@ ALABI = ["alabi-central", "alabi-local", "alabi-lower-bounds"]
 def test_a_study_has_claims_that_differ_and_says_what_differs(name):
     one = experiments.get(name)
     assert one.name == name
-    least = 1 if name in ("cai-intervals", "xu-fig14") else 2
+    least = 1 if name == "xu-fig14" else 2
     assert len({claim.text for claim in one.claims}) == len(one.claims) >= least
     assert one.differences or name == "cai-intervals"
 

@@ -72,7 +72,7 @@ def test_intervals_are_known_where_the_comparison_graph_is_public_or_noise_is_al
     flips = found(votes, "counts", adjacency="flip", epsilon=1.0)
     assert "answers" in flips.certainty.words
     fit = found(votes, "scores")
-    assert "cautious" in fit.certainty.words
+    assert "who met whom" in fit.certainty.words
     fit = found(votes, "scores", intervals="none")
     assert not fit.certainty.intervals
     assert any("no intervals" in note for note in fit.notes)

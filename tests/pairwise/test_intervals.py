@@ -54,6 +54,23 @@ def scores_of(seed, noise="laplace"):
     return dataclasses.replace(found, value=found.center, near=jnp.asarray(True))  # not extended
 
 
+def test_a_pull_widens_intervals_and_costs_only_the_orders_that_it_may_have_made():
+    """A ridge that drew item i by more than j made their difference smaller if i is above j, else larger."""
+    errors = dataclasses.replace(scores_of(3, "gaussian"), center=jnp.linspace(0.3, -0.3, SIZE))
+    errors = dataclasses.replace(errors, value=errors.center)
+    plain = confidence_intervals(errors)
+    for pull in (0.5 * errors.center, -0.5 * errors.center):
+        found = confidence_intervals(dataclasses.replace(errors, pull=pull))
+        wanted = scipy.stats.norm.isf(0.025) * np.sqrt(errors.variances + pull**2)
+        np.testing.assert_allclose(found.high - errors.center, wanted, rtol=1e-3)
+        shrank = bool(pull[0] > 0)
+        assert np.array_equal(found.better, plain.better) == shrank
+        if not shrank:  # each difference less half of itself
+            half = dataclasses.replace(errors, center=0.5 * errors.center)
+            np.testing.assert_array_equal(found.better, confidence_intervals(half).better)
+    assert plain.better.any()
+
+
 @pytest.mark.parametrize(("noise", "simultaneous"), [("laplace", True), ("gaussian", False)])
 def test_intervals_are_those_of_their_definition(noise, simultaneous):
     errors = scores_of(6, noise)

@@ -1,4 +1,4 @@
-"""Naive twin of the cautious design and of the errors that follow from it: loops and plain linear algebra."""
+"""Naive twin of the numbers of a noisy design and of the errors that follow from it: loops and plain linear algebra."""
 
 from __future__ import annotations
 
@@ -7,57 +7,79 @@ import math
 import numpy as np
 
 
-def cautious_design(scores, appearances, pairs, of_items, of_pairs, bins=8, reach=1.2816):
-    """A lower end of how often each pair was compared."""
-    items = len(scores)
-    noise = 2 * of_pairs**2
-    weights = 1 / (2 * of_items**2), 1 / (max(items - 1, 1) * noise)
-    counted = [
-        (weights[0] * appearances[i] + weights[1] * sum(pairs[i])) / sum(weights)
-        for i in range(items)
-    ]
-    mean = sum(counted) / items
-    counted = [max(one, 0.02 * max(mean, 1.0)) for one in counted]
-    listed = [(i, j) for i in range(items) for j in range(i + 1, items)]
-    chance = {(i, j): counted[i] * counted[j] / sum(counted) for i, j in listed}
-    passed, group = 0.0, {}
-    for pair in sorted(listed, key=lambda pair: abs(scores[pair[0]] - scores[pair[1]])):
-        passed += chance[pair]
-        group[pair] = min(int(bins * passed / sum(chance.values())), bins - 1)
-    design = np.zeros((items, items))
-    for which in range(bins):
-        members = [pair for pair in listed if group[pair] == which]
-        if not members:
-            continue
-        squares = sum(chance[pair] ** 2 for pair in members)
-        share = max(sum(pairs[pair] * chance[pair] for pair in members) / squares, 0)
-        usual = {pair: share * chance[pair] for pair in members}
-        scatter = sum((pairs[p] - usual[p]) ** 2 - noise - usual[p] for p in members)
-        scatter = max(scatter / max(sum(usual[p] ** 2 for p in members), 1e-30), 0)
-        for pair in members:
-            apart = scatter * usual[pair] ** 2
-            trust = apart / (apart + noise + usual[pair])
-            doubt = trust * noise + ((1 - trust) * chance[pair]) ** 2 * noise / squares
-            found = usual[pair] + trust * (pairs[pair] - usual[pair]) - reach * math.sqrt(doubt)
-            design[pair] = design[pair[::-1]] = max(found, 0)
-    return design
+def slope(gap):
+    """p(1 - p) of the logistic link."""
+    chance = 1 / (1 + math.exp(-abs(gap)))
+    return chance * (1 - chance)
 
 
-def errors(scores, design, noise_scale, gamma):
-    """Center and covariance under Laplace noise, by an inverse with the mean kept in place."""
+def added(scores, i, j, parts=1024):
+    """What a comparison of two items adds: to each of them, and along the scores; multiples of 1/1024."""
+    gap = scores[i] - scores[j]
+    return math.floor(parts * slope(gap)) / parts, math.floor(parts * slope(gap) * gap**2) / parts
+
+
+def numbers(scores, met):
+    """Information about each item, and along the scores."""
     items = len(scores)
-    scores = np.asarray(scores) - np.mean(scores)
+    found = np.zeros(items + 1)
+    for i in range(items):
+        for j in range(i):
+            of_items, along = added(scores, i, j)
+            found[i] += met[i][j] * of_items
+            found[j] += met[i][j] * of_items
+            found[-1] += met[i][j] * along
+    return found
+
+
+def at_random(information, scores):
+    """Weights x_i x_j h with those sums over opponents, by Sinkhorn's steps, item by item."""
+    items = len(scores)
+    x = [math.sqrt(one / math.sqrt(sum(information))) for one in information]
+    for _ in range(60):
+        x = [
+            math.sqrt(
+                x[i]
+                * information[i]
+                / sum(x[j] * slope(scores[i] - scores[j]) for j in range(items) if j != i)
+            )
+            for i in range(items)
+        ]
     fisher = np.zeros((items, items))
     for i in range(items):
         for j in range(items):
             if i != j:
-                p = 1 / (1 + math.exp(scores[j] - scores[i]))
-                fisher[i, i] += design[i, j] * p * (1 - p)
-                fisher[i, j] -= design[i, j] * p * (1 - p)
-    project = np.eye(items) - 1 / items
-    inverse = project @ np.linalg.inv(fisher + gamma * np.eye(items)) @ project
-    middle = scores + gamma * inverse @ scores
-    left = gamma**2 * inverse @ inverse @ middle
-    influence = (np.eye(items) + gamma * inverse) @ inverse
-    spread = fisher + 2 * noise_scale**2 * np.eye(items)
-    return middle, influence @ spread @ influence.T + np.outer(left, left)
+                weight = x[i] * x[j] * slope(scores[i] - scores[j])
+                fisher[i, i] += weight
+                fisher[i, j] -= weight
+    return fisher
+
+
+def errors(scores, designs, noise_scale, gamma):
+    """Covariance, pull and spread under Laplace noise, averaged over designs (information, along)."""
+    items = len(scores)
+    scores = np.asarray(scores) - np.mean(scores)
+    project, square = np.eye(items) - 1 / items, scores @ scores
+    covariances, pulls, spreads = [], [], []
+    for information, along in designs:
+        fisher = at_random(information, scores)
+
+        def inverse(matrix):
+            return project @ np.linalg.inv(matrix + gamma * np.eye(items)) @ project
+
+        own = inverse(fisher)
+        noisy = own @ (fisher + 2 * noise_scale**2 * project) @ own
+        whole, taken = scores @ fisher @ scores, np.trace(fisher @ noisy)
+        share = (along - taken) / max(whole - taken, 0.1 * whole)
+        share = max(min(share, along / whole, 1.0), 0.02)
+        kept = min(max(1 - np.trace(noisy) / square, 0), 1)
+        spread = kept * square / items * (1 + gamma * square / along) ** 2
+        spread = min(max(spread, 1 + 1.28 * math.sqrt(2 / items)), 25)
+        first, second, third = (
+            gamma * inverse(share**r * fisher) for r in (1.2, 0.5 + 18 / items, 1)
+        )
+        pulls.append(math.sqrt(spread * items / square) * first @ scores)
+        bias = 0.5 * second @ second + 2 * (1 - kept) * third @ third
+        covariances.append(noisy + spread * bias)
+        spreads.append(spread)
+    return np.mean(covariances, 0), np.mean(pulls, 0), math.sqrt(np.mean(spreads))

@@ -63,7 +63,7 @@ def test_win_counts_with_ties_and_designs_are_refused():
     """Mechanisms that the list above does not find; it finds many."""
     assert len(list(taken())) >= 10
     with pytest.raises(ValueError, match="take no padding"):
-        noisy_design.release(WINS, COMPARISONS)
+        noisy_design.release(WINS, COMPARISONS, [0.0, 0.0])
     flip = Privacy(1.0, unit="comparison", adjacency="flip")
     with pytest.raises(ValueError, match="take no padding"):
         noisy_ties.release(WinCounts(WINS.matrix, MASK, 0), flip)

@@ -114,7 +114,7 @@ def coverage(table: StudyResult) -> Figure:
         rows = claims.selected(table.rows, {"metric": metric})[::-1]
         labels = [
             f"{row['study']}, {row['num_items']} items, {row['num_users']:,} × {row['per_user']}, "
-            f"ε = {row['epsilon']:g}"
+            f"1/rank^{row['exposure']:g}{', ties' * (row['games'] > 1)}, ε = {row['epsilon']:g}"
             for row in rows
         ]
         axis.barh(labels, [row["mean"] for row in rows], color="#4477aa")

@@ -43,20 +43,38 @@ def test_near_opponents_are_near_and_better_items_win():
     assert far[1] < 0.6 * far[0]
 
 
-def test_intervals_of_a_small_run_cover():
-    one = experiments.get("cai-intervals").configured(sizes=[(6, 2000, 5)])
-    table = one.table(run(KEY, one.studies(), 30))
+def test_intervals_of_a_small_run_cover_with_ties_and_without():
+    small = {"sizes": [(12, 4000, 5)], "exposures": [1.0], "epsilons": [1.0]}
+    one = experiments.get("cai-intervals").configured(**small)
+    table = one.table(run(KEY, one.studies(), 40))
     rows = selected(table.rows, {"metric": intervals.COVERAGE})
-    assert [row["study"] for row in rows] == [intervals.RANDOM, intervals.NEARBY]
+    assert [(row["study"], row["games"]) for row in rows] == [
+        (study, games) for study in (intervals.RANDOM, intervals.NEARBY) for games in (1, 2)
+    ]
     assert min(row["mean"] for row in rows) > 0.88
-    assert len(one.draw(table).axes) == 2
+    assert intervals.fits(table).holds is not None
+    assert len(one.draw(table).axes) == 5
 
 
 def test_all_means_must_cover():
-    def holds(*means):
-        rows = [{"metric": intervals.COVERAGE, "mean": mean} for mean in means]
+    def holds(*means, exposure=1.0):
+        metric = {"metric": intervals.COVERAGE, "exposure": exposure}
+        rows = [{**metric, "mean": mean} for mean in means]
         return intervals.covered(StudyResult("t", rows)).holds
 
     assert holds(0.95, 0.93) is True
     assert holds(0.95, 0.92) is False
     assert holds() is None
+
+
+def test_widths_are_judged_by_the_errors_of_scores():
+    usual = {"exposure": 1.0, "epsilon": 1.0, "games": 1}
+
+    def holds(width, square, **other):
+        values = {intervals.WIDTH: width, intervals.ERROR: square}
+        rows = [{"metric": name, "mean": one, **usual, **other} for name, one in values.items()]
+        return intervals.fits(StudyResult("t", rows)).holds
+
+    assert holds(0.6, 0.04) is True
+    assert holds(0.61, 0.04) is False
+    assert holds(0.61, 0.04, epsilon=0.3) is None
