@@ -56,7 +56,7 @@ def scores_of(seed, noise="laplace"):
 
 def test_a_pull_widens_intervals_and_costs_only_the_orders_that_it_may_have_made():
     """A ridge that drew item i by more than j made their difference smaller if i is above j, else larger."""
-    errors = dataclasses.replace(scores_of(3, "gaussian"), center=jnp.linspace(0.3, -0.3, SIZE))
+    errors = dataclasses.replace(scores_of(3, "gaussian"), center=jnp.linspace(1.5, -1.5, SIZE))
     errors = dataclasses.replace(errors, value=errors.center)
     plain = confidence_intervals(errors)
     for pull in (0.5 * errors.center, -0.5 * errors.center):
