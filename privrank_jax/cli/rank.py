@@ -173,8 +173,8 @@ class Request(Budget, Columns, Orders, Files, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help="auto: where who compared what is private, a tenth of epsilon buys noisy numbers of comparisons, from "
-            "which intervals of scores follow; none: all of it goes to the scores.",
+            help="auto: where who compared what is private, a tenth of epsilon buys noisy numbers about comparisons, "
+            "from which intervals of scores follow; none: all of it goes to the scores.",
         ),
     ] = "auto"
     probabilities: Annotated[

@@ -107,7 +107,7 @@ def of_errors(
 def of_private_design(
     scores: np.ndarray, design: NoisyDesign, *, level: float, **told: Any
 ) -> Certainty:
-    """Certainty of scores where only noisy numbers of comparisons are known; ``told``: their noise and ridge."""
+    """Certainty of scores where only noisy numbers about the comparisons are known; ``told``: their noise and ridge."""
     errors, spread = quickly(_of_private_design, scores, design, told)
     cover = (
         f"{ANSWERS}, the privacy noise, the ridge bias and how little is known of who met whom, on average over "

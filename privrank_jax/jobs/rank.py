@@ -72,8 +72,8 @@ def rank(
         weight_most: the largest weight, known without looking at the data; needed where weights are private.
         top_k: how many items are shown.
         level: confidence of the intervals.
-        intervals: ``"auto"``: where who compared what is private, a tenth of ε buys noisy numbers of comparisons, from
-            which intervals follow; ``"none"``: all of it goes to the scores.
+        intervals: ``"auto"``: where who compared what is private, a tenth of ε buys noisy numbers about comparisons,
+            from which intervals follow; ``"none"``: all of it goes to the scores.
         key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
         accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
         ledger: of the data; pays before anything is returned.

@@ -103,7 +103,7 @@ def _weights(scores: Any, adjacency: str, xp: Any) -> tuple[Any, Any, Any]:
         )
     gap = scores[:, None] - scores[None, :]
     chance = 1 / (1 + xp.exp(-xp.abs(gap)))
-    slope = _PARTS * chance * (1 - chance) * (1 - xp.eye(len(scores)))
+    slope = _PARTS * chance * (1 - chance) * (1 - xp.eye(len(scores), dtype=scores.dtype))
     of_items, along = xp.floor(slope), xp.floor(slope * gap * gap)
     most = (2 * of_items + along).max()
     if adjacency == "replace":
@@ -111,14 +111,14 @@ def _weights(scores: Any, adjacency: str, xp: Any) -> tuple[Any, Any, Any]:
     return of_items, along, most
 
 
-def design_scale(privacy: Privacy, scores: ScoresLike | None = None) -> Any:
+def design_scale(privacy: Privacy, published: ScoresLike | None = None) -> Any:
     """Scale of the noise at published scores, ``(m,)``, or the largest for any; ε and L may be traced."""
-    at = jnp.array([1.7126, 0.0, 4.0, 4.0]) if scores is None else jnp.asarray(scores)
+    at = jnp.asarray([1.7126, 0.0, 4.0, 4.0] if published is None else published)
     most = _weights(at, privacy.adjacency, jnp)[2] / _PARTS
     return privacy.comparisons_per_unit * most * laplace_scale(1.0, privacy.epsilon)
 
 
-def _release(wins: WinCounts, privacy: Privacy, scores: ScoresLike) -> Estimate:
+def _release(wins: WinCounts, privacy: Privacy, published: ScoresLike) -> Estimate:
     """Twice the counts are whole, and so are 2^11 times the numbers."""
     from privrank_jax.exact.entropy import SYSTEM
     from privrank_jax.exact.integer_laplace import laplace_mechanism
@@ -127,7 +127,7 @@ def _release(wins: WinCounts, privacy: Privacy, scores: ScoresLike) -> Estimate:
     attained = exact_promise(of_comparisons(privacy, "noisy_design", "laplace"))
     doubled = doubled_counts(wins)
     met = doubled + doubled.T
-    theta = np.asarray(_published(scores, len(met)), np.float64)
+    theta = np.asarray(_checked(published, len(met)), np.float64)
     of_items, along, most = _weights(theta, privacy.adjacency, np)
     scale = attained.comparisons_per_unit * int(most) / Fraction(attained.epsilon)  # over 2^10
     numbers = np.append((met * of_items.astype(int)).sum(1), np.triu(met * along.astype(int)).sum())
@@ -136,7 +136,7 @@ def _release(wins: WinCounts, privacy: Privacy, scores: ScoresLike) -> Estimate:
     return exact_estimate(value, privacy, attained, NoiseDiagnostics(value.scale))
 
 
-def _published(scores: ScoresLike, items: int) -> ScoresLike:
+def _checked(scores: ScoresLike, items: int) -> ScoresLike:
     known = not is_traced(scores)
     if np.shape(scores) != (items,) or (known and not np.all(np.isfinite(np.asarray(scores)))):
         raise ValueError(f"scores must be {items} finite numbers that were published before.")
@@ -144,7 +144,7 @@ def _published(scores: ScoresLike, items: int) -> ScoresLike:
 
 
 @mechanism(release=_release, scale=design_scale)
-def noisy_design(key: Key, wins: WinCounts, privacy: Privacy, scores: ScoresLike) -> Estimate:
+def noisy_design(key: Key, wins: WinCounts, privacy: Privacy, published: ScoresLike) -> Estimate:
     """Noisy information about each item and along published scores, for :func:`errors_under_private_design`.
 
     **Guarantee.** ε-DP for the promised unit, comparison or user, under ``replace`` or ``add-remove``; theorem and
@@ -154,7 +154,7 @@ def noisy_design(key: Key, wins: WinCounts, privacy: Privacy, scores: ScoresLike
         key: PRNG key.
         wins: win counts of m items, without a mask; in a release multiples of 1/2.
         privacy: what is promised, beyond what the scores took; users need ``contributions``. ε may be traced.
-        scores: ``(m,)``, published before.
+        published: ``(m,)`` scores that were published before.
 
     Returns:
         ``value``: :class:`NoisyDesign`. ``diagnostics``: of the noise.
@@ -170,7 +170,7 @@ def noisy_design(key: Key, wins: WinCounts, privacy: Privacy, scores: ScoresLike
     """
     check_one_problem(wins)
     attained = of_comparisons(privacy, "noisy_design", "laplace")
-    theta = jnp.asarray(_published(scores, wins.matrix.shape[-1]), wins.matrix.dtype)
+    theta = jnp.asarray(_checked(published, wins.matrix.shape[-1]), wins.matrix.dtype)
     value = _noisy(key, wins.comparisons, theta, attained)
     return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(value.scale))
 
@@ -254,7 +254,10 @@ def _errors(
     theta = center(theta, mask)
     chance = jax.nn.sigmoid(theta[:, None] - theta[None, :])
     slope = chance * (1 - chance) * (1 - jnp.eye(items, dtype=dtype))
-    of_noise, square = jnp.asarray(noise.variances, dtype).mean(), jnp.maximum(theta @ theta, 1e-30)
+    of_noise, square = (
+        jnp.asarray(noise.variances, dtype).mean(),
+        jnp.maximum(jnp.sum(theta**2), 1e-30),
+    )
 
     def under(likely: tuple[Scores, Scalar]) -> tuple[PairMatrix, PairMatrix, Scores, Scalar]:
         """All matrices are functions of J, and so have its eigenvectors; that of equal numbers is left out."""
@@ -262,11 +265,11 @@ def _errors(
         values, vectors = jnp.maximum(values, 0.0), vectors - vectors.mean(0)
         left, parts = jnp.sum(vectors**2, 0), product(vectors.T, theta)
         own = (values + of_noise) / (values + gamma) ** 2
-        whole, noisy = values @ parts**2, left @ (values * own)
+        whole, noisy = jnp.sum(values * parts**2), jnp.sum(left * values * own)
         share = (known - noisy) / jnp.maximum(whole - noisy, 0.1 * whole + 1e-30)
         share = jnp.maximum(jnp.minimum(share, known / (whole + 1e-30)), _LEAST_SHARE)
         share = jnp.minimum(share, 1.0)
-        true = jnp.maximum(1 - left @ own / square, 0.0)
+        true = jnp.maximum(1 - jnp.sum(left * own) / square, 0.0)
         spread = true * square / items * (1 + gamma * square / known) ** 2
         spread = jnp.clip(spread, 1 + 1.28 * (2 / items) ** 0.5, _MOST_SPREAD)
 

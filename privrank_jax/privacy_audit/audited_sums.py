@@ -157,7 +157,7 @@ AUDITED = (
         "information about items and along published scores",
         ("noisy-design", _DESIGN, ANSWER, "laplace"),
         ("noisy-design-add-remove", _DESIGN, _ADDED, "laplace"),
-        given={"scores": _AT},
+        given={"published": _AT},
     ),
     *_covariates(pairwise.noisy_sums, "covariate-sums", "sums with covariates", ties=False),
     *_covariates(
