@@ -71,17 +71,14 @@ from privrank_jax.privacy.privacy import Privacy
 DESIGN_SHARE = 0.1
 """The usual share of ε for the design, where the rest is for scores."""
 _PARTS = 1024  # of which h and h g² are multiples of one
-_DESIGNS, _MANY, _CANDIDATES = (
-    8,
-    200,
-    64,
-)  # designs, but 2 for many items; and what they are chosen from
+_DESIGNS, _MANY = 8, 200  # designs; 2 for more items than these
+_CANDIDATES = 64  # from which information about an item is chosen
 _LEAST_SHARE, _MOST_SPREAD = 0.02, 25.0  # of ρ, and of τ²
-_ALONG, _ELSEWHERE, _ASTRAY = (
-    1.2,
+_ALONG = 1.2  # power of ρ for the bias along the scores
+_ELSEWHERE, _ASTRAY = (
     0.5,
     2.0,
-)  # power of ρ along the scores; weights of the bias elsewhere
+)  # weights of the bias elsewhere, and of what is not along the scores due to noise
 _STEPS = 60  # of the search for x
 
 
@@ -127,6 +124,8 @@ def _release(wins: WinCounts, privacy: Privacy, published: ScoresLike) -> Estima
     attained = exact_promise(of_comparisons(privacy, "noisy_design", "laplace"))
     doubled = doubled_counts(wins)
     met = doubled + doubled.T
+    if met.sum(dtype=float) > 2**52:  # times 2^10 they must be whole numbers of 64 bits
+        raise ValueError("more than 10^15 comparisons are too many for exact noise.")
     theta = np.asarray(_checked(published, len(met)), np.float64)
     of_items, along, most = _weights(theta, privacy.adjacency, np)
     scale = attained.comparisons_per_unit * int(most) / Fraction(attained.epsilon)  # over 2^10
@@ -254,10 +253,8 @@ def _errors(
     theta = center(theta, mask)
     chance = jax.nn.sigmoid(theta[:, None] - theta[None, :])
     slope = chance * (1 - chance) * (1 - jnp.eye(items, dtype=dtype))
-    of_noise, square = (
-        jnp.asarray(noise.variances, dtype).mean(),
-        jnp.maximum(jnp.sum(theta**2), 1e-30),
-    )
+    of_noise = jnp.asarray(noise.variances, dtype).mean()
+    square = jnp.maximum(jnp.sum(theta**2), 1e-30)
 
     def under(likely: tuple[Scores, Scalar]) -> tuple[PairMatrix, PairMatrix, Scores, Scalar]:
         """All matrices are functions of J, and so have its eigenvectors; that of equal numbers is left out."""

@@ -200,6 +200,7 @@ def test_what_is_released_is_on_a_grid():
         (WINS, Privacy(1.0, unit="user", adjacency="replace"), "contributions"),
         (WINS, Privacy(np.inf, unit="comparison", adjacency="replace"), "epsilon"),
         (WinCounts(np.full((3, 3), 0.3)), USER, "multiples of 1/2"),
+        (WinCounts(2.0**50 * (1 - np.eye(3))), USER, "too many"),
     ],
 )
 def test_what_is_not_exact_is_not_released(wins, privacy, words):
