@@ -19,8 +19,9 @@ MISSING = frozenset({
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNCLEAR = re.compile(
     r"over[\W_]*vote[sd]?|((un(declared|certified|qualified)|invalid)\s+)?write[\W_]*ins?\W*|"
-    r"spoil(ed|t)( (ballot|vote))?"
+    r"spoil(ed|t)( (ballot|vote))?|\$.*|\[.*\]|\(.*\)|<.*>|\{.*\}"
 )
+_JOINT = re.compile(r"\s*(?:[\r\n;,/|&+=]|\band\b)\s*")
 # Soft hyphens, zero-width spaces and joiners, marks of direction and of the byte order, selectors of variants.
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]"
@@ -70,10 +71,13 @@ def person(name: str) -> str:
 def unclear(name: str) -> bool:
     """Whether a cell of a ballot may be a mark rather than an item: too many votes for one place, or a write-in.
 
-    >>> unclear("Overvote"), unclear("Write-in:"), unclear("Ann")
-    (True, True, False)
+    So may what starts with $, stands in brackets as a whole, or has several lines.
+
+    >>> [unclear(name) for name in ("Overvote", "Write-in:", "$UNDERVOTE", "[-]", "Ann\\nBo", "Ann", "Tea (black)")]
+    [True, True, True, True, True, False, False]
     """
-    return _UNCLEAR.fullmatch(form(name)) is not None
+    lines = len(name.strip().splitlines())
+    return lines > 1 or _UNCLEAR.fullmatch(form(name)) is not None
 
 
 def difference(first: str, second: str) -> str:
@@ -198,9 +202,21 @@ class Names(dict[Any, int]):
         >>> codes["tea"], codes["milk"], codes.in_order()
         (0, 1, (('milk', 'tea'), [1, 0]))
         """
+        if self.ballots and not self.closed:
+            self._check_joint()
         names = item_list(self, tuple(self) if self.closed else None)
         place = {name: k for k, name in enumerate(names)}
         return names, [place[name] for name in self]
+
+    def _check_joint(self) -> None:
+        """Refuse a name that is made of other names, such as two marks for one place."""
+        for name in self:
+            parts = {form(part) for part in _JOINT.split(name)}
+            if len(parts) > 1 and parts <= self.spellings.keys():
+                raise DataError(
+                    f"{quoted(name)} joins names of other items, such as two marks for one place: say "
+                    f"{say('blank', [name])} if it names no item, or list the {say('items')}, with it if it is one"
+                )
 
 
 def check_present(name: Any, what: str, mend: str = _FILL) -> str:

@@ -32,6 +32,9 @@ UNCLEAR = [
     "WRITE IN",
     "Undeclared Write-ins",
     "Spoiled",
+    "$UNDERVOTE",
+    "[-]",
+    "(no choice)",
 ]
 
 
@@ -67,6 +70,21 @@ def test_other_marks_need_a_word_of_the_holder(shape, word):
         read_rankings(shape(word), user=None, items=items)
     listed = read_rankings(shape(word), user=None, items=[*items, word])
     assert listed.ranks.tolist() == [[0, 1, -1, 2], [1, 2, -1, 0], [2, 0, 1, -1]]
+
+
+@pytest.mark.parametrize("word", ["Ann\nBo", "Ann, Bo", "ann/BO", "Bo and Cy", "Cy; Ann;Bo"])
+def test_names_of_other_items_joined_need_a_word_of_the_holder(word):
+    with pytest.raises(DataError, match=r"(may be a mark|joins names of other items).*say blank="):
+        read_rankings(ballots(word), user=None)
+    blank = read_rankings(ballots(word), user=None, blank=[word])
+    assert blank.item_names == ("Ann", "Bo", "Cy")
+    listed = read_rankings(ballots(word), user=None, items=["Ann", "Bo", "Cy", word])
+    assert listed.item_names == ("Ann", "Bo", "Cy", word)
+
+
+def test_names_with_the_same_signs_stay():
+    for word in ("Ann, Jr.", "Ann (left)", "Ann & Dee", "Tea/Ann"):
+        assert word in read_rankings(ballots(word), user=None).item_names
 
 
 @pytest.mark.parametrize("word", ["none", "Blank", "-", "skipped"])
