@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax import aggregation, pairwise
+from privrank_jax.aggregation.plurality import noisy_plurality
 from privrank_jax.mechanism import Additive
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.privacy import Privacy
@@ -158,6 +159,12 @@ CASES = {
     "dp_footrule": Case(
         aggregation.dp_footrule,
         contents.positions_of_rankings(),
+        _opposed(contents.position_counts),
+        padded=_more_histograms,
+    ),
+    "noisy_plurality": Case(
+        noisy_plurality,
+        contents.first_places(),
         _opposed(contents.position_counts),
         padded=_more_histograms,
     ),
