@@ -79,7 +79,7 @@ _UNEQUAL = (
 _NOISY_GRAPH = (
     f"{PRIVATE_GRAPH} (intervals 'auto' buy noisy ones for scores with the logistic link)"
 )
-_MOST_ITEMS = 2000  # for intervals where the design is private: a matrix of pairs is decomposed
+_MOST_ITEMS = 2000  # for intervals where the design is private: matrices of pairs are inverted
 
 Table: TypeAlias = Comparisons | ComparisonRows
 

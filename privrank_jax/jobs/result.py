@@ -174,7 +174,7 @@ class Ranking:
         if "low" not in ends:
             return f"Scores are shrunk towards each other, by a ridge of gamma = {gamma:.3g}."
         share = 1 - np.std(self.scores) / max(float(np.std(ends["low"] + ends["high"])) / 2, 1e-300)
-        if share <= 0:
+        if share < 1e-9:  # they are centered at the scores
             return ""
         return (
             f"Scores are shrunk towards each other, by {100 * share:.2g}%; their intervals are not."

@@ -53,7 +53,6 @@ from jaxtyping import Array, Float
 from privrank_jax._backend import product
 from privrank_jax._types import Key, Numbers, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import as_array, check_nonnegative, is_traced
-from privrank_jax._workarounds.linalg import decomposed
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
@@ -61,7 +60,7 @@ from privrank_jax.mechanism.program import mechanism
 from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.noisy_totals import doubled_counts, of_comparisons
-from privrank_jax.pairwise.uncertainty import Uncertainty, noise_on
+from privrank_jax.pairwise.uncertainty import Uncertainty, noise_on, project_inverse
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
@@ -110,8 +109,9 @@ def _weights(scores: Any, adjacency: str, xp: Any) -> tuple[Any, Any, Any]:
 
 def design_scale(privacy: Privacy, published: ScoresLike | None = None) -> Any:
     """Scale of the noise at published scores, ``(m,)``, or the largest for any; ε and L may be traced."""
-    at = jnp.asarray([1.7126, 0.0, 4.0, 4.0] if published is None else published)
-    most = _weights(at, privacy.adjacency, jnp)[2] / _PARTS
+    xp = jnp if is_traced(published) else np  # NumPy compiles nothing
+    at = xp.asarray([1.7126, 0.0, 4.0, 4.0] if published is None else published)
+    most = _weights(at, privacy.adjacency, xp)[2] / _PARTS
     return privacy.comparisons_per_unit * most * laplace_scale(1.0, privacy.epsilon)
 
 
@@ -253,32 +253,29 @@ def _errors(
     theta = center(theta, mask)
     chance = jax.nn.sigmoid(theta[:, None] - theta[None, :])
     slope = chance * (1 - chance) * (1 - jnp.eye(items, dtype=dtype))
-    of_noise = jnp.asarray(noise.variances, dtype).mean()
-    square = jnp.maximum(jnp.sum(theta**2), 1e-30)
+    project = jnp.eye(items, dtype=dtype) - 1 / items
+    of_noise, square = noise.covariance(project), jnp.maximum(jnp.sum(theta**2), 1e-30)
+
+    def influence(fisher: PairMatrix) -> PairMatrix:
+        return project_inverse(fisher + gamma * project, project)
 
     def under(likely: tuple[Scores, Scalar]) -> tuple[PairMatrix, PairMatrix, Scores, Scalar]:
-        """All matrices are functions of J, and so have its eigenvectors; that of equal numbers is left out."""
-        (values, vectors), known = decomposed(_at_random(likely[0], slope)), likely[1]
-        values, vectors = jnp.maximum(values, 0.0), vectors - vectors.mean(0)
-        left, parts = jnp.sum(vectors**2, 0), product(vectors.T, theta)
-        own = (values + of_noise) / (values + gamma) ** 2
-        whole, noisy = jnp.sum(values * parts**2), jnp.sum(left * values * own)
+        fisher, known = _at_random(likely[0], slope), likely[1]
+        by = influence(fisher)
+        spent = product(product(by, fisher + of_noise), by)
+        whole, noisy = jnp.sum(theta * product(fisher, theta)), jnp.sum(fisher * spent)
         share = (known - noisy) / jnp.maximum(whole - noisy, 0.1 * whole + 1e-30)
         share = jnp.maximum(jnp.minimum(share, known / (whole + 1e-30)), _LEAST_SHARE)
         share = jnp.minimum(share, 1.0)
-        true = jnp.maximum(1 - jnp.sum(left * own) / square, 0.0)
+        true = jnp.maximum(1 - jnp.trace(spent) / square, 0.0)
         spread = true * square / items * (1 + gamma * square / known) ** 2
         spread = jnp.clip(spread, 1 + 1.28 * (2 / items) ** 0.5, _MOST_SPREAD)
-
-        def drawn(power: float) -> Scores:
-            return gamma / (share**power * values + gamma)
-
-        pull = jnp.sqrt(spread * items / square) * product(vectors, drawn(_ALONG) * parts)
-        elsewhere = _ELSEWHERE * drawn(0.5 + 18 / items) ** 2
-        astray = _ASTRAY * (1 - true) * drawn(1.0) ** 2
-        covariance = product(vectors * (own + spread * (elsewhere + astray)), vectors.T)
-        influence = product(vectors / (values + gamma), vectors.T)
-        return covariance, influence, pull, spread
+        powers = _ALONG, 0.5 + 18 / items, 1.0
+        along, elsewhere, astray = (gamma * influence(share**power * fisher) for power in powers)
+        pull = jnp.sqrt(spread * items / square) * product(along, theta)
+        bias = _ELSEWHERE * product(elsewhere, elsewhere)
+        bias += _ASTRAY * (1 - true) * product(astray, astray)
+        return spent + spread * bias, by, pull, spread
 
     found = jax.lax.map(under, likely_designs(design))
     covariance, by, pull, spread = (each.mean(0) for each in found)
