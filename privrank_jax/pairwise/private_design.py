@@ -56,7 +56,9 @@ from privrank_jax._validate import as_array, check_nonnegative, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.links import logistic
 from privrank_jax.mechanism.program import mechanism
+from privrank_jax.pairwise.fits import information
 from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.noisy_totals import doubled_counts, of_comparisons
@@ -251,8 +253,6 @@ def _errors(
     items, dtype = theta.shape[0], theta.dtype
     gamma, mask = jnp.asarray(gamma, dtype), jnp.ones(items, bool)
     theta = center(theta, mask)
-    chance = jax.nn.sigmoid(theta[:, None] - theta[None, :])
-    slope = chance * (1 - chance) * (1 - jnp.eye(items, dtype=dtype))
     project = jnp.eye(items, dtype=dtype) - 1 / items
     of_noise, square = noise.covariance(project), jnp.maximum(jnp.sum(theta**2), 1e-30)
 
@@ -260,7 +260,7 @@ def _errors(
         return project_inverse(fisher + gamma * project, project)
 
     def under(likely: tuple[Scores, Scalar]) -> tuple[PairMatrix, PairMatrix, Scores, Scalar]:
-        fisher, known = _at_random(likely[0], slope), likely[1]
+        fisher, known = _at_random(likely[0], theta), likely[1]
         by = influence(fisher)
         spent = product(product(by, fisher + of_noise), by)
         whole, noisy = jnp.sum(theta * product(fisher, theta)), jnp.sum(fisher * spent)
@@ -284,13 +284,13 @@ def _errors(
     return errors, jnp.sqrt(spread)
 
 
-def _at_random(information: Scores, slope: PairMatrix) -> PairMatrix:
-    """The Fisher information of opponents at random, where that about each item is known."""
+def _at_random(seen: Scores, theta: Scores) -> PairMatrix:
+    """The Fisher information of opponents at random, where ``seen`` is that about each item."""
+    apart = 1 - jnp.eye(theta.shape[0], dtype=theta.dtype)
+    slope = apart * logistic.curvature(theta[:, None] - theta[None, :])
 
     def step(_: int, x: Scores) -> Scores:
-        return jnp.sqrt(x * information / jnp.maximum(product(slope, x), 1e-30))
+        return jnp.sqrt(x * seen / jnp.maximum(product(slope, x), 1e-30))
 
-    start = jnp.sqrt(information / jnp.sqrt(information.sum()))
-    x = jax.lax.fori_loop(0, _STEPS, step, start)
-    met = x[:, None] * x[None, :] * slope
-    return jnp.diag(met.sum(1)) - met
+    x = jax.lax.fori_loop(0, _STEPS, step, jnp.sqrt(seen / jnp.sqrt(seen.sum())))
+    return information(theta, x[:, None] * x[None, :] * apart, logistic)

@@ -36,10 +36,8 @@ COVERAGE, WIDTH, ERROR = "coverage", "half width", "mean squared error"
 ADJACENT, PAIRS = "adjacent items told apart", "pairs told apart"
 RANDOM, NEARBY = "random opponents", "opponents near in strength"
 _NEAR_SPREAD = 0.5  # of the strengths of opponents, where they are near
-_LEAST, _LONGEST = (
-    0.93,
-    3.0,
-)  # coverage of 95 % intervals; half width in root mean squares of the scores' errors
+_LEAST = 0.93  # coverage of 95 % intervals
+_LONGEST = 3.0  # half width, in root mean squares of the scores' errors
 _CONCENTRATED, _STILL = 2.0, 0.88  # exposure 1/rank², and coverage there
 
 

@@ -13,6 +13,7 @@ from privrank_jax.data import load
 from privrank_jax.jobs import comparisons
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.mechanisms import Randomness
+from privrank_jax.pairwise.private_design import design_scale
 from privrank_jax.privacy import Privacy
 
 BOUND = ("--epsilon", 1, "--max-per-user", 10)
@@ -56,8 +57,10 @@ def test_a_tenth_of_epsilon_buys_intervals(privrank, answers, options, law, for_
     assert document["guarantee"]["numerics"] == "exact"
     assert document["guarantee"]["epsilon"] == 1.0
     assert facts["design_epsilon"] == pytest.approx(0.1)
-    least, most = (5.0, 6.4) if "add-remove" in options else (8.0, 11.4)  # by the gaps of scores
-    assert least / 0.1 <= facts["design_noise_scale"] <= most / 0.1
+    adjacency = "add-remove" if "add-remove" in options else "replace"
+    part = Privacy(facts["design_epsilon"], unit="user", adjacency=adjacency, contributions=10)
+    scale = design_scale(part, [row["score"] for row in document["ranking"]])
+    assert facts["design_noise_scale"] == pytest.approx(float(scale))
     if for_all is not None:
         assert facts["noise_scale"] == pytest.approx(for_all / 0.9)
         assert facts["gamma"] >= facts["noise_scale"]
