@@ -95,10 +95,6 @@ class NoisyDesign:
 
 def _weights(scores: Any, adjacency: str, xp: Any) -> tuple[Any, Any, Any]:
     """What a comparison of each pair adds to both items and along the scores, and most that one moves; over 2^10."""
-    if adjacency == "flip":
-        raise ValueError(
-            "under adjacency='flip' it is public who compared what: take wins.comparisons as it is."
-        )
     gap = scores[:, None] - scores[None, :]
     chance = 1 / (1 + xp.exp(-xp.abs(gap)))
     slope = _PARTS * chance * (1 - chance) * (1 - xp.eye(len(scores), dtype=scores.dtype))
@@ -109,11 +105,21 @@ def _weights(scores: Any, adjacency: str, xp: Any) -> tuple[Any, Any, Any]:
     return of_items, along, most
 
 
+def _check_private(privacy: Privacy) -> None:
+    if privacy.adjacency == "flip":
+        raise ValueError(
+            "under adjacency='flip' it is public who compared what: take wins.comparisons as it is."
+        )
+
+
 def design_scale(privacy: Privacy, published: ScoresLike | None = None) -> Any:
-    """Scale of the noise at published scores, ``(m,)``, or the largest for any; ε and L may be traced."""
-    xp = jnp if is_traced(published) else np  # NumPy compiles nothing
-    at = xp.asarray([1.7126, 0.0, 4.0, 4.0] if published is None else published)
-    most = _weights(at, privacy.adjacency, xp)[2] / _PARTS
+    """Scale of the noise at published scores, ``(m,)``, or a bound for any; ε and L may be traced."""
+    _check_private(privacy)
+    if published is None:
+        most = 1.139 if privacy.adjacency == "replace" else 0.639
+    else:
+        xp = jnp if is_traced(published) else np  # NumPy compiles nothing
+        most = _weights(xp.asarray(published), privacy.adjacency, xp)[2] / _PARTS
     return privacy.comparisons_per_unit * most * laplace_scale(1.0, privacy.epsilon)
 
 
@@ -124,6 +130,7 @@ def _release(wins: WinCounts, privacy: Privacy, published: ScoresLike) -> Estima
     from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 
     attained = exact_promise(of_comparisons(privacy, "noisy_design", "laplace"))
+    _check_private(attained)
     doubled = doubled_counts(wins)
     met = doubled + doubled.T
     if met.sum(dtype=float) > 2**52:  # times 2^10 they must be whole numbers of 64 bits
