@@ -17,6 +17,7 @@ import typer
 
 from privrank_jax import _interrupt
 from privrank_jax._arguments import Argument, ArgumentError
+from privrank_jax.cli import spelling
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,7 +120,7 @@ def options_of(message: str) -> str:
     >>> options_of("leave it out by ignore=['n'] (--ignore n), or list the items (--items)")
     'leave it out by --ignore n, or list the --items'
     """
-    return _ARGUMENT.sub(r"\1", message)
+    return spelling.options_of(_ARGUMENT.sub(r"\1", message))
 
 
 def warn(*messages: str) -> None:
