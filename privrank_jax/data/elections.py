@@ -11,14 +11,15 @@ ordinal, cumulative or scoring; ``vote`` lists projects by their ids, ``points``
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from privrank_jax.data.errors import DataError, quoted
+from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.file import File
 from privrank_jax.data.names import form
 from privrank_jax.data.rankings import MOST_CELLS, Approvals, Rankings, Ratings
@@ -27,6 +28,7 @@ _WHOLE = re.compile(r"\d{1,9}", re.ASCII)
 _ID = re.compile(r"\([^)]*\)")
 _SECTIONS = ("META", "PROJECTS", "VOTES")
 _POINTS = ("cumulative", "scoring")
+_TYPES = ("approval", "ordinal", *_POINTS)
 
 
 def read_blt(file: File) -> Rankings:
@@ -42,55 +44,41 @@ def read_blt(file: File) -> Rankings:
         DataError: what is wrong, and in which line.
     """
     file.checked((".blt",), "give a .blt file")
-    lines = [(k, line.strip()) for k, line in enumerate(file.lines(), start=1)]
-    rest = iter([(k, line) for k, line in lines if line and not line.startswith("#")])
+    lines = ((k, line.strip()) for k, line in enumerate(file.lines(), start=1))
+    rest = ((k, line) for k, line in lines if line and not line.startswith("#"))
     first = next(rest, (0, ""))[1].partition("#")[0].split()
     if len(first) != 2 or not all(map(_WHOLE.fullmatch, first)):
         raise DataError(
             f"{file.name}: the first line must hold the numbers of candidates and seats, as in 4 2"
         )
-    number, gone, rows, weights = int(first[0]), set(), [], []
+    number, ballots, gone = int(first[0]), [], set[int]()
     for line, text in rest:
         words = _ID.sub(" ", text.partition("#")[0]).split()
         if words == ["0"]:
             break
-        where = f"{file.name}, line {line}"
-        if all(word.startswith("-") and _WHOLE.fullmatch(word[1:]) for word in words):
-            gone |= {_candidate(where, word[1:], number) for word in words}
-            continue
-        if len(words) < 2 or words[-1] != "0" or not _WHOLE.fullmatch(words[0]):
-            raise DataError(
-                f"{where}: {quoted(text)} is no ballot: write a whole weight, candidates and a 0, as in 1 3 2 0"
-            )
-        ranks, before = [-1] * number, 0
-        for group in (word.split("=") for word in words[1:-1] if word != "-"):
-            for candidate in (_candidate(where, one, number) for one in group):
-                if ranks[candidate] >= 0:
-                    raise DataError(
-                        f"{where}: candidate {candidate + 1} stands twice on one ballot: remove one"
-                    )
-                ranks[candidate] = before
-            before += len(group)
-        rows.append(ranks)
-        weights.append(int(words[0]))
+        with in_line(file.name, line):
+            if all(word.startswith("-") for word in words):
+                gone |= {_numbered("candidate", word[1:], number) for word in words}
+                continue
+            if len(words) < 2 or words[-1] != "0" or not _WHOLE.fullmatch(words[0]):
+                raise BadCell(
+                    f"{quoted(text)} is no ballot: write a whole weight, candidates and a 0, as in 1 3 2 0"
+                )
+        groups = [word.split("=") for word in words[1:-1] if word != "-"]
+        ballots.append((line, int(words[0]), groups))
     names = [text.strip('"').strip() for _, (_, text) in zip(range(number), rest)]
     if len(names) < number:
         raise DataError(
             f"{file.name} ends before the names of its {number} candidates, which follow a line with a 0"
         )
     kept = [k for k in range(number) if k not in gone]
-    _check_size(file.name, sum(weights), len(kept))
-    ranks = np.repeat(np.array(rows, np.int32).reshape(-1, number), weights, axis=0)[:, kept]
+    ranks, counts = counted(file.name, "candidate", number, ballots)
+    check_size(file.name, sum(counts), len(kept))
     return Rankings(
-        ranks, item_names=_distinct(file.name, [names[k] for k in kept]), name=file.name
+        np.repeat(ranks, counts, axis=0)[:, kept],
+        item_names=distinct(file.name, [names[k] for k in kept]),
+        name=file.name,
     )
-
-
-def _candidate(where: str, word: str, number: int) -> int:
-    """The place of a candidate, from 0."""
-    if not _WHOLE.fullmatch(word) or not 1 <= int(word) <= number:
-        raise DataError(f"{where}: there is no candidate {quoted(word)}, only 1 to {number}")
-    return int(word) - 1
 
 
 def read_pabulib(file: File) -> Rankings:
@@ -110,55 +98,33 @@ def read_pabulib(file: File) -> Rankings:
     sections = _sections(file)
     about = {row.get("key", ""): row.get("value", "") for _, row in sections["META"]}
     kind = about.get("vote_type", "").strip().lower()
-    readers: dict[str, Callable[..., Any]] = {"approval": _approvals, "ordinal": Rankings}
-    readers |= dict.fromkeys(_POINTS, _points)
-    if kind not in readers:
-        raise DataError(
-            f"{file.name}: vote_type {quoted(kind)} is none of {', '.join(readers)}: fix it in META"
-        )
+    if kind not in _TYPES:
+        raise DataError(f"{file.name}: vote_type {quoted(kind)} is none of {', '.join(_TYPES)}")
     projects = {row.get("project_id", "").strip(): row for _, row in sections["PROJECTS"]}
     labels = [row.get("name", "").strip() or one for one, row in projects.items()]
-    if len({form(label) for label in labels}) < len(labels):
+    if len(set(map(form, labels))) < len(labels):
         labels = [f"{label} ({one})" for label, one in zip(labels, projects)]
-    places = {one: k for k, one in enumerate(projects)}
-    voters: dict[str, int] = {}
+    places, voters = {one: k for k, one in enumerate(projects)}, dict[str, int]()
+    check_size(file.name, len(sections["VOTES"]), len(places))
     table = np.full((len(sections["VOTES"]), len(places)), -1, np.int32)
-    _check_size(file.name, *table.shape)
     for number, (line, row) in enumerate(sections["VOTES"]):
-        where, voter = f"{file.name}, line {line}", row.get("voter_id", "").strip()
-        if not voter or voters.setdefault(voter, number) != number:
-            raise DataError(
-                f"{where}: voter {quoted(voter)} has no id, or two rows: keep one row of each"
-            )
-        named = _listed(row.get("vote", ""))
-        for one in named:
-            if one not in places:
-                raise DataError(
-                    f"{where}: there is no project {quoted(one)} in PROJECTS: fix the vote, or add it"
-                )
-        if len(set(named)) < len(named):
-            raise DataError(f"{where}: a project stands there twice: keep it once")
-        points = _listed(row.get("points", "")) if kind in _POINTS else ["1"] * len(named)
-        if len(points) != len(named) or not all(map(_WHOLE.fullmatch, points)):
-            raise DataError(
-                f"{where}: write whole points, one for each project of the vote, with commas between"
-            )
-        for place, (one, given) in enumerate(zip(named, points)):
-            table[number, places[one]] = place if kind == "ordinal" else int(given)
-    said = {
-        "item_names": _distinct(file.name, labels),
-        "user_names": tuple(voters),
-        "name": file.name,
-    }
-    return readers[kind](table, **said)
-
-
-def _approvals(table: np.ndarray, **said: Any) -> Rankings:
-    levels = np.where(table > 0, 0, 1).astype(np.int32)
-    return Approvals.of_levels(levels, np.array([1.0, 0.0]), **said)
-
-
-def _points(table: np.ndarray, **said: Any) -> Rankings:
+        named, voter = _listed(row.get("vote", "")), row.get("voter_id", "").strip()
+        points = _listed(row.get("points", "")) if kind in _POINTS else ["0"] * len(named)
+        with in_line(file.name, line):
+            if not voter or voters.setdefault(voter, number) != number:
+                raise BadCell(f"voter {quoted(voter)} has no id, or two rows: keep one row of each")
+            if unknown := [one for one in named if one not in places]:
+                raise BadCell(f"there is no project {quoted(unknown[0])} in PROJECTS")
+            if len(set(named)) < len(named):
+                raise BadCell("a project stands there twice: keep it once")
+            if len(points) != len(named) or not all(map(_WHOLE.fullmatch, points)):
+                raise BadCell("write whole points, one for each project, with commas between")
+        at = [places[one] for one in named]
+        table[number, at] = range(len(at)) if kind == "ordinal" else list(map(int, points))
+    names = distinct(file.name, labels)
+    said = {"item_names": names, "user_names": tuple(voters), "name": file.name}
+    if kind not in _POINTS:
+        return Rankings(table, **said) if kind == "ordinal" else approved(table, **said)
     scale, levels = np.unique(-np.maximum(table, 0), return_inverse=True)
     levels = levels.reshape(table.shape).astype(np.int32)
     return Ratings.of_levels(levels, -scale.astype(float), **said)
@@ -168,47 +134,90 @@ def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:
     """The rows of each section, by their columns, with their lines."""
     found: dict[str, list[tuple[int, dict[str, str]]]] = {}
     current, header = "", None
-    for line, cells in enumerate(_cells(file), start=1):
-        first = cells[0].strip() if cells else ""
-        if len(cells) == 1 and first.upper() in _SECTIONS:
-            current, header = first.upper(), None
-            found[current] = []
-        elif header is None:
-            header = [cell.strip() for cell in cells]
-        elif first or len(cells) > 1:
-            found[current].append((line, dict(zip(header, cells))))
-    if missing := [name for name in _SECTIONS if not found.get(name)]:
-        raise DataError(
-            f"{file.name} has no rows in its section {missing[0]}: it needs {', '.join(_SECTIONS)}"
-        )
-    return found
-
-
-def _cells(file: File) -> Iterator[Sequence[str]]:
     try:
-        yield from csv.reader(file.lines(), delimiter=";")
+        for line, cells in enumerate(csv.reader(file.lines(), delimiter=";"), start=1):
+            first = cells[0].strip() if cells else ""
+            if len(cells) == 1 and first.upper() in _SECTIONS:
+                current, header = first.upper(), None
+                found[current] = []
+            elif cells and header is None:
+                header = [cell.strip() for cell in cells]
+            elif header is not None and (first or len(cells) > 1):
+                found.setdefault(current, []).append((line, dict(zip(header, cells))))
     except csv.Error as error:
         raise DataError(f"{file.name}: {error}: check its quotes") from error
+    if missing := [name for name in _SECTIONS if not found.get(name)]:
+        raise DataError(f"{file.name} has no rows in {missing[0]}: it needs {', '.join(_SECTIONS)}")
+    return found
 
 
 def _listed(cell: str) -> list[str]:
     return [word.strip() for word in cell.split(",") if word.strip()]
 
 
-def _check_size(name: str, rows: int, items: int) -> None:
+# --- what files of ballots have in common -------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def in_line(name: str, line: int) -> Iterator[None]:
+    """Say in which line of a file a :class:`BadCell` was found."""
+    try:
+        yield
+    except BadCell as error:
+        raise DataError(f"{name}, line {line}: {error}") from None
+
+
+def counted(
+    name: str, what: str, number: int, ballots: Sequence[tuple[int, int, list[list[str]]]]
+) -> tuple[np.ndarray, list[int]]:
+    """Ranks by the groups of each line, 0 for the first, -1 for what it leaves out; and how often it counts."""
+    check_size(name, len(ballots), number)
+    ranks = np.full((len(ballots), number), -1, np.int32)
+    for row, (line, _, groups) in zip(ranks, ballots):
+        with in_line(name, line):
+            for place, group in enumerate(groups):
+                for word in group:
+                    k = _numbered(what, word, number)
+                    if row[k] >= 0:
+                        raise BadCell(f"{what} {k + 1} stands there twice: remove one")
+                    row[k] = place
+    return ranks, [count for _, count, _ in ballots]
+
+
+def approved(ranks: np.ndarray, **said: Any) -> Approvals:
+    """Approvals of the items of rank 0, and of no others."""
+    levels = np.where(ranks == 0, 0, 1).astype(np.int32)
+    return Approvals.of_levels(levels, np.array([1.0, 0.0]), **said)
+
+
+def _numbered(what: str, word: str, number: int) -> int:
+    """The place, from 0, of what is numbered from 1."""
+    if not _WHOLE.fullmatch(word) or not 1 <= int(word) <= number:
+        raise BadCell(f"there is no {what} {quoted(word)}, only 1 to {number}")
+    return int(word) - 1
+
+
+def whole(what: str, text: str, least: int) -> int:
+    """A whole number of at most nine digits."""
+    if not _WHOLE.fullmatch(text.strip()) or int(text) < least:
+        raise BadCell(f"{what} is {quoted(text)}: write a whole number from {least} to 999999999")
+    return int(text)
+
+
+def check_size(name: str, rows: int, items: int) -> None:
+    """Raise :class:`DataError` for too few or too many ballots or items."""
     if not rows or items < 2:
-        raise DataError(
-            f"{name} has {rows:,} ballots of {items} items: a ranking needs a ballot and two items"
-        )
+        raise DataError(f"{name} has {rows} ballots of {items} items: give a ballot, and two items")
     if rows * items > MOST_CELLS:
-        raise DataError(
-            f"{name}: {rows:,} ballots times {items:,} items is more than this reader accepts ({MOST_CELLS:,})"
-        )
+        size = f"{rows:,} ballots times {items:,} items"
+        raise DataError(f"{name}: {size} is more than this reader accepts ({MOST_CELLS:,})")
 
 
-def _distinct(name: str, labels: Sequence[str]) -> tuple[str, ...]:
-    if not all(labels) or len({form(label) for label in labels}) < len(labels):
-        raise DataError(f"{name} has an item without a name, or two with the same name: fix it")
+def distinct(name: str, labels: Sequence[str]) -> tuple[str, ...]:
+    """The names of items; :class:`DataError` where one is blank, or two are the same."""
+    last = {form(label): k for k, label in enumerate(labels)}
+    if wrong := [label for k, label in enumerate(labels) if not label or last[form(label)] != k]:
+        raise DataError(f"{name}: items have no name, or the same name, {quoted(wrong[0])}: fix it")
     return tuple(labels)
 
 

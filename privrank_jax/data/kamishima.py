@@ -12,16 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from privrank_jax.data.errors import DataError
+from privrank_jax.data.elections import check_size, distinct, in_line
+from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import File
-from privrank_jax.data.names import form
-from privrank_jax.data.rankings import MOST_CELLS, Rankings, ranks_from_orders
+from privrank_jax.data.rankings import Rankings, ranks_from_orders
 
 SUFFIX = ".order"
 SET_A = (
     "shrimp", "sea eel", "tuna", "squid", "sea urchin", "salmon roe", "egg", "fatty tuna", "tuna roll", "cucumber roll",
 )  # fmt: skip
-_ID = re.compile(r"\d{1,9}", re.ASCII)
 _NUMBERS = re.compile(r"\d{1,9}(?:\s+\d{1,9})*", re.ASCII)
 
 
@@ -36,57 +35,42 @@ def read_kamishima(file: File) -> Rankings:
         DataError: what is wrong, and in which line.
     """
     file.checked((SUFFIX,), "give an .order file")
-    path = file.path
-    rows = [(k, line.strip()) for k, line in enumerate(file.lines(), start=1) if line.strip()]
-    numbers = []
-    for line, text in rows:
-        if not _NUMBERS.fullmatch(text):
-            raise DataError(
-                f"{path.name}, line {line}: whole numbers between blanks are expected here"
-            )
-        numbers.append([int(cell) for cell in text.split()])
-    if not numbers or len(numbers[0]) != 2 or numbers[0][0] < 2:
-        raise DataError(
-            f"{path.name}: the first line must hold the number of items and a 1, as in 10 1"
-        )
-    if len(numbers) == 1:
-        raise DataError(f"{path.name} has no orders below its first line: there is nothing to rank")
-    items, length = numbers[0][0], len(numbers[1])
-    for (line, _), row in zip(rows[1:], numbers[1:]):
-        if len(row) != length or length < 3 or row[1] != length - 2:
-            raise DataError(
-                f"{path.name}, line {line}: {len(row)} numbers, of which the second must be the length of the "
-                f"order, and all orders as long as the first, {length - 2}"
-            )
-        if max(row[2:], default=items) >= items or len(set(row[2:])) != len(row[2:]):
-            raise DataError(
-                f"{path.name}, line {line}: item ids must be distinct and from 0 to {items - 1}"
-            )
-    if (len(numbers) - 1) * items > MOST_CELLS:
-        raise DataError(
-            f"{path.name}: {len(numbers) - 1:,} orders times {items:,} items is more than this reader accepts "
-            f"({MOST_CELLS:,})"
-        )
-    orders = np.array(numbers[1:], np.int64)[:, 2:]
-    return Rankings(
-        ranks_from_orders(orders, items),
-        item_names=SET_A if items == len(SET_A) else _names(path.with_name("sushi3.idata"), items),
-        name=path.name,
-        missing="last" if length - 2 == items else "unknown",
-    )
+    items, orders = 0, []
+    for line, text in enumerate(map(str.strip, file.lines()), start=1):
+        with in_line(file.name, line):
+            if text and not _NUMBERS.fullmatch(text):
+                raise BadCell("whole numbers between blanks are expected here")
+            row = [int(cell) for cell in text.split()]
+            if row and not items:
+                if len(row) != 2 or row[0] < 2:
+                    raise BadCell(
+                        "the first line must hold the number of items and a 1, as in 10 1"
+                    )
+                items = row[0]
+            elif row:
+                length = len(orders[0]) if orders else len(row) - 2
+                if len(row) < 3 or not row[1] == len(row) - 2 == length:
+                    raise BadCell(
+                        f"{len(row)} numbers, of which the second must be the length of the order, and all orders as "
+                        f"long as the first, {length}"
+                    )
+                if max(row[2:]) >= items or len(set(row[2:])) < length:
+                    raise BadCell(f"item ids must be distinct and from 0 to {items - 1}")
+                orders.append(row[2:])
+    check_size(file.name, len(orders), items)
+    known = SET_A if items == len(SET_A) else _names(file.path.with_name("sushi3.idata"), items)
+    ranks = ranks_from_orders(np.array(orders), items)
+    missing = "last" if len(orders[0]) == items else "unknown"
+    return Rankings(ranks, item_names=known, name=file.name, missing=missing)
 
 
 def _names(path: Path, items: int) -> tuple[str, ...]:
     """Names of set B: tab-separated lines (id, name, ...), in some copies below a header."""
     if not path.exists():
         return tuple(f"item {k}" for k in range(items))
-    cells = [line.rstrip("\r\n").split("\t") for line in File(path).lines() if line.strip()]
-    rows = [row for row in cells if _ID.fullmatch(row[0].strip()) and len(row) > 1]
-    names = {int(row[0]): row[1].strip() for row in rows}
-    if len(rows) != items or set(names) != set(range(items)):
+    cells = [line.rstrip("\r\n").split("\t") for line in File(path).lines()]
+    rows = [row for row in cells if row[0].strip().isdecimal() and len(row) > 1]
+    known = {row[0].strip(): row[1].strip() for row in rows}
+    if len(rows) != items or set(known) != set(map(str, range(items))):
         raise DataError(f"{path.name} does not name the items 0 to {items - 1}, each once")
-    if "" in names.values() or len({form(name) for name in names.values()}) < items:
-        raise DataError(
-            f"{path.name} has an item without a name, or two with the same name: fix it"
-        )
-    return tuple(names[k] for k in range(items))
+    return distinct(path.name, [known[str(k)] for k in range(items)])

@@ -53,7 +53,7 @@ def test_ballots_count_as_often_as_they_weigh(tmp_path):
         ("3 1 3 4 0", "3 1 3 4", "line 4.*no ballot"),
         ("3 1 3 4 0", "0.5 1 3 4 0", "line 4.*whole weight"),
         ("3 1 3 4 0", "3 1 3 5 0", "line 4.*no candidate '5'"),
-        ("3 1 3 4 0", "3 1 3 1 0", "line 4.*stands twice"),
+        ("3 1 3 4 0", "3 1 3 1 0", "line 4.*candidate 1 stands there twice"),
         ("-2", "-7", "no candidate '7'"),
         ('"Charlotte"\n"Donald"\n"A club"\n', "", "ends before the names"),
         ('"Charlotte"', '"adam"', "same name"),

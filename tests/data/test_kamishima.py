@@ -39,9 +39,9 @@ def test_set_b_takes_its_names_from_the_file_beside(tmp_path):
         ("10 1\n0 9 0 1 2 3 4 5 6 7 8 9\n", "line 2: 12 numbers"),
         ("10 1\n0 2 0 1\n0 3 0 1 2\n", "line 3: 5 numbers"),
         ("0 10 0 1 2\n", "the first line must hold the number of items"),
-        ("10 1\n", "no orders"),
+        ("10 1\n", "0 ballots of 10 items"),
         ("10 1\nshrimp first\n", "line 2: whole numbers"),
-        ("\n", "the first line"),
+        ("\n", "0 ballots"),
     ],
 )
 def test_order_file_refusals(tmp_path, text, message):
