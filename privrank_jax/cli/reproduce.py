@@ -284,7 +284,7 @@ def _print_parameters(names: Sequence[str], json: bool) -> None:
 
 def _print_list(json: bool) -> None:
     from privrank_jax import experiments
-    from privrank_jax.data.source import not_fetched
+    from privrank_jax.data.named import not_fetched
 
     found = [experiments.get(name) for name in experiments.names()]
     yours = {name: not_fetched(name) for one in found for name in one.data}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from privrank_jax.data.columns import Table, checksum
 from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import File, Origin
 from privrank_jax.data.header import spelled_in, without
+from privrank_jax.data.named import load, named_sets
 from privrank_jax.data.names import did_you_mean, form
 from privrank_jax.data.questions import places_of_questions
 from privrank_jax.data.shapes import SYNTHETIC, choice_columns, order_columns, shape_of
@@ -503,52 +503,3 @@ _READERS: dict[str, Callable[..., Any]] = {
     "synthetic": _synthetic,
     "preferences": _preferences,
 }
-
-
-# --- named data sets ----------------------------------------------------------------------------------
-
-
-def named_sets() -> list[str]:
-    """Names of the data sets that :func:`read` knows: of comparisons, then of rankings.
-
-    Returns:
-        The names.
-
-    >>> named_sets()[:5]
-    ['cars', 'cars2', 'cemspc', 'coffee', 'immig']
-    """
-    from privrank_jax.data import named, named_rankings
-
-    return [*named.available(), *named_rankings.available_rankings()]
-
-
-def load(name: str, folder: str | os.PathLike[str] | None = None) -> Any:
-    """A named data set with its default options.
-
-    Args:
-        name: one of :func:`named_sets`.
-        folder: root of the data; default the environment variable ``PRIVRANK_DATA``, else what is public is fetched.
-
-    Returns:
-        Comparisons or Rankings.
-
-    Raises:
-        DataError: unknown name; a file absent, or with a different checksum.
-
-    >>> len(load("coffee"))
-    2841
-    """
-    from privrank_jax.data import named, named_rankings
-    from privrank_jax.data.source import recorded
-
-    if name not in named_sets():
-        near = did_you_mean(str(name), named_sets())
-        raise DataError(f"no data set named {name!r}{near}: choose one of {named_sets()}")
-    with recorded() as checksums:
-        if name in named.available():
-            found = named.load(name, folder)
-        else:
-            found = dataclasses.replace(named_rankings.load_rankings(name, folder), whole=True)
-    one = "\n".join(sorted(checksums))
-    sha256 = one if len(checksums) == 1 else hashlib.sha256(one.encode()).hexdigest()
-    return dataclasses.replace(found, users_are=OWN, origin=Origin(None, sha256))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.data import load, named, source
-from privrank_jax.data.named_rankings import load_rankings
+from privrank_jax.data import DataError, load, named
 from tests.reference import coffee
 
 
@@ -17,7 +16,7 @@ def no_folder(monkeypatch):
 
 def test_files_are_drawn_from_the_model():
     for name, text in coffee.files().items():
-        assert source.packaged(f"coffee/{name}").read_text(encoding="utf-8") == text
+        assert named.read(f"coffee/{name}") == text
 
 
 def test_every_taster_was_asked_every_pair():
@@ -39,17 +38,17 @@ def test_the_first_cup_has_an_advantage():
 
 
 def test_rankings_are_complete_and_follow_the_qualities():
-    table = load_rankings("coffee-rankings")
+    table = load("coffee-rankings")
     assert np.array_equal(np.sort(table.ranks, axis=1), np.tile(np.arange(6), (200, 1)))
     best_first = np.array(table.item_names)[np.argsort(table.ranks.mean(axis=0))]
     assert [*best_first[:3], best_first[-1]] == ["Yirga", "Huila", "Harrar", "Santos"]
 
 
 def test_both_say_that_they_are_made_up():
-    assert load("coffee").notes == load_rankings("coffee-rankings").notes == (named.MADE_UP,)
+    assert load("coffee").notes == load("coffee-rankings").notes == (named.MADE_UP,)
 
 
 def test_a_changed_file_is_refused(monkeypatch):
-    monkeypatch.setitem(source._PACKAGED, "coffee/rankings.csv", "0" * 64)
-    with pytest.raises(source.DataError, match="is not the published file"):
-        load_rankings("coffee-rankings")
+    monkeypatch.setitem(named._PACKAGED, "coffee/rankings.csv", "0" * 64)
+    with pytest.raises(DataError, match="is not the published file"):
+        load("coffee-rankings")

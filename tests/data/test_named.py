@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from privrank_jax.data import Comparisons, load, named
-from privrank_jax.data.named import available
+from privrank_jax.data import Comparisons
+from privrank_jax.data.named import load, named_sets
 
 
 def rows_of(path) -> list[dict[str, str]]:
@@ -58,7 +58,7 @@ CEMSPC_PAIRS = [
 
 @pytest.mark.parametrize("corrected", [True, False])
 def test_cemspc_counts(data_folder, corrected):
-    table = named.cemspc(data_folder, corrected=corrected)
+    table = load("cemspc", data_folder, corrected=corrected)
     assert table.item_names == (
         "London", "Paris", "Milano", "St.Gallen", "Barcelona", "Stockholm"
     )  # fmt: skip
@@ -77,7 +77,7 @@ def test_cemspc_counts(data_folder, corrected):
 
 
 def test_cemspc_ties_hold_the_first_school_as_winner(data_folder):
-    table = named.cemspc(data_folder)
+    table = load("cemspc", data_folder)
     pairs = zip(table.winners[table.tied].tolist(), table.losers[table.tied].tolist())
     assert set(pairs) <= set(CEMSPC_PAIRS)
 
@@ -92,7 +92,7 @@ def test_turning_v15_in_code_gives_the_corrected_file(data_folder):
                 answers.append((user, second, first, False))
             elif code in ("0", "1"):
                 answers.append((user, first, second, code == "1"))
-    table = named.cemspc(data_folder)
+    table = load("cemspc", data_folder)
     columns = (table.users, table.winners, table.losers, table.tied)
     assert list(zip(*(column.tolist() for column in columns))) == answers
 
@@ -100,7 +100,7 @@ def test_turning_v15_in_code_gives_the_corrected_file(data_folder):
 def test_cemspc_agrees_with_the_independent_long_form(data_folder):
     """BradleyTerry2 keeps the same students in the same order, without the reversed pair."""
     rows = rows_of(data_folder / "cemspc" / "CEMS_preferences.csv")
-    table = named.cemspc(data_folder)
+    table = load("cemspc", data_folder)
     code = {name: k for k, name in enumerate(table.item_names)}
     expected = set()
     for row in rows:
@@ -118,8 +118,8 @@ def test_cemspc_agrees_with_the_independent_long_form(data_folder):
 
 def test_the_reversed_column_shows_in_circular_triads(data_folder):
     through = (BARCELONA, STOCKHOLM)
-    assert triads(named.cemspc(data_folder, corrected=False), through) == (878, 268)
-    assert triads(named.cemspc(data_folder), through) == (878, 7)
+    assert triads(load("cemspc", data_folder, corrected=False), through) == (878, 268)
+    assert triads(load("cemspc", data_folder), through) == (878, 7)
 
 
 # 1 / 0 / -1 by pair, items from 0
@@ -130,7 +130,7 @@ IMMIG = {
 
 
 def test_immig_counts(data_folder):
-    table = named.immig(data_folder)
+    table = load("immig", data_folder)
     assert table.item_names == ("crimRate", "position", "socBurd", "culture")
     # the order of the columns: V23 before V14
     assert [tuple(pair) for pair in table.questionnaire.tolist()] == list(IMMIG)
@@ -145,7 +145,7 @@ def test_immig_counts(data_folder):
 
 
 def test_immig_has_no_reversed_column(data_folder):
-    table = named.immig(data_folder)
+    table = load("immig", data_folder)
     assert triads(table) == (138, 6)
     for first, second in IMMIG:
         turned = (table.winners + table.losers == first + second) & (
@@ -158,7 +158,7 @@ def test_immig_has_no_reversed_column(data_folder):
 
 
 def test_cars_counts(data_folder):
-    table = named.cars(data_folder)
+    table = load("cars", data_folder)
     assert (len(table), table.num_users, table.num_items, table.ties) == (2675, 60, 10, 0)
     wins = [187, 322, 174, 184, 223, 355, 314, 320, 264, 332]
     assert np.bincount(table.winners, minlength=10).tolist() == wins
@@ -178,16 +178,16 @@ def test_cars_counts(data_folder):
 
 
 def test_car_names_spell_out_the_codes(data_folder):
-    names = named.cars(data_folder).item_names
+    names = load("cars", data_folder).item_names
     assert names[0] == "car 1: SUV, manual, 2.5 L, not hybrid"
     assert names[1] == "car 2: sedan, automatic, 5.5 L, hybrid"
-    names = named.cars2(data_folder).item_names
+    names = load("cars2", data_folder).item_names
     assert names[1] == "car 2: hatchback, automatic, 3.5 L, not hybrid, all-wheel drive"
     assert len(names) == 20
 
 
 def test_car_controls_are_repeats_that_confirm_the_preferred_car_comes_first(data_folder):
-    table = named.cars(data_folder, controls=True)
+    table = load("cars", data_folder, controls=True)
     assert (len(table), table.questionnaire) == (2973, None)
     rows = rows_of(data_folder / "cars" / "prefs1.csv")
     control = np.array([row["Is Control"] == "1" for row in rows])
@@ -210,8 +210,8 @@ def test_car_controls_are_repeats_that_confirm_the_preferred_car_comes_first(dat
 
 
 def test_cars2_counts(data_folder):
-    table = named.cars2(data_folder)
-    assert len(named.cars2(data_folder, controls=True)) == 2429
+    table = load("cars2", data_folder)
+    assert len(load("cars2", data_folder, controls=True)) == 2429
     assert (len(table), table.num_users, table.num_items, table.ties) == (2206, 60, 20, 0)
     assert (table.counts_per_user.min(), table.counts_per_user.max()) == (33, 38)
     assert (table.questionnaire, table.missing) == (None, None)
@@ -222,6 +222,7 @@ def test_cars2_counts(data_folder):
 
 
 def test_load_knows_every_name(data_folder):
-    sizes = {name: len(load(name, data_folder)) for name in available()}
+    tables = {name: load(name, data_folder) for name in named_sets()}
+    sizes = {k: len(table) for k, table in tables.items() if isinstance(table, Comparisons)}
     assert sizes == {"cars": 2675, "cars2": 2206, "cemspc": 4454, "coffee": 2841, "immig": 503}
-    assert all(load(name, data_folder).name == name for name in available())
+    assert all(table.name == name for name, table in tables.items())

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from privrank_jax import metrics
-from privrank_jax.data import DataError, named_rankings
-from privrank_jax.data.named_rankings import available_rankings, load_rankings
+from privrank_jax.data import DataError, Rankings, load, named_sets
+from privrank_jax.data.named import potato_truth
 
 SIZES = {
     "coffee-rankings": (200, 6),
@@ -23,7 +23,8 @@ FULL = {"coffee-rankings", "german", "potato", "potato-weighing", "salad", "sush
 
 
 def test_every_name_loads_with_its_size(data_folder):
-    tables = {name: load_rankings(name, data_folder) for name in available_rankings()}
+    found = {name: load(name, data_folder) for name in named_sets()}
+    tables = {name: table for name, table in found.items() if isinstance(table, Rankings)}
     assert {name: table.ranks.shape for name, table in tables.items()} == SIZES
     assert {name for name, table in tables.items() if table.complete} == FULL
     assert {name for name, table in tables.items() if table.tied} == {"aspen", "aspen-mayor"}
@@ -32,7 +33,7 @@ def test_every_name_loads_with_its_size(data_folder):
 
 
 def test_sushi_counts_and_names(data_folder):
-    table = named_rankings.sushi(data_folder)
+    table = load("sushi", data_folder)
     with (data_folder / "sushi" / "item_set_A.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert table.item_names == tuple(row["english"] for row in rows)
@@ -44,24 +45,22 @@ def test_sushi_counts_and_names(data_folder):
 
 
 def test_apa_of_1980(data_folder):
-    table = named_rankings.apa(data_folder)
+    table = load("apa", data_folder)
     lengths = np.bincount(np.sum(table.ranks >= 0, axis=1), minlength=6)
     assert lengths.tolist() == [0, 5141, 2462, 2108, 0, 5738]
     assert table.ranks[0].tolist() == [-1, -1, -1, -1, 0]
 
 
 def test_apa_of_1998_by_its_first_lines(data_folder):
-    table = named_rankings.apa(data_folder, year=1998)
+    table = load("apa1998", data_folder)
     assert np.sum(np.all(table.ranks == [-1, -1, 0, -1, -1], axis=1)) == 1494
     assert np.sum(np.all(table.ranks == [-1, -1, 1, -1, 0], axis=1)) == 360
     assert np.sum(np.all(table.ranks == [1, 2, 0, 3, 4], axis=1)) == 322
-    with pytest.raises(DataError, match="1980 and 1998 to 2009"):
-        named_rankings.apa(data_folder, year=1990)
 
 
 @pytest.mark.parametrize(("name", "orders", "tied"), [("aspen", 1760, 9), ("aspen-mayor", 112, 7)])
 def test_aspen_ties_and_distinct_orders(data_folder, name, orders, tied):
-    table = load_rankings(name, data_folder)
+    table = load(name, data_folder)
     distinct = np.unique(table.ranks, axis=0)
     assert len(distinct) == orders
     with_ties = [row for row in distinct if len(set(row[row >= 0])) < np.sum(row >= 0)]
@@ -69,29 +68,29 @@ def test_aspen_ties_and_distinct_orders(data_folder, name, orders, tied):
 
 
 def test_german_has_all_orders(data_folder):
-    table = named_rankings.german(data_folder)
+    table = load("german", data_folder)
     assert len(np.unique(table.ranks, axis=0)) == 24
     assert table.ranks[0].tolist() == [0, 1, 2, 3]
 
 
 def test_potato_assessors_come_near_the_truth_and_nearer_by_hand(data_folder):
-    truth = named_rankings.potato_truth(data_folder)
+    truth = potato_truth(data_folder)
     assert sorted(truth) == list(range(20))
 
     def distances(table):
         return [int(metrics.kendall_distance(row, truth)) for row in table.ranks]
 
-    by_eye = distances(named_rankings.potato(data_folder))
-    by_hand = distances(named_rankings.potato(data_folder, weighing=True))
+    by_eye = distances(load("potato", data_folder))
+    by_hand = distances(load("potato-weighing", data_folder))
     assert max(by_eye + by_hand) < 95 / 2  # same coding: chance would give 95 of 190 pairs
     assert np.mean(by_hand) < np.mean(by_eye)
 
 
 def test_salad_and_nascar(data_folder):
-    salad = named_rankings.salad(data_folder)
+    salad = load("salad", data_folder)
     assert salad.item_names == ("A", "B", "C", "D")
     assert any("most tart" in note for note in salad.notes)
-    nascar = named_rankings.nascar(data_folder)
+    nascar = load("nascar", data_folder)
     assert np.all(np.sum(nascar.ranks >= 0, axis=1) == 43)
     assert nascar.item_names[82] == "Ward Burton"  # the winner of the first race
     assert nascar.ranks[0, [82, 17, 19]].tolist() == [0, 1, 2]
@@ -100,7 +99,5 @@ def test_salad_and_nascar(data_folder):
 
 
 def test_an_unknown_name():
-    with pytest.raises(
-        DataError, match=r"no set of rankings named 'shushi' \(did you mean 'sushi'"
-    ):
-        load_rankings("shushi")
+    with pytest.raises(DataError, match=r"no data set named 'shushi' \(did you mean 'sushi'"):
+        load("shushi")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from privrank_jax.data import DataError, load, source
+from privrank_jax.data import DataError, load, named
 
 
 @pytest.fixture(autouse=True)
@@ -26,17 +26,17 @@ def fake_pooch(monkeypatch, tmp_path: Path, retrieve) -> None:
 
 
 def test_every_checksum_is_that_of_the_file(data_folder):
-    for file, known in source.FILES.items():
+    for file, known in named.FILES.items():
         assert hashlib.sha256((data_folder / file).read_bytes()).hexdigest() == known.sha256
 
 
 def test_folder_argument_goes_before_the_environment(data_folder, monkeypatch, tmp_path):
     monkeypatch.setenv("PRIVRANK_DATA", str(tmp_path))
     with pytest.raises(DataError, match=r"cannot read .*immig\.csv"):
-        source.read("immig/immig.csv")
-    assert source.read("immig/immig.csv", data_folder).startswith("V12,V13,V23,V14,V24,V34,")
+        named.read("immig/immig.csv")
+    assert named.read("immig/immig.csv", data_folder).startswith("V12,V13,V23,V14,V24,V34,")
     monkeypatch.setenv("PRIVRANK_DATA", str(data_folder))
-    assert source.read("immig/immig.csv").startswith("V12,")
+    assert named.read("immig/immig.csv").startswith("V12,")
 
 
 def test_another_file_is_refused_with_both_hashes(data_folder, tmp_path):
@@ -47,7 +47,7 @@ def test_another_file_is_refused_with_both_hashes(data_folder, tmp_path):
     found = hashlib.sha256(copy.read_bytes()).hexdigest()
     with pytest.raises(DataError) as error:
         load("immig", tmp_path)
-    assert source.FILES["immig/immig.csv"].sha256 in str(error.value)
+    assert named.FILES["immig/immig.csv"].sha256 in str(error.value)
     assert found in str(error.value)
     assert "immig.csv" in str(error.value)
 
@@ -64,13 +64,13 @@ def test_what_cannot_be_fetched_says_which_file_is_needed(name, monkeypatch, tmp
 
 def test_what_cannot_be_fetched_names_the_package_that_holds_it(monkeypatch):
     monkeypatch.delenv("PRIVRANK_DATA", raising=False)
-    for file, known in source.FILES.items():
+    for file, known in named.FILES.items():
         assert bool(known.url) != bool(known.package)
         if known.package:
             with pytest.raises(DataError, match=f"from the R package {known.package}, put it"):
-                source.read(file)
-    assert source.not_fetched("immig") == {"immig/immig.csv": "prefmod"}
-    assert source.not_fetched("cars") == {}
+                named.read(file)
+    assert named.not_fetched("immig") == {"immig/immig.csv": "prefmod"}
+    assert named.not_fetched("cars") == {}
 
 
 def test_without_pooch_the_extra_is_named(monkeypatch):
@@ -101,7 +101,7 @@ def test_public_files_are_fetched_with_their_checksum(name, data_folder, monkeyp
     experiment = "2" if name == "cars2" else "1"
     assert sorted(asked) == [f"items{experiment}.csv", f"prefs{experiment}.csv"]
     for file, (url, known_hash) in asked.items():
-        assert known_hash == f"sha256:{source.FILES[f'cars/{file}'].sha256}"
+        assert known_hash == f"sha256:{named.FILES[f'cars/{file}'].sha256}"
         assert f"/exp{experiment}-prefs/" in url
     assert len(table) == len(load(name, data_folder))
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privrank_jax.data.errors import DataError
-from privrank_jax.data.reader import load, named_sets
-from privrank_jax.data.source import FILES
+from privrank_jax.data.named import FILES, load, named_sets
 from tests.fuzz import strategies
 from tests.fuzz.checks import THOROUGH, tiers
 from tests.fuzz.strategies import fuzz

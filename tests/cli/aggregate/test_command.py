@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation, metrics
-from privrank_jax.data.named_rankings import load_rankings
+from privrank_jax.data import load
 from tests.of_rankings import CONSENSUS
 
 REHEARSAL = ("--simulate", "--seed", 1)
@@ -139,7 +139,7 @@ def test_every_method_heeds_the_rule(privrank, write, method, trust, missing, fi
 def sushi(data_folder):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PRIVRANK_DATA", str(data_folder))
-        yield load_rankings("sushi")
+        yield load("sushi")
 
 
 def test_sushi_without_privacy(privrank, sushi):
