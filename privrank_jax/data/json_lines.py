@@ -1,21 +1,30 @@
-"""JSON objects of a file, one by one: JSON Lines (.jsonl, .jsonl.gz), a list of them (.json), rows of Parquet."""
+"""Records of any table, one by one, with where each stands: files of JSON and Parquet, frames, columns, lists of dicts.
+
+Each record is read as if it were written as a line of JSON, so that a table gives the same records whatever holds it:
+NumPy's numbers and arrays become Python's, dates and decimals text, NaN null.
+"""
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import hashlib
-import itertools
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from privrank_jax.data.errors import DataError
+import numpy as np
+
+from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.file import File
 
 SUFFIXES = (".jsonl", ".jsonl.gz")  # of files that are written
-_TEXTS = (".jsonl", ".ndjson", ".json")
+_PARQUET = (".parquet", ".pq")
 _ROWS = 4096  # that are held at once
+_COMPUTED = ("collect", "to_pyarrow", "to_arrow_table")  # polars' lazy frames, Ibis, DuckDB
+_TEXTS = (datetime.date, datetime.time, datetime.timedelta, decimal.Decimal)
 
 
 def is_json_lines(path: str | Path) -> bool:
@@ -27,23 +36,39 @@ def is_json_lines(path: str | Path) -> bool:
     return Path(path).name.lower().endswith(SUFFIXES)
 
 
-class JsonLines:
-    """The objects of a file, with where they stand; a blank line is skipped.
+class Records:
+    """The rows of a table as dicts, as often as they are iterated over; a blank line of a file is skipped.
 
     Args:
-        path: a .jsonl, .ndjson, .json or .parquet file; text may be compressed (.gz).
+        source: a .jsonl, .ndjson, .json or .parquet file, of which text may be compressed (.gz); a frame of pandas,
+            polars, Arrow, Ibis or DuckDB; a dict of columns; an iterable of dicts; a data set of Hugging Face.
 
     Attributes:
+        file: that is read; None for a table in memory.
+        name: of the file, or of the table, for messages.
         line: number of the line last read, or of the object or row.
-        size: bytes of text read so far.
+        size: letters of text read so far.
+
+    Raises:
+        DataError: there is no such file, or it is none of these.
+
+    >>> [one["chosen"] for one in Records({"chosen": ["a", "b"], "rejected": ["b", "a"]})]
+    ['a', 'b']
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = File.of(path)
-        self._suffix = self.path.checked((*_TEXTS, ".parquet"), "give a .jsonl or .jsonl.gz file")
-        self.line, self.size = 0, 0
-        self._what = "line"
-        self._digest = hashlib.sha256()
+    def __init__(self, source: Any) -> None:
+        self.file = File.of(source) if isinstance(source, (str, os.PathLike)) else None
+        self.line, self.size, self._digest = 0, 0, hashlib.sha256()
+        if self.file is None:
+            self.name, self._what = "the table", "row"
+            self._rows: Callable[[], Iterable[Any]] = _rows_of(source)
+            return
+        self.name, self._what = self.file.name, "line"
+        kinds = (".jsonl", ".ndjson", ".json", *_PARQUET)
+        suffix = self.file.checked(kinds, "give a .jsonl or .jsonl.gz file")
+        self._rows = self._objects if suffix == ".json" else self.file.lines
+        if suffix in _PARQUET:
+            self._rows, self._what = self._of_parquet, "row"
 
     @property
     def checksum(self) -> str:
@@ -51,81 +76,119 @@ class JsonLines:
         return self._digest.hexdigest()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for line in self._rows() if self._suffix == ".parquet" else self._lines():
+        self.line, self.size, self._digest = 0, 0, hashlib.sha256()
+        for row in self._rows():
             self.line += 1
-            self.size += len(line)
-            self._digest.update(line.encode("utf-8", "surrogatepass"))
-            if line.strip():
-                yield self._object(line)
-
-    def _lines(self) -> Iterator[str]:
-        """Lines of text; of a list of objects one for each."""
-        lines = self.path.lines()
-        if self._suffix != ".json":
-            yield from lines
-            return
-        first = next((line for line in lines if line.strip()), "")
-        listed = None
-        if first.lstrip().startswith("["):
-            listed = self._list(first + "".join(lines))
-        elif first.strip() == "{" or only_list(_or_none(first)):
-            whole = self._list(first + "".join(lines))
-            listed = only_list(whole) or [whole]
-        if listed is None:
-            yield from itertools.chain([first], lines)
-            return
-        self._what = "object"
-        yield from map(json.dumps, listed)
-
-    def _list(self, text: str) -> Any:
-        try:
-            return json.loads(text, object_pairs_hook=unique, parse_constant=_no_number)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{self.path.name}: not a JSON list of objects ({error})") from error
-
-    def _rows(self) -> Iterator[str]:
-        """Rows of Parquet, each as a line."""
-        self._what = "row"
-        try:
-            from pyarrow import ArrowException, parquet
-        except ImportError as error:
-            raise DataError(
-                f'{self.path.name}: reading Parquet needs an extra: pip install "privrank-jax[tables]"'
-            ) from error
-        try:
-            with parquet.ParquetFile(self.path.path) as file:
-                for batch in file.iter_batches(_ROWS):
-                    yield from (json.dumps(row, default=self._text) for row in batch.to_pylist())
-        except ArrowException as error:
-            raise DataError(f"{self.path.name} cannot be read as Parquet: {error}") from error
-
-    def _text(self, value: Any) -> str:
-        """What JSON has no form for, as text: dates and decimals."""
-        if isinstance(value, bytes):
-            self.line += 1
-            raise self.fault("a cell holds bytes: store it as text")
-        return str(value)
-
-    def _object(self, line: str) -> dict[str, Any]:
-        constant = _nothing if self._suffix == ".parquet" else _no_number  # where blanks may be NaN
-        try:
-            found = json.loads(line, object_pairs_hook=unique, parse_constant=constant)
-        except json.JSONDecodeError as error:
-            raise self.fault(
-                f"not JSON ({error.msg}, column {error.colno}): write one JSON object per line"
-            ) from error
-        except (ValueError, RecursionError) as error:
-            raise self.fault(f"not JSON ({error}): write one JSON object per line") from error
-        if not isinstance(found, dict):
-            raise self.fault(
-                f"{type(found).__name__} where an object is expected: write one JSON object per line, "
-                'as in {"prompt": "...", "chosen": "...", "rejected": "..."}'
-            )
-        return found
+            text = row if self._what == "line" else self._written(row)
+            self.size += len(text)
+            self._digest.update(text.encode("utf-8", "surrogatepass"))
+            if text.strip():
+                yield self._read(text)
 
     def fault(self, what: str) -> DataError:
         """An error that says where it is."""
-        return DataError(f"{self.path.name}, {self._what} {self.line}: {what}")
+        return DataError(f"{self.name}, {self._what} {self.line}: {what}")
+
+    def _written(self, row: Any) -> str:
+        try:
+            return json.dumps(row, default=_plain)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise self.fault(str(error)) from None
+
+    def _read(self, text: str) -> dict[str, Any]:
+        constant = _no_number if self._what == "line" else _blank
+        try:
+            found = json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+        except (ValueError, RecursionError) as error:
+            known = isinstance(error, json.JSONDecodeError)
+            why = f"{error.msg}, column {error.colno}" if known else str(error)
+            raise self.fault(f"not JSON ({why}): write one object per line") from error
+        if not isinstance(found, dict):
+            raise self.fault(
+                f"{type(found).__name__} where an object is expected, such as "
+                '{"prompt": "...", "chosen": "...", "rejected": "..."}'
+            )
+        return found
+
+    def _objects(self) -> list[Any]:
+        """The objects of the list that a .json file is, or that is its only value; else its lines."""
+        assert self.file is not None
+        lines = list(self.file.lines())
+        try:
+            whole = json.loads("".join(lines), object_pairs_hook=unique, parse_constant=_no_number)
+        except (ValueError, RecursionError):
+            self._what = "line"
+            return lines
+        self._what = "object"
+        return whole if isinstance(whole, list) else only_list(whole) or [whole]
+
+    def _of_parquet(self) -> Iterator[Any]:
+        assert self.file is not None
+        try:
+            from pyarrow import ArrowException, parquet
+        except ImportError as error:
+            need = 'reading Parquet needs an extra: pip install "privrank-jax[tables]"'
+            raise DataError(f"{self.name}: {need}") from error
+        try:
+            with parquet.ParquetFile(self.file.path) as file:
+                for batch in file.iter_batches(_ROWS):
+                    yield from batch.to_pylist()
+        except ArrowException as error:
+            raise DataError(f"{self.name} cannot be read as Parquet: {error}") from error
+
+
+def _rows_of(source: Any) -> Callable[[], Iterable[Any]]:
+    """What reads the rows of a table in memory, each time from the first one on."""
+    if not isinstance(source, Mapping) and callable(getattr(source, "with_format", None)):
+        plain = source.with_format(
+            None
+        )  # of Hugging Face: rows as they are selected, of Python's own objects
+        return lambda: plain
+    if computed := next((one for one in _COMPUTED if callable(getattr(source, one, None))), None):
+        source = getattr(source, computed)()
+    names = source if isinstance(source, Mapping) else getattr(source, "column_names", None)
+    names = getattr(source, "columns", None) if names is None else names
+    if names is not None:
+        return lambda: _by_columns(source, list(names))
+    try:
+        rows = list(source) if iter(source) is source else source  # an iterator is read once
+    except TypeError:
+        raise DataError(
+            f"{quoted(type(source).__name__)} is no table: give a file, a frame of pandas, polars, Arrow, Ibis or "
+            "DuckDB, a dict of columns, dicts, or a data set of Hugging Face"
+        ) from None
+    return lambda: rows
+
+
+def _by_columns(source: Any, names: list[Any]) -> Iterator[dict[Any, Any]]:
+    """Rows of columns; of Arrow and polars a part at a time."""
+    parts = callable(getattr(source, "slice", None))
+    for start in range(0, len(source) if parts else 1, _ROWS):
+        part = source.slice(start, _ROWS) if parts else source
+        columns = [_cells(part[name], name) for name in names]
+        if len(set(names)) < len(names) or len(set(map(len, columns))) > 1:
+            raise DataError("the table: two columns have one name, or different lengths")
+        yield from (dict(zip(names, row)) for row in zip(*columns))
+
+
+def _cells(column: Any, name: Any) -> Any:
+    listed = next((one for one in ("to_pylist", "to_list") if hasattr(column, one)), None)
+    found = column if listed is None else getattr(column, listed)()
+    if isinstance(found, (str, bytes, Mapping)) or not hasattr(found, "__len__"):
+        raise DataError(f"the table: column {name!r} is no list of cells")
+    return found
+
+
+def _plain(cell: Any) -> Any:
+    """A cell that JSON has no form for, as one that it has."""
+    if isinstance(cell, (np.generic, np.ndarray)) and cell.dtype.kind not in "MmSV":
+        return cell.tolist()
+    text = str(cell)
+    if text in ("NaT", "<NA>"):  # blanks of pandas
+        return None
+    if not isinstance(cell, (*_TEXTS, np.datetime64)):
+        raise BadCell(f"a cell holds {type(cell).__name__}: store it as text")
+    return text
 
 
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -142,15 +205,8 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _nothing(_: str) -> None:
-    return None
-
-
-def _or_none(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+def _blank(name: str) -> None:
+    return None if name == "NaN" else _no_number(name)
 
 
 def only_list(found: Any) -> list[Any] | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from privrank_jax.data.errors import BadCell, DataError, say
+from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.names import did_you_mean
 
 MARK = "label_epsilon"
@@ -45,14 +45,13 @@ def written(value: Any) -> str:
     >>> written({"b": 1, "a": "é"})
     '{"a":"é","b":1}'
     """
+    form: dict[str, Any] = {"ensure_ascii": False, "sort_keys": True, "separators": (",", ":")}
     try:
-        text = json.dumps(
-            value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
-        )
+        text = json.dumps(value, allow_nan=False, **form)
         text.encode()
     except UnicodeEncodeError:
         raise BadCell(
-            "a text has half of a surrogate pair (\\ud800 to \\udfff): remove it"
+            r"a text has half of a surrogate pair (\ud800 to \udfff): remove it"
         ) from None
     except ValueError:
         raise BadCell("a number is too large for double precision: write it as a text") from None
@@ -81,17 +80,16 @@ class Pair:
         for role in OPTIONAL:
             if role in names and field(record, names[role]) is None:
                 raise BadCell(f"the {role} is null: fill it in or remove the line")
-        answers = [field(record, names[role]) for role in ("chosen", "rejected")]
-        texts = [_answer(one, names[role]) for one, role in zip(answers, ("chosen", "rejected"))]
-        if isinstance(answers[0], str) != isinstance(answers[1], str):
+        answers = {names[role]: field(record, names[role]) for role in ("chosen", "rejected")}
+        texts = [_answer(answer, name) for name, answer in answers.items()]
+        if len({isinstance(answer, str) for answer in answers.values()}) > 1:
             raise BadCell(
-                f"one of {names['chosen']!r} and {names['rejected']!r} is a text, the other a list of messages: "
-                "write both in one form"
+                f"one of {' and '.join(map(repr, answers))} is a text, the other a list of messages: write both in "
+                "one form"
             )
         for name in keep:
             _check_kept(name, field(record, name), texts)
-        first = texts[0] <= texts[1]
-        return cls((texts[0], texts[1]) if first else (texts[1], texts[0]), first)
+        return cls((min(texts), max(texts)), texts[0] <= texts[1])
 
 
 def _answer(answer: Any, name: str) -> str:
@@ -111,87 +109,52 @@ def _answer(answer: Any, name: str) -> str:
     return written(answer)
 
 
-def field(record: dict[str, Any], name: str) -> Any:
+def field(record: dict[str, Any], name: str, role: str = "") -> Any:
     """The value of a field; :class:`BadCell` if there is none of this name."""
-    if name not in record:
-        raise BadCell(
-            f"no field {name!r}{did_you_mean(name, record)}; the fields are {', '.join(map(repr, record))}"
-        )
-    return record[name]
+    if name in record:
+        return record[name]
+    known, mend = ", ".join(map(repr, record)), f": name the one of the {role}" if role else ""
+    raise BadCell(f"no field {name!r}{did_you_mean(name, record)}; the fields are {known}{mend}")
 
 
 def _check_kept(name: str, value: Any, answers: Sequence[str]) -> None:
     """Refuse contents that tell of the order: fields within, or one of the answers."""
-    text = written(value)
-    inner = next(filter(_TELLING.search, _keys(value)), None)
-    if inner is not None:
-        raise BadCell(
-            f"{name!r} has a field {inner!r} in it, which may tell which answer was chosen: it can't be kept"
-        )
-    if any(answer in text for answer in answers):
-        raise BadCell(
-            f"{name!r} holds one of the two answers, and may so tell which was chosen: it can't be kept"
-        )
-
-
-def _keys(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield name
-            yield from _keys(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _keys(inner)
+    text, held, inner = written(value), "", list[str]()
+    json.loads(text, object_pairs_hook=lambda pairs: inner.extend(one for one, _ in pairs))
+    if telling := next(filter(_TELLING.search, inner), None):
+        held = f"has a field {telling!r} in it"
+    elif any(answer in text for answer in answers):
+        held = "holds one of the two answers"
+    if held:
+        raise BadCell(f"{name!r} {held}, which may tell which answer was chosen: it can't be kept")
 
 
 def roles_of(record: dict[str, Any], fields: PreferenceFields) -> dict[str, str]:
-    """Role to field of a file, by its first line; :class:`BadCell` for a named field that it lacks."""
-    usual = PreferenceFields()
+    """Role to field of a table, by its first record; :class:`BadCell` for a named field that it lacks."""
     found = {}
-    for role in (*OPTIONAL, "chosen", "rejected"):
-        name = getattr(fields, role)
-        if name is None:
-            continue
-        if role in OPTIONAL and name == getattr(usual, role) and name not in record:
-            continue
-        field(record, name)
-        found[role] = name
+    for role, name in dataclasses.asdict(fields).items():
+        usual = role in OPTIONAL and name == role  # may be absent
+        if name is not None and (name in record or not usual):
+            field(record, name, f"{role} answer" if role not in OPTIONAL else role)
+            found[role] = name
     return found
-
-
-def check_answers(record: dict[str, Any], fields: PreferenceFields) -> None:
-    """Raise :class:`BadCell` where the first line lacks an answer, with the argument that names another field."""
-    roles = dataclasses.asdict(fields)
-    for role in ("chosen", "rejected"):
-        if roles[role] in record:
-            continue
-        free = [
-            name
-            for name, value in record.items()
-            if isinstance(value, (str, list)) and name not in roles.values()
-        ]
-        if len(free) == 1:
-            advice = f"if {free[0]!r} is the {role} answer, say {say(role, free[0])}"
-        else:
-            advice = f"name that of the {role} answer by {say(role)}"
-        known = ", ".join(map(repr, record))
-        raise BadCell(f"no field {roles[role]!r}; the fields are {known}: {advice}")
 
 
 def check_fields(source: str, fields: PreferenceFields, keep: Sequence[str]) -> None:
     """Raise :class:`DataError` for a field with two roles, and for one that can't be kept."""
-    names = [name for name in dataclasses.astuple(fields) if name is not None]
-    for name in keep:
-        if telling := _TELLING.search(name):
-            raise DataError(
-                f"{source}: the field {name!r} can't be kept: its name has {telling[0]!r} in it, so it may tell which "
-                "answer was chosen, as scores of both do. If it does not, rename it in the file"
+    names = [*filter(None, dataclasses.astuple(fields)), *keep]
+    for name in names:
+        why = ""
+        if names.count(name) > 1:
+            why = "is named twice: name one field for each"
+        elif name in keep and (telling := _TELLING.search(name)):
+            why = (
+                f"can't be kept: its name has {telling[0]!r} in it, so it may tell which answer was chosen, as scores "
+                "of both do. If it does not, rename it in the file"
             )
-        if name in (*(one.name for one in dataclasses.fields(fields)), MARK):
-            raise DataError(
-                f"{source}: the field {name!r} can't be kept under this name, which the written file gives to another: "
-                "rename it"
+        elif name in keep and name in (*dataclasses.asdict(fields), MARK):
+            why = (
+                "can't be kept under this name, which the written file gives to another: rename it"
             )
-    for name in (all_names := [*names, *keep]):
-        if all_names.count(name) > 1:
-            raise DataError(f"{source}: field {name!r} is named twice: name one field for each")
+        if why:
+            raise DataError(f"{source}: the field {name!r} {why}")

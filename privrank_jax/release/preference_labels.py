@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from privrank_jax.release.contributions import exact_bound
 
 
 def privatize_preferences(
-    source: str | Path,
+    source: Any,
     privacy: Privacy,
     out: str | Path,
     *,
@@ -28,12 +29,13 @@ def privatize_preferences(
     keep: str | Sequence[str] = (),
     max_per_user: int | None = None,
 ) -> Guarantee:
-    """Randomize which answer was chosen in a file of preferences, and write the file that may be shared.
+    """Randomize which answer was chosen in a table of preferences, and write the file that may be shared.
 
-    As ``privrank privatize FILE.jsonl``; :mod:`privrank_jax.data.preferences` describes both files.
+    As ``privrank privatize FILE.jsonl``; :mod:`privrank_jax.data.preferences` describes both.
 
     Args:
-        source: a .jsonl or .jsonl.gz file of prompts, chosen and rejected answers.
+        source: prompts, chosen and rejected answers, in a file or in any table that
+            :func:`~privrank_jax.data.scan_preferences` takes.
         privacy: unit comparison (one label) or user, adjacency ``flip``; ε finite.
         out: the file to write, .jsonl or .jsonl.gz; an existing one is replaced.
         fields: names of the fields of ``source``; by default those that TRL's data sets have.

@@ -1,14 +1,19 @@
-"""JSON Lines as a stream, and what is wrong with a line."""
+"""Records of any table as a stream, and what is wrong with one."""
 
 from __future__ import annotations
 
+import datetime
 import gzip
 import hashlib
 
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from privrank_jax.data import DataError
-from privrank_jax.data.json_lines import JsonLines
+from privrank_jax.data.json_lines import Records
 
 TEXT = b'\xef\xbb\xbf{"a": 1}\n\n  \n{"a": "\xc3\xa9"}'
 
@@ -17,7 +22,7 @@ TEXT = b'\xef\xbb\xbf{"a": 1}\n\n  \n{"a": "\xc3\xa9"}'
 def test_objects_and_where_they_stand(name, tmp_path):
     path = tmp_path / name
     path.write_bytes(gzip.compress(TEXT) if name.endswith("gz") else TEXT)
-    lines = JsonLines(path)
+    lines = Records(path)
     assert [(lines.line, found) for found in lines] == [(1, {"a": 1}), (4, {"a": "é"})]
     text = TEXT.decode("utf-8-sig")
     assert lines.size == len(text)
@@ -39,7 +44,7 @@ def test_broken_lines_are_named(text, said, tmp_path):
     path = tmp_path / "x.jsonl"
     path.write_bytes(text)
     with pytest.raises(DataError, match=said):
-        list(JsonLines(path))
+        list(Records(path))
 
 
 @pytest.mark.parametrize("cut", [True, False])
@@ -47,18 +52,18 @@ def test_broken_archives(cut, tmp_path):
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress(TEXT)[:-9] if cut else TEXT)
     with pytest.raises(DataError, match="is damaged"):
-        list(JsonLines(path))
+        list(Records(path))
 
 
 def test_other_files(tmp_path):
     with pytest.raises(DataError, match="no such file"):
-        JsonLines(tmp_path / "x.jsonl")
+        Records(tmp_path / "x.jsonl")
     (tmp_path / "x.toml").write_bytes(TEXT)
     with pytest.raises(DataError, match="unknown kind of file"):
-        JsonLines(tmp_path / "x.toml")
+        Records(tmp_path / "x.toml")
     (tmp_path / "x.parquet").write_bytes(TEXT)
     with pytest.raises(DataError, match="cannot be read as Parquet"):
-        list(JsonLines(tmp_path / "x.parquet"))
+        list(Records(tmp_path / "x.parquet"))
 
 
 @pytest.mark.parametrize(
@@ -68,10 +73,90 @@ def test_other_files(tmp_path):
 def test_a_json_file_is_a_list_or_lines(tmp_path, text, found):
     path = tmp_path / "x.json"
     path.write_text(text)
-    assert [one["a"] for one in JsonLines(path)] == found
+    assert [one["a"] for one in Records(path)] == found
     path.write_text('[{"a": 1}, 2]')
     with pytest.raises(DataError, match="object 2: int where an object is expected"):
-        list(JsonLines(path))
+        list(Records(path))
     path.write_text('[{"a": 1, "a": 2}]')
     with pytest.raises(DataError, match="'a' stands there twice"):
-        list(JsonLines(path))
+        list(Records(path))
+
+
+ROWS = [
+    {"chosen": [{"role": "user", "content": f"{k}"}], "id": k, "day": datetime.date(2026, 1, k), "none": None}
+    for k in range(1, 6)
+]  # fmt: skip
+COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+
+
+class Formatted:
+    """As a data set of Hugging Face, whose rows are tensors unless they are asked for as Python's objects."""
+
+    column_names = tuple(COLUMNS)
+
+    def __init__(self, plain=False):
+        self.plain = plain
+
+    def with_format(self, kind):
+        return Formatted(plain=kind is None)
+
+    def __iter__(self):
+        return iter(ROWS if self.plain else [np.zeros(2)])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        ROWS,
+        (row for row in ROWS),
+        COLUMNS,
+        COLUMNS | {"id": np.arange(1, 6)},
+        pd.DataFrame(COLUMNS),
+        pa.Table.from_pylist(ROWS),
+        pa.Table.from_pylist(ROWS).to_pandas(types_mapper=pd.ArrowDtype),
+        duckdb.from_arrow(pa.Table.from_pylist(ROWS)),
+        Formatted(),
+    ],
+    ids=["rows", "once", "columns", "numpy", "pandas", "arrow", "arrow in pandas", "duckdb", "hf"],
+)
+def test_tables_in_memory_are_read_as_often_as_wanted(source, monkeypatch):
+    monkeypatch.setattr("privrank_jax.data.json_lines._ROWS", 2)
+    records = Records(source)
+    assert list(records) == [{**row, "day": row["day"].isoformat()} for row in ROWS]
+    first = records.checksum
+    assert (len(list(records)), records.line, records.checksum) == (5, 5, first)
+    changed = Records([{**row, "id": 7} for row in ROWS])
+    list(changed)
+    assert changed.checksum != first
+
+
+def test_blanks_of_frames_are_null():
+    row = {
+        "a": pd.NaT,
+        "b": pd.NA,
+        "c": np.float32("nan"),
+        "d": np.datetime64("NaT"),
+        "e": np.True_,
+    }
+    assert list(Records([row])) == [{**dict.fromkeys("abcd"), "e": True}]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (3, "'int' is no table"),
+        (["a"], "row 1: str where an object"),
+        ({"chosen": "a", "rejected": "b"}, "'chosen' is no list of cells"),
+        ({"chosen": (one for one in "ab")}, "'chosen' is no list of cells"),
+        ({"chosen": ["a"], "rejected": ["a", "b"]}, "different lengths"),
+        (pd.DataFrame([["a", "b"]], columns=["a", "a"]), "one name"),
+        ([{"a": 1}, {"a": b"b"}], "row 2: a cell holds bytes"),
+        ([{"a": {1}}], "row 1: a cell holds set"),
+        ([{"a": float("inf")}], "row 1: .*Infinity is no number"),
+        ([{(1, 2): 3}], "row 1: keys"),
+        ([{1: 2, "1": 3}], "row 1: .*'1' stands there twice"),
+    ],
+)
+def test_what_is_no_table(source, said):
+    with pytest.raises(DataError, match=said):
+        list(Records(source))
