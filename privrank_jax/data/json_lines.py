@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import functools
 import hashlib
 import json
 import os
@@ -47,7 +48,6 @@ class Records:
         file: that is read; None for a table in memory.
         name: of the file, or of the table, for messages.
         line: number of the line last read, or of the object or row.
-        size: letters of text read so far.
 
     Raises:
         DataError: there is no such file, or it is none of these.
@@ -58,29 +58,28 @@ class Records:
 
     def __init__(self, source: Any) -> None:
         self.file = File.of(source) if isinstance(source, (str, os.PathLike)) else None
-        self.line, self.size, self._digest = 0, 0, hashlib.sha256()
+        self.name, self._what = "the table", "row"
+        self.line, self._digest = 0, hashlib.sha256()
         if self.file is None:
-            self.name, self._what = "the table", "row"
             self._rows: Callable[[], Iterable[Any]] = _rows_of(source)
             return
-        self.name, self._what = self.file.name, "line"
+        self.name = self.file.name
         kinds = (".jsonl", ".ndjson", ".json", *_PARQUET)
         suffix = self.file.checked(kinds, "give a .jsonl or .jsonl.gz file")
+        self._what = "row" if suffix in _PARQUET else "line"
         self._rows = self._objects if suffix == ".json" else self.file.lines
         if suffix in _PARQUET:
-            self._rows, self._what = self._of_parquet, "row"
+            self._rows = functools.partial(_of_parquet, self.file)
 
-    @property
     def checksum(self) -> str:
         """SHA-256 of the text read so far."""
         return self._digest.hexdigest()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        self.line, self.size, self._digest = 0, 0, hashlib.sha256()
+        self.line, self._digest = 0, hashlib.sha256()
         for row in self._rows():
             self.line += 1
             text = row if self._what == "line" else self._written(row)
-            self.size += len(text)
             self._digest.update(text.encode("utf-8", "surrogatepass"))
             if text.strip():
                 yield self._read(text)
@@ -96,58 +95,58 @@ class Records:
             raise self.fault(str(error)) from None
 
     def _read(self, text: str) -> dict[str, Any]:
-        constant = _no_number if self._what == "line" else _blank
         try:
-            found = json.loads(text, object_pairs_hook=unique, parse_constant=constant)
+            found = json.loads(text, object_pairs_hook=unique, parse_constant=self._constant)
         except (ValueError, RecursionError) as error:
-            known = isinstance(error, json.JSONDecodeError)
-            why = f"{error.msg}, column {error.colno}" if known else str(error)
+            why = str(error).partition(": line 1")[0]
             raise self.fault(f"not JSON ({why}): write one object per line") from error
         if not isinstance(found, dict):
-            raise self.fault(
-                f"{type(found).__name__} where an object is expected, such as "
-                '{"prompt": "...", "chosen": "...", "rejected": "..."}'
-            )
+            raise self.fault(f"{type(found).__name__} where an object of named fields is expected")
         return found
+
+    def _constant(self, name: str) -> None:
+        """A blank of a frame; what no JSON holds is refused in a text."""
+        if name != "NaN" or self._what == "line":
+            raise ValueError(f"{name} is no number of JSON")
 
     def _objects(self) -> list[Any]:
         """The objects of the list that a .json file is, or that is its only value; else its lines."""
         assert self.file is not None
         lines = list(self.file.lines())
+        self._what = "line"
         try:
-            whole = json.loads("".join(lines), object_pairs_hook=unique, parse_constant=_no_number)
+            whole = json.loads(
+                "".join(lines), object_pairs_hook=unique, parse_constant=self._constant
+            )
         except (ValueError, RecursionError):
-            self._what = "line"
             return lines
         self._what = "object"
         return whole if isinstance(whole, list) else only_list(whole) or [whole]
 
-    def _of_parquet(self) -> Iterator[Any]:
-        assert self.file is not None
-        try:
-            from pyarrow import ArrowException, parquet
-        except ImportError as error:
-            need = 'reading Parquet needs an extra: pip install "privrank-jax[tables]"'
-            raise DataError(f"{self.name}: {need}") from error
-        try:
-            with parquet.ParquetFile(self.file.path) as file:
-                for batch in file.iter_batches(_ROWS):
-                    yield from batch.to_pylist()
-        except ArrowException as error:
-            raise DataError(f"{self.name} cannot be read as Parquet: {error}") from error
+
+def _of_parquet(file: File) -> Iterator[dict[str, Any]]:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        need = 'reading Parquet needs an extra: pip install "privrank-jax[tables]"'
+        raise DataError(f"{file.name}: {need}") from error
+    try:
+        with parquet.ParquetFile(file.path) as opened:
+            for batch in opened.iter_batches(_ROWS):
+                yield from batch.to_pylist()
+    except ArrowException as error:
+        raise DataError(f"{file.name} cannot be read as Parquet: {error}") from error
 
 
 def _rows_of(source: Any) -> Callable[[], Iterable[Any]]:
     """What reads the rows of a table in memory, each time from the first one on."""
     if not isinstance(source, Mapping) and callable(getattr(source, "with_format", None)):
-        plain = source.with_format(
-            None
-        )  # of Hugging Face: rows as they are selected, of Python's own objects
+        plain = source.with_format(None)  # of Hugging Face: the selected rows, as Python's objects
         return lambda: plain
-    if computed := next((one for one in _COMPUTED if callable(getattr(source, one, None))), None):
-        source = getattr(source, computed)()
-    names = source if isinstance(source, Mapping) else getattr(source, "column_names", None)
-    names = getattr(source, "columns", None) if names is None else names
+    for name in _COMPUTED:
+        source = getattr(source, name)() if callable(getattr(source, name, None)) else source
+    known = getattr(source, "column_names", getattr(source, "columns", None))
+    names = source if isinstance(source, Mapping) else known
     if names is not None:
         return lambda: _by_columns(source, list(names))
     try:
@@ -199,14 +198,6 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the field {twice!r} stands there twice")
     return found
-
-
-def _no_number(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
-
-
-def _blank(name: str) -> None:
-    return None if name == "NaN" else _no_number(name)
 
 
 def only_list(found: Any) -> list[Any] | None:

@@ -18,6 +18,9 @@ _MESSAGE = ("role", "content")
 _TELLING = re.compile(
     r"chosen|reject|winner|loser|prefer|margin|scor|rating|rank|vote|better|worse|label(?!er)", re.I
 )
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,9 +48,8 @@ def written(value: Any) -> str:
     >>> written({"b": 1, "a": "é"})
     '{"a":"é","b":1}'
     """
-    form: dict[str, Any] = {"ensure_ascii": False, "sort_keys": True, "separators": (",", ":")}
     try:
-        text = json.dumps(value, allow_nan=False, **form)
+        text = _ENCODER.encode(value)
         text.encode()
     except UnicodeEncodeError:
         raise BadCell(

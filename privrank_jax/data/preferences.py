@@ -212,7 +212,7 @@ def _scanned(
         users=np.frombuffer(users, np.int32) if "user" in names else np.arange(len(bits)),
         epsilon=None if epsilon is None else np.frombuffer(budgets, np.float64),
         ties=tuple(np.flatnonzero(ties).tolist()),
-        checksum=records.checksum,
+        checksum=records.checksum(),
         ignored=tuple(name for name in first if name not in used),
         user_names=tuple(people),
     )
@@ -298,7 +298,7 @@ def write_preferences(
             keys += key
             starts.append(unsorted.tell())
             unsorted.write(line)
-        if scan.source.checksum != scan.checksum:
+        if scan.source.checksum() != scan.checksum:
             raise DataError(f"{scan.name} has changed while it was read: nothing was written")
         for k in np.argsort(np.frombuffer(keys, f"S{_DIGEST}"), kind="stable").tolist():
             unsorted.seek(starts[k])

@@ -25,8 +25,7 @@ def test_objects_and_where_they_stand(name, tmp_path):
     lines = Records(path)
     assert [(lines.line, found) for found in lines] == [(1, {"a": 1}), (4, {"a": "é"})]
     text = TEXT.decode("utf-8-sig")
-    assert lines.size == len(text)
-    assert lines.checksum == hashlib.sha256(text.encode()).hexdigest()
+    assert lines.checksum() == hashlib.sha256(text.encode()).hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -75,7 +74,7 @@ def test_a_json_file_is_a_list_or_lines(tmp_path, text, found):
     path.write_text(text)
     assert [one["a"] for one in Records(path)] == found
     path.write_text('[{"a": 1}, 2]')
-    with pytest.raises(DataError, match="object 2: int where an object is expected"):
+    with pytest.raises(DataError, match="object 2: int where an object"):
         list(Records(path))
     path.write_text('[{"a": 1, "a": 2}]')
     with pytest.raises(DataError, match="'a' stands there twice"):
@@ -123,11 +122,11 @@ def test_tables_in_memory_are_read_as_often_as_wanted(source, monkeypatch):
     monkeypatch.setattr("privrank_jax.data.json_lines._ROWS", 2)
     records = Records(source)
     assert list(records) == [{**row, "day": row["day"].isoformat()} for row in ROWS]
-    first = records.checksum
-    assert (len(list(records)), records.line, records.checksum) == (5, 5, first)
+    first = records.checksum()
+    assert (len(list(records)), records.line, records.checksum()) == (5, 5, first)
     changed = Records([{**row, "id": 7} for row in ROWS])
     list(changed)
-    assert changed.checksum != first
+    assert changed.checksum() != first
 
 
 def test_blanks_of_frames_are_null():
