@@ -71,6 +71,11 @@ class Records:
         if suffix in _PARQUET:
             self._rows = functools.partial(_of_parquet, self.file)
 
+    @classmethod
+    def of(cls, source: Any) -> Records:
+        """The records themselves, or those of a table."""
+        return source if isinstance(source, cls) else cls(source)
+
     def checksum(self) -> str:
         """SHA-256 of the text read so far."""
         return self._digest.hexdigest()

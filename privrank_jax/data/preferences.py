@@ -150,7 +150,7 @@ def scan_preferences(
     Raises:
         DataError: what is wrong, in which line, and how to fix it.
     """
-    records, keep = Records(source), (keep,) if isinstance(keep, str) else tuple(keep)
+    records, keep = Records.of(source), (keep,) if isinstance(keep, str) else tuple(keep)
     check_fields(records.name, fields, keep)
     found, _ = _scanned(records, fields, keep, epsilon)
     loose = not keep and fields.prompt is not None and not {"prompt", "id"} & found.names.keys()
@@ -433,7 +433,7 @@ def read_preferences(source: Any) -> Preferences:
     Raises:
         DataError: what is wrong, in which line, and how to fix it; a file whose order was not randomized.
     """
-    found, held = _scanned(Records(source), PreferenceFields(), (), MARK, randomized=True)
+    found, held = _scanned(Records.of(source), PreferenceFields(), (), MARK, randomized=True)
     columns = {name: tuple(values) for name, values in held.items()}
     chosen, rejected, prompts, ids, _ = (
         columns.pop(role, ()) for role in ("chosen", "rejected", "prompt", "id", "user")

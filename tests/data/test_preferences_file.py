@@ -16,6 +16,7 @@ from privrank_jax.data import (
     scan_preferences,
     write_preferences,
 )
+from privrank_jax.data.json_lines import Records
 from privrank_jax.jobs.randomize import labels_guarantee
 from tests.promises import promise
 
@@ -85,7 +86,8 @@ def test_a_table_in_memory_gives_the_same_file(held, tmp_path):
     assert (tmp_path / "o.jsonl").read_bytes() == known
     assert scan.sha256 == scan_preferences(rows, FIELDS).sha256
     assert scan.sha256 != scan_preferences(rows[1:], FIELDS).sha256
-    lines = map(json.loads, known.decode().splitlines())
+    lines = Records(map(json.loads, known.decode().splitlines()))
+    assert "label_epsilon" in next(iter(lines))
     assert read_preferences(lines).ids == read_preferences(tmp_path / "o.jsonl").ids
 
 
