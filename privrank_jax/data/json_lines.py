@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,15 +25,6 @@ _PARQUET = (".parquet", ".pq")
 _ROWS = 4096  # that are held at once
 _COMPUTED = ("collect", "to_pyarrow", "to_arrow_table")  # polars' lazy frames, Ibis, DuckDB
 _TEXTS = (datetime.date, datetime.time, datetime.timedelta, decimal.Decimal)
-
-
-def is_json_lines(path: str | Path) -> bool:
-    """Whether a file is one of JSON Lines, by its name.
-
-    >>> is_json_lines("prefs.jsonl"), is_json_lines("prefs.JSONL.gz"), is_json_lines("votes.csv.gz")
-    (True, True, False)
-    """
-    return Path(path).name.lower().endswith(SUFFIXES)
 
 
 class Records:

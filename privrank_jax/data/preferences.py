@@ -27,7 +27,7 @@ import json
 import os
 import tempfile
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ from privrank_jax._validate import check_choice
 from privrank_jax._whole_file import whole_file
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import Origin
-from privrank_jax.data.json_lines import SUFFIXES, Records, is_json_lines
+from privrank_jax.data.json_lines import SUFFIXES, Records
 from privrank_jax.data.names import Names
 from privrank_jax.data.preference_pairs import (
     MARK,
@@ -250,7 +250,7 @@ def labels_guarantee(
 def check_preferences_destination(path: str | os.PathLike[str]) -> None:
     """Raise :class:`DataError` unless preferences can be written to a file of this name."""
     path = Path(path)
-    if not is_json_lines(path):
+    if not path.name.lower().endswith(SUFFIXES):
         raise DataError(
             f"{path.name}: preferences are written as JSON Lines: name a {' or '.join(SUFFIXES)} file"
         )
@@ -287,56 +287,52 @@ def write_preferences(
     path = Path(path)
     check_preferences_destination(path)
     names = {role: name for role, name in scan.names.items() if users or role != "user"}
-    keys, starts = bytearray(), array("q")
+    keys, starts, labels = bytearray(), array("q"), zip(reports.tolist(), epsilon.tolist())
     with (
         whole_file(path) as temporary,
         temporary.open("wb") as file,
         _compressed(file, path) as out,
         tempfile.TemporaryFile(dir=path.absolute().parent) as unsorted,
     ):
-        for key, line in _randomized(names, scan, kept, reports.tolist(), epsilon.tolist()):
-            keys += key
-            starts.append(unsorted.tell())
-            unsorted.write(line)
+        for row, record in enumerate(scan.source):
+            if row < len(kept) and kept[row]:
+                line, public = _line(record, scan, names, *next(labels))
+                keys += _digest(public) + _digest(line)  # several lines may share what is public
+                starts.append(unsorted.tell())
+                unsorted.write(line)
         if scan.source.checksum() != scan.checksum:
             raise DataError(f"{scan.name} has changed while it was read: nothing was written")
-        for k in np.argsort(np.frombuffer(keys, f"S{_DIGEST}"), kind="stable").tolist():
+        for k in np.argsort(np.frombuffer(keys, f"S{2 * _DIGEST}"), kind="stable").tolist():
             unsorted.seek(starts[k])
             out.write(unsorted.readline())
     order = [role for role in ("id", "user", "prompt") if role in names]
     return (*order, "chosen", "rejected", MARK, *scan.keep)
 
 
-_DIGEST = 32  # bytes by which lines are sorted: of what is public in them, then of the line, as two may share that
-
-
-def _randomized(
-    names: dict[str, str],
-    scan: PreferenceScan,
-    kept: np.ndarray,
-    reports: list[bool],
-    epsilon: list[float],
-) -> Iterator[tuple[bytes, bytes]]:
-    """The lines to write, each with what it is sorted by."""
-    labels = zip(reports, epsilon)
-    for row, record in enumerate(scan.source):
-        if row >= len(kept) or not kept[row]:
-            continue
-        first_chosen, budget = next(labels)
-        pair = Pair.of(record, scan.names, scan.keep)
-        before = {
-            role: written(record[names[role]]) for role in ("id", "user", "prompt") if role in names
-        }
-        after = {MARK: repr(budget)} | {name: written(record[name]) for name in scan.keep}
-        public = json.dumps([before, after, pair.answers]).encode()
-        chosen, rejected = pair.answers if first_chosen else pair.answers[::-1]
-        cells = {**before, "chosen": chosen, "rejected": rejected, **after}
-        line = f"{{{', '.join(f'{written(name)}: {cell}' for name, cell in cells.items())}}}\n"
-        yield b"".join(_digest(text) for text in (public, line.encode())), line.encode()
+_DIGEST = 16  # bytes
 
 
 def _digest(text: bytes) -> bytes:
-    return hashlib.sha256(text).digest()[: _DIGEST // 2]
+    return hashlib.sha256(text).digest()[:_DIGEST]
+
+
+def _line(
+    record: dict[str, Any],
+    scan: PreferenceScan,
+    names: dict[str, str],
+    report: bool,
+    epsilon: float,
+) -> tuple[bytes, bytes]:
+    """The line to write for a record, and what is public in it."""
+    pair = Pair.of(record, scan.names, scan.keep)
+    before = {
+        role: written(record[names[role]]) for role in ("id", "user", "prompt") if role in names
+    }
+    after = {MARK: repr(epsilon)} | {name: written(record[name]) for name in scan.keep}
+    chosen, rejected = pair.answers if report else pair.answers[::-1]
+    cells = {**before, "chosen": chosen, "rejected": rejected, **after}
+    line = ", ".join(f"{written(name)}: {cell}" for name, cell in cells.items())
+    return f"{{{line}}}\n".encode(), json.dumps([before, after, pair.answers]).encode()
 
 
 def _compressed(file: Any, path: Path) -> contextlib.AbstractContextManager[Any]:
