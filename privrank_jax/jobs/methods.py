@@ -102,7 +102,7 @@ CONSENSUS = _by_name(
     Method(
         name="weights",
         help="the best ranking for noisy majorities whose cycles are reduced by as much as may be noise",
-        run={"central": "jobs.consensus:_central_weights"},
+        run={"central": "jobs.consensus:by_weights"},
         mechanisms={"central": ("private-weights",)},
         solves=True,
         adjacencies=("replace", "add-remove"),
@@ -111,9 +111,9 @@ CONSENSUS = _by_name(
         name="borda",
         help="noisy mean scores",
         run={
-            "central": "jobs.consensus:_central_borda",
-            "shuffled": "jobs.consensus:_reported_borda",
-            "local": "jobs.consensus:_reported_borda",
+            "central": "jobs.consensus:by_scores",
+            "shuffled": "jobs.consensus:by_scores",
+            "local": "jobs.consensus:by_scores",
         },
         mechanisms={
             "central": ("dp-borda",),
@@ -127,8 +127,8 @@ CONSENSUS = _by_name(
         name="kwiksort",
         help="a sort by noisy majorities",
         run={
-            "central": "jobs.consensus:_central_kwiksort",
-            "local": "jobs.consensus:_local_kwiksort",
+            "central": "jobs.consensus:by_ranks",
+            "local": "jobs.consensus:by_ranks",
         },
         mechanisms={"central": ("dp-kwiksort",), "local": ("ldp-kwiksort",)},
     ),
@@ -136,9 +136,9 @@ CONSENSUS = _by_name(
         name="noise-all",
         help="the best ranking for noisy majorities of all pairs",
         run={
-            "central": "jobs.consensus:_central_noise_all",
-            "shuffled": "jobs.consensus:_reported_noise_all",
-            "local": "jobs.consensus:_reported_noise_all",
+            "central": "jobs.consensus:by_weights",
+            "shuffled": "jobs.consensus:by_weights",
+            "local": "jobs.consensus:by_weights",
         },
         mechanisms={
             "central": ("noise-all",),
@@ -151,7 +151,7 @@ CONSENSUS = _by_name(
         name="footrule",
         help="the least sum of distances to noisy positions, proven within twice the fewest disagreements but for the "
         "noise",
-        run={"central": "jobs.consensus:by_footrule"},
+        run={"central": "jobs.consensus:by_places"},
         mechanisms={"central": ("dp-footrule",)},
     ),
     Method(
@@ -164,7 +164,7 @@ CONSENSUS = _by_name(
     Method(
         name="exponential",
         help="a random ranking, better ones more likely",
-        run={"central": "jobs.consensus:_exponential"},
+        run={"central": "jobs.consensus:by_ranks"},
         mechanisms={"central": ("exponential-kemeny",)},
         most_items=20,
     ),

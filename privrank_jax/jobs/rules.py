@@ -6,13 +6,11 @@ Nothing here imports JAX or NumPy until items are ranked, so that options are ch
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Bool, Float, Int
-
-    from privrank_jax.jobs.result import Ranking
 
 KEMENY = "kemeny"
 
@@ -73,7 +71,7 @@ RULES = {
         score_name="score",
     ),
 }
-"""By the name that ``rule`` and ``--rule`` take; ``"kemeny"`` is one more."""
+"""By the name that ``rule`` takes; ``"kemeny"`` is one more."""
 
 HELP = "kemeny (least disagreement; the default), " + ", ".join(
     f"{name} ({rule.help})" for name, rule in RULES.items()
@@ -83,48 +81,33 @@ _ROUNDS = ("stv", "irv", "rcv", "hare", "instant-runoff", "ranked-choice", "sing
 
 
 def check_rule(rule: str | None, xi: float) -> None:
-    """Refuse a rule that there is not, or that takes no ξ.
-
-    Args:
-        rule: as for :func:`privrank_jax.consensus`.
-        xi: ξ.
-
-    Raises:
-        ValueError: with what to do.
-    """
+    """Refuse a rule that there is not, or that takes no ξ: raises ``ValueError``."""
     if rule is None or rule == KEMENY:
         return
     names = ", ".join((KEMENY, *RULES))
     if rule.lower().replace("_", "-").startswith(_ROUNDS):
         raise ValueError(
-            f"rule (--rule) {rule}: instant run-off and the single transferable vote drop one item after another, "
-            "which weights of pairs do not determine: they need whole ballots, and one ballot that changes who is "
-            "dropped first may change all that follows, so no little noise hides it. Take ranked-pairs or schulze: "
-            "they use the same ballots, and have first the item that a majority prefers to any other, if there is one. "
-            f"All rules: {names}."
+            f"{rule} is no `rule` for noisy weights of pairs. Instant run-off and the single transferable vote drop "
+            "one item after another, for which they need whole ballots. One ballot may change who is dropped first, "
+            "and so all that follows, so little noise can't hide it. Take ranked-pairs or schulze: they use the same "
+            f"ballots, and put an item that beats all others first. All rules: {names}."
         )
     if rule not in RULES:
-        raise ValueError(f"rule (--rule) must be one of {names}, got {rule!r}.")
+        raise ValueError(f"`rule` must be one of {names}, got {rule!r}.")
     if xi:
-        raise ValueError(f"xi (--xi) is for the rule kemeny: leave it out of {rule}.")
+        raise ValueError(f"`xi` is for the rule kemeny: leave it out of {rule}.")
 
 
 def scores_by(rule: str, weights: Float[np.ndarray, "items items"]) -> Float[np.ndarray, "items"]:
-    """The scores of a rule, high = best.
-
-    Args:
-        rule: a name in :data:`RULES`.
-        weights: of all pairs, noisy or not.
-    """
+    """The scores of a rule in :data:`RULES`, ``(m,)``, high = best, by the weights of all pairs, noisy or not."""
     import numpy as np
 
     from privrank_jax._quickly import quickly
     from privrank_jax.aggregation.majority_rules import RULES as FUNCTIONS
 
-    function = FUNCTIONS[rule]
     # Ranked pairs take a step for each pair, which are too many for NumPy then.
     run = quickly if len(weights) <= 100 else (lambda function, weights: function(weights))
-    return np.asarray(run(function, weights))
+    return np.asarray(run(FUNCTIONS[rule], weights))
 
 
 def tied_at_least_cost(
@@ -145,46 +128,44 @@ def tied_at_least_cost(
     from privrank_jax.jobs.result import EQUAL
 
     lead = np.triu((weights - weights.T)[np.ix_(order, order)], 1)
-    behind = np.cumsum(
-        lead, axis=1
-    )  # the cost of moving the item of the row behind that of the column
-    ahead = np.cumsum(lead[::-1], axis=0)[::-1]  # and that of the column ahead of that of the row
+    # The cost of moving the item of the row behind that of the column, and of that ahead of this.
+    behind, ahead = np.cumsum(lead, axis=1), np.cumsum(lead[::-1], axis=0)[::-1]
     free = np.triu(np.minimum(behind, ahead) <= EQUAL, 1)
     places = np.arange(len(order))
     reach = np.maximum.accumulate(np.where(free, places, 0).max(axis=1, initial=0))
     return reach[:-1] > places[:-1]
 
 
-def _tied_by(name: str, weights: Float[np.ndarray, "items items"], found: Ranking) -> Ranking:
-    """Ranked pairs, with the items tied whose order depends on that of the list of items, which breaks their ties."""
-    import numpy as np
-
-    if name != "ranked-pairs":
-        return found
-    other = scores_by(name, weights[::-1, ::-1])[::-1][found.order]
-    # The places that one order gives to the first items of the other are the first ones only where no tie is broken.
-    places = np.maximum.accumulate(np.argsort(np.argsort(-other, kind="stable")))
-    return dataclasses.replace(found, tied=places[:-1] > np.arange(len(places) - 1))
-
-
-def explained(
-    found: Ranking,
-    name: str,
+def ordered(
+    rule: str,
     weights: Float[np.ndarray, "items items"],
+    divisor: float = 1,
     *,
     summed: bool = False,
-) -> Ranking:
-    """A ranking by the scores of a rule, with how it came about; scores that only number the items are not shown.
+) -> dict[str, Any]:
+    """Rank by the scores of a rule: fields of a :class:`~privrank_jax.jobs.result.Ranking`, with how it came about.
+
+    Scores that only number the items are not shown. Ranked pairs break ties by the list of items: items are tied there
+    if the reverse list has them in another order.
 
     Args:
-        found: the ranking.
-        weights: by which it ranks.
-        name: of the rule, in :data:`RULES`.
+        rule: its name in :data:`RULES`.
+        weights: of all pairs.
+        divisor: of the scores.
         summed: whether weights are sums over a private number of users.
     """
-    rule, found = RULES[name], _tied_by(name, weights, found)
-    scores, score_name = (found.scores, rule.score_name) if rule.score_name else (None, "score")
-    words = rule.summed if summed and rule.summed else rule.words
-    notes = (f"{rule.title}: {words}", *found.notes)
-    told = {"score_name": score_name, "notes": notes, "tied": found.ties}
-    return dataclasses.replace(found, scores=scores, **told)
+    import numpy as np
+
+    from privrank_jax.jobs.result import EQUAL, best_first
+
+    about, scores = RULES[rule], scores_by(rule, weights) / divisor
+    order = best_first(scores)
+    tied = np.diff(scores[order]) >= -EQUAL
+    if rule == "ranked-pairs":
+        other = scores_by(rule, weights[::-1, ::-1])[::-1][order]
+        # The places that one order gives to the first items of the other are the first ones only where no tie is broken.
+        places = np.maximum.accumulate(np.argsort(np.argsort(-other, kind="stable")))
+        tied = places[:-1] > np.arange(len(places) - 1)
+    words = about.summed if summed and about.summed else about.words
+    shown = {"scores": scores, "score_name": about.score_name} if about.score_name else {}
+    return {"order": order, "tied": tied, "notes": (f"{about.title}: {words}",), **shown}

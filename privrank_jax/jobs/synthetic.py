@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +12,9 @@ from privrank_jax import aggregation, mallows
 from privrank_jax._validate import check_choice
 from privrank_jax.data.shapes import SYNTHETIC
 from privrank_jax.data.synthetic import SyntheticRankings
-from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.reports import TRUSTED
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
-from privrank_jax.jobs.rules import RULES, check_rule, explained, scores_by, tied_at_least_cost
+from privrank_jax.jobs.rules import RULES, check_rule, ordered, tied_at_least_cost
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -37,20 +37,52 @@ def consensus_of_synthetic(
     Raises:
         ValueError: another method, which would protect rankings that are not randomized; a rule that does not fit.
     """
-    check_choice("method (--method) of synthetic rankings", method, METHODS)
+    table, epsilon = rankings.table, rankings.epsilon
+    if method not in METHODS:
+        check_choice("method", method, METHODS)
     check_rule(rule, xi)
     if rule is not None and method == "borda":
         raise ValueError(
-            "a rule (--rule) or a matrix (--matrix) of synthetic rankings is of debiased pairs: leave method "
-            "(--method) out, or take rule='borda' (--rule borda)."
+            "a `rule` or a `matrix` of synthetic rankings is of debiased pairs: leave `method` out, or take "
+            "rule='borda'."
         )
     by_pairs = method == "none" or rule is not None
-    return _best(rankings, xi, rule) if by_pairs else _borda(rankings)
+    told = _pairs(rankings, xi, rule) if by_pairs else _scores(rankings)
+    facts = {
+        "data": table.name,
+        "items": table.num_items,
+        "users": table.num_users,
+        "smallest_epsilon": float(epsilon.min()),
+        "largest_epsilon": float(epsilon.max()),
+        "missing": table.missing,
+        "level": _LEVEL,
+    }
+    estimated = (
+        "the users' own rankings are estimated, corrected for the bias of the synthetic draws"
+    )
+    notes = (estimated, *(note for note in table.notes if SYNTHETIC not in note))
+    facts |= {
+        name: fact for name, fact in told.pop("facts").items() if fact is not None or name in _KEPT
+    }
+    trusted = [TRUSTED]
+    if not table.user_names:
+        trusted.append("The file names no users: a user with several rows spends their sum.")
+    return Ranking(
+        title=f"{table.name}: consensus of {table.num_users:,} synthetic rankings of {table.num_items} items, by "
+        + told.pop("named"),
+        items=table.item_names,
+        guarantee=rankings_guarantee(rankings, "unknown", " ".join(trusted)),
+        facts=facts | {"notes": list(notes)},
+        notes=(*told.pop("notes", ()), *notes),
+        **told,
+    )
+
+
+_KEPT = ("pair_standard_error",)
 
 
 def rankings_guarantee(rankings: SyntheticRankings, numerics: str, note: str = "") -> Guarantee:
     """Guarantee of synthetic rankings: the largest ε for a rank, the largest εk/2 for a user who ranked k items."""
-
     found = mallows.synthetic_guarantee(np.maximum(rankings.lengths, 1), rankings.epsilon, numerics)
     public = ("ranked-items",) * (not rankings.table.complete)
     public += ("budgets",) * bool(rankings.epsilon.min() != rankings.epsilon.max())
@@ -61,7 +93,8 @@ def rankings_guarantee(rankings: SyntheticRankings, numerics: str, note: str = "
     return Guarantee(rank, trust=found.trust, numerics=found.numerics, note=note, also=(user,))
 
 
-def _borda(rankings: SyntheticRankings) -> Ranking:
+def _scores(rankings: SyntheticRankings) -> dict[str, Any]:
+    """Debiased Borda scores; of all pairs of items jointly, the errors of two at most add up."""
     table = rankings.table
     found = mallows.debiased_borda(table.ranks, rankings.epsilon, missing=table.missing)
     scores, errors = (np.asarray(x) for x in (found.value, found.diagnostics.standard_errors))
@@ -73,78 +106,59 @@ def _borda(rankings: SyntheticRankings) -> Ranking:
             "for the score of each item by itself; they cover the draw of the synthetic rankings and the choice of "
             "the users. The score of an item is how many others a user, on average, ranks behind it"
         )
-    return Ranking(
-        title=_title(rankings, "by debiased Borda scores"),
-        items=table.item_names,
-        order=best_first(scores),
-        guarantee=rankings_guarantee(rankings, "unknown", _note(rankings)),
-        facts=_facts(rankings, "debiased borda", found),
-        scores=scores,
-        certainty=Certainty(_better(scores, errors), intervals, words),
-        told_by="By these rankings",
-        notes=_notes(rankings),
-    )
-
-
-def _better(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Which items are surely better than which, for all pairs jointly: the errors of two items at most add up."""
     pairs = scores.size * (scores.size - 1) / 2
-    reach = NormalDist().inv_cdf(1 - 0.5 * (1 - _LEVEL) / pairs) * (errors[:, None] + errors)
-    return scores[:, None] - scores > reach
+    apart = NormalDist().inv_cdf(1 - 0.5 * (1 - _LEVEL) / pairs) * (errors[:, None] + errors)
+    return {
+        "named": "debiased Borda scores",
+        "order": best_first(scores),
+        "scores": scores,
+        "certainty": Certainty(scores[:, None] - scores > apart, intervals, words),
+        "told_by": "By these rankings",
+        "facts": {"method": "debiased borda", "equally_weighted_users": _weight(found)},
+    }
 
 
-def _best(rankings: SyntheticRankings, xi: float, rule: str | None) -> Ranking:
+def _weight(found: Any) -> float:
+    return float(np.max(np.asarray(found.diagnostics.total)))
+
+
+def _pairs(rankings: SyntheticRankings, xi: float, rule: str | None) -> dict[str, Any]:
+    """The order that a rule makes of debiased shares of users."""
     table = rankings.table
     try:
         found = mallows.debiased_pairs(table.ranks, rankings.epsilon)
     except ValueError as error:
-        raise ValueError(f"{error} Here, that is method='borda' (--method borda).") from None
+        raise ValueError(f"{error} Here, that is method='borda'.") from None
     w = np.asarray(found.value)
     if table.missing == "last":
         w = _missing_last(w, table.ranks)
     errors = np.asarray(found.diagnostics.standard_errors)[np.triu_indices(len(w), 1)]
     unsure = float(np.median(errors[np.isfinite(errors)])) if np.isfinite(errors).any() else None
     spread = "unknown" if unsure is None else f"{unsure:.2g} in the middle"
-    certificate, scores, named = None, None, "least disagreement with debiased pairs (Kemeny)"
+    words = f"the standard error of a pair's share of users is {spread}"
+    facts: dict[str, Any] = {
+        "method": "debiased pairs",
+        "equally_weighted_users": _weight(found),
+        "rule": rule,
+        "pair_standard_error": unsure,
+        "rounding": float(found.diagnostics.rounding),
+    }
     if rule in RULES:
-        scores, named = scores_by(rule, w), f"{RULES[rule].title} on debiased pairs"
-        order, tied, by = best_first(scores), None, ""
+        told = {"named": f"{RULES[rule].title} on debiased pairs", **ordered(rule, w)}
     else:
         best = aggregation.kemeny(w - min(0.0, w.min()), xi)
         order, ratio = np.argsort(best.ranks), best.ratio if math.isfinite(best.ratio) else None
-        tied = tied_at_least_cost(w, order)
-        certificate = {"ratio": ratio, "solver": best.solver}
-        by = f"best for the debiased pairs (ratio {best.ratio:.4g} by {best.solver}); "
-    words = f"{by}the standard error of a pair's share of users is {spread}"
-    warnings = ()
+        facts["certificate"] = {"ratio": ratio, "solver": best.solver}
+        words = f"best for the debiased pairs (ratio {best.ratio:.4g} by {best.solver}); {words}"
+        told = {"order": order, "tied": tied_at_least_cost(w, order)}
+        told["named"] = "least disagreement with debiased pairs (Kemeny)"
+    warning = ""
     if unsure is None:
-        warnings = ("no pair was ranked by two users of weight: the error of this is not known.",)
+        warning = "no pair was ranked by two users of weight: the error of this is not known."
     elif unsure > 0.2:
-        warnings = (
-            "single pairs are mostly noise at these budgets: borda sums over pairs and needs far less budget.",
-        )
-    facts = {"rule": rule, "certificate": certificate}
-    facts = {name: value for name, value in facts.items() if value is not None}
-    ranking = Ranking(
-        items=table.item_names,
-        title=_title(rankings, f"by {named}"),
-        order=order,
-        tied=tied,
-        guarantee=rankings_guarantee(rankings, "unknown", _note(rankings)),
-        facts=_facts(
-            rankings,
-            "debiased pairs",
-            found,
-            **facts,
-            pair_standard_error=unsure,
-            rounding=float(found.diagnostics.rounding),
-        ),
-        scores=scores,
-        notes=(words, *_notes(rankings)),
-        warnings=warnings,
-        matrix=w,
-    )
-    return explained(ranking, rule, w) if rule in RULES else ranking
+        warning = "single pairs are mostly noise at these budgets: borda sums over pairs and needs far less budget."
+    told["notes"] = (*told.get("notes", ()), words)
+    return {**told, "matrix": w, "facts": facts, "warnings": (warning,) * bool(warning)}
 
 
 def _missing_last(w: np.ndarray, ranks: np.ndarray) -> np.ndarray:
@@ -156,40 +170,3 @@ def _missing_last(w: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     share = (w * both + first + 0.5 * neither) / len(ranks)
     np.fill_diagonal(share, 0)
     return share
-
-
-def _note(rankings: SyntheticRankings) -> str:
-    parts = [TRUSTED]
-    if not rankings.table.user_names:
-        parts.append("The file names no users: a user with several rows spends their sum.")
-    return " ".join(parts)
-
-
-def _title(rankings: SyntheticRankings, named: str) -> str:
-    table = rankings.table
-    return f"{table.name}: consensus of {table.num_users:,} synthetic rankings of {table.num_items} items, {named}"
-
-
-def _notes(rankings: SyntheticRankings) -> tuple[str, ...]:
-    rule = "the users' own rankings are estimated, corrected for the bias of the synthetic draws"
-    return (rule, *(note for note in rankings.table.notes if SYNTHETIC not in note))
-
-
-def _facts(
-    rankings: SyntheticRankings, method: str, found: Estimate, **more: object
-) -> dict[str, object]:
-    table, epsilon = rankings.table, rankings.epsilon
-    total = found.diagnostics.total
-    return {
-        "method": method,
-        "data": table.name,
-        "items": table.num_items,
-        "users": table.num_users,
-        "equally_weighted_users": float(np.max(np.asarray(total))),
-        "smallest_epsilon": float(epsilon.min()),
-        "largest_epsilon": float(epsilon.max()),
-        "missing": table.missing,
-        "level": _LEVEL,
-        **more,
-        "notes": list(_notes(rankings)),
-    }
