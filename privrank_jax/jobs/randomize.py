@@ -1,7 +1,8 @@
 """``pr.randomize``: each user's answers randomized, as users can do it at home.
 
 Comparisons become randomized reports, rankings synthetic ones, drawn from the Mallows model around each user's own, and
-preferences for training the same with the order of the two answers randomized.
+preferences for training the same with the order of the two answers randomized. A function for each kind says what is
+drawn and from what; :func:`_made` says what holds of all.
 
 **Ties of rankings** are broken by a random order of all items, drawn for each user. Two weak orders that agree after an
 item is removed become, under the same random order, rankings that agree after it is removed; so the guarantee for
@@ -10,9 +11,11 @@ rankings carries over to the mixture, and a tie is as protected as an order.
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 import os
 import secrets
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -49,7 +52,7 @@ from privrank_jax.jobs.checks import (
     what_is,
 )
 from privrank_jax.jobs.comparisons import kept_rows
-from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, Sampled, sample
+from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, sample
 from privrank_jax.jobs.reports import reports_guarantee
 from privrank_jax.jobs.result import frame_of
 from privrank_jax.jobs.spending import Payment
@@ -65,6 +68,9 @@ _HELD = (
     "the answers were randomized here, just as each user can do it at home: the guarantee is about what the file "
     "tells, and whoever holds {}, which is unchanged, knows the answers"
 )
+_SORTED = "the rows are sorted, so their order reveals nothing"
+_UNNAMED = "the data name no users: a user with several {} spends their sum"
+_NOTHING_LEFT = "all {} are ties: ties='drop' would leave nothing."
 
 Data = Comparisons | ComparisonRows | Rankings | RankingRows | PreferenceScan
 
@@ -146,21 +152,17 @@ class Randomized:
         return write_preferences(path, self.data, kept, bits, epsilon, users=self.keeps_users)
 
     def to_frame(self) -> Any:
-        """The reports or the synthetic rankings as a data frame, of pandas, polars or PyArrow.
+        """The reports or the synthetic rankings as a data frame, of pandas, polars or PyArrow, with the cells of a file.
 
         Raises:
             ValueError: preferences, which are written to a file.
             ImportError: none of these packages is installed.
         """
-        import tempfile
-
         if isinstance(self.data, PreferenceScan):
             raise ValueError("preferences are written to a file: write(path).")
-        with tempfile.TemporaryDirectory() as folder:  # in the order, and with the cells, of a file
+        with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "private.csv"
             self.write(path)
-            import csv
-
             with path.open(encoding="utf-8", newline="") as file:
                 return frame_of(list(csv.DictReader(file)))
 
@@ -213,6 +215,29 @@ def randomize(
     return made
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """The arguments of :func:`randomize`, but for the data."""
+
+    epsilon: float | np.ndarray
+    source: Randomness
+    unit: str
+    ties: str
+    public: tuple[str, ...]
+    max_per_user: int | None
+    keep_users: bool
+
+    def budgets(self, number: int) -> Float[np.ndarray, "answers"]:
+        """ε of each answer."""
+        return np.broadcast_to(np.asarray(self.epsilon, float), (number,))
+
+    def note(self, first: str, tied: str = "") -> str:
+        """The note of a guarantee: what the ε refers to, and what ties are protected as."""
+        ties = f"Ties are protected like {tied}." if tied and self.ties == "coin" else ""
+        rehearsal = REHEARSAL.capitalize() if self.source.rehearsal else ""
+        return " ".join(filter(None, (first, ties, rehearsal)))
+
+
 def randomized(
     data: Data,
     epsilon: float | np.ndarray,
@@ -225,158 +250,152 @@ def randomized(
     keep_users: bool = True,
 ) -> Randomized:
     """The same, before anything is paid."""
-    check_choice("ties (--ties)", ties, TIES)
-    check_choice("unit (--unit)", unit, UNITS)
+    check_choice("ties", ties, TIES)
+    check_choice("unit", unit, UNITS)
     for fact in public:
-        check_choice("public (--public)", fact, ("ranked-items",))
+        check_choice("public", fact, ("ranked-items",))
     for one in {float(np.min(epsilon)), float(np.max(epsilon))}:
         check_size(one)
-    if not isinstance(data, PreferenceScan) and (unit == "user" or max_per_user is not None):
-        raise ValueError(
-            "unit (--unit) and max_per_user (--max-per-user) are for preferences: leave them out."
-        )
+    scanned, ranked = isinstance(data, PreferenceScan), isinstance(data, Rankings | RankingRows)
+    if not scanned and (unit == "user" or max_per_user is not None):
+        raise ValueError("`unit` and `max_per_user` are for preferences: leave them out.")
     if not isinstance(data, Data):
         raise ValueError(
             f"comparisons, rankings and preferences are randomized, not {what_is(data)}: reports and synthetic "
             "rankings are randomized already, which once more would only add noise to."
         )
-    number = data.num_users if isinstance(data, Rankings | RankingRows) else len(data)
+    number = data.num_users if ranked else len(data)
     if np.shape(epsilon) not in ((), (number,)):
         raise ValueError(
             f"epsilon must be one number, or one for each of the {number:,} answers (of rankings: users), got shape "
             f"{np.shape(epsilon)}."
         )
-    if isinstance(data, Comparisons) and data.weights is not None:
-        raise ValueError("reports have no weights: read the comparisons without them.")
-    if not isinstance(data, Rankings | RankingRows) and public:
+    if public and not ranked:
         raise ValueError(
-            "public (--public) is for rankings; of other answers it is always public what they are about."
+            "`public` is for rankings; of other answers it is always public what they are about."
         )
+    told = {"unit": unit, "ties": ties, "public": public, "max_per_user": max_per_user}
+    asked = _Asked(epsilon=epsilon, source=source, keep_users=keep_users, **told)
+    table: Any = data.in_memory() if isinstance(data, ComparisonRows | RankingRows) else data
+    make = _preferences if scanned else _rankings if ranked else _comparisons
     with jax.enable_x64(True):
-        if isinstance(data, PreferenceScan):
-            made = _preferences(data, epsilon, source, unit, ties, max_per_user, keep_users)
-        elif isinstance(data, Rankings | RankingRows):
-            table = data if isinstance(data, Rankings) else data.in_memory()
-            made = _rankings(table, epsilon, source, ties, public, keep_users)
-        else:
-            table = data if isinstance(data, Comparisons) else data.in_memory()
-            made = _comparisons(table, epsilon, source, ties, keep_users)
-    warned = hardly_private(float(np.max(epsilon)))
-    return dataclasses.replace(made, warnings=(*warned, *made.warnings))
+        return make(table, asked)
 
 
-def guarantee_note(first: str, ties: str, tied: str, source: Randomness) -> str:
-    """The note of a guarantee: what the ε refers to, and what ties are protected as."""
-    parts = [first]
-    if ties == "coin":
-        parts.append(f"Ties are protected like {tied}.")
-    if source.rehearsal:
-        parts.append(REHEARSAL.capitalize())
-    return " ".join(parts)
+def _made(
+    table: Comparisons | Rankings | PreferenceScan,
+    asked: _Asked,
+    data: Reports | SyntheticRankings | PreferenceScan,
+    guarantee: Guarantee,
+    budgets: np.ndarray,
+    *,
+    of: str,
+    whole: tuple[str, float] | None,
+    counts: dict[str, int | None],
+    notes: Iterable[str],
+    warnings: tuple[str, ...],
+    labels: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+) -> Randomized:
+    """What holds of all kinds.
 
-
-def from_to(low: float, high: float) -> str:
-    """A number, or the least and the greatest.
-
-    >>> from_to(1.0, 1.0), from_to(0.5, 2.0)
-    ('1', '0.5 to 2')
+    Args:
+        table: the answers.
+        asked: the arguments.
+        data: the same, randomized.
+        guarantee: of them.
+        budgets: ε of each.
+        of: what has an ε, in words.
+        whole: what a user has, in words, and its ε; None where none is told.
+        counts: how many there are; None where it is not known.
+        notes: what else to know, ``{kept}`` being whether the file keeps the users.
+        warnings: for the holder of the data.
+        labels: of preferences, as of :class:`Randomized`.
     """
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
-
-
-def _notes(name: str, keeps: bool, *more: str) -> tuple[str, ...]:
+    has_users = bool(table.user_names) if isinstance(table, Rankings) else table.has_users
+    keeps = asked.keep_users and has_users
     kept = "the file keeps the users" if keeps else "the file leaves the users out"
-    return (_HELD.format(name), *(one.format(kept=kept) for one in more))
+    low, high = float(np.min(budgets)), float(np.max(budgets))
+    epsilons = ((f"epsilon of a {of}", f"{low:g}" if low == high else f"{low:g} to {high:g}"),)
+    if whole is not None:
+        epsilons += ((f"epsilon of a {whole[0]}, at most", f"{whole[1]:g}"),)
+    return Randomized(
+        name=table.name,
+        data=data,
+        guarantee=guarantee.given(users=table.users_are),
+        counts={name: count for name, count in counts.items() if count is not None},
+        epsilons=epsilons,
+        notes=(_HELD.format(table.name), *(note.replace("{kept}", kept) for note in notes)),
+        seed=asked.source.seed,
+        warnings=(*hardly_private(float(np.max(asked.epsilon))), *warnings),
+        keeps_users=keeps,
+        labels=labels,
+    )
 
 
 # --- comparisons --------------------------------------------------------------------------------------
 
 
-def _comparisons(
-    table: Comparisons, epsilon: float | np.ndarray, source: Randomness, ties: str, keep_users: bool
-) -> Randomized:
-    warnings = check_rare_items(table, written=False)
-    budgets = np.broadcast_to(np.asarray(epsilon, float), (len(table),))
-    drawn = randomize_comparisons(table, budgets, ties, source)
-    reports = drawn.value
-    note = "the largest epsilon of any comparison, and of all those of any user together."
-    note = guarantee_note(note, ties, "answers", source)
-    guarantee = reports_guarantee(reports, drawn.numerics, note)
-    guarantee = guarantee.given(public=("ties",) * (ties == "drop"), users=table.users_are)
-    keeps = keep_users and reports.has_users
-    notes = _notes(
-        table.name,
-        keeps,
-        "who compared which items, and at which epsilon, is taken as public; {kept}",
-        "the rows are sorted, so their order reveals nothing",
-        *(
-            ("the data name no users: a user with several comparisons spends their sum",)
-            * (not reports.has_users)
-        ),
-    )
-    told = from_to(float(reports.epsilon.min()), reports.largest_epsilon)
-    epsilons, whole = (("epsilon of a comparison", told),), reports.largest_epsilon_of_a_user
-    if whole is not None:
-        epsilons += (("epsilon of a user, all comparisons, at most", f"{whole:g}"),)
-    counts = {"reports": len(reports), "users": reports.num_users, "items": reports.num_items}
-    return Randomized(
-        table.name,
-        reports,
-        guarantee,
-        {name: count for name, count in counts.items() if count is not None},
-        epsilons,
-        notes,
-        source.seed,
-        (*warnings, *drawn.remarks),
-        keeps,
-    )
-
-
-def randomize_comparisons(
-    table: Comparisons, epsilon: Float[np.ndarray, "rows"], ties: str, source: Randomness
-) -> Sampled:
-    """Draw one report per comparison; the value is :class:`~privrank_jax.data.Reports`."""
-    keep, remarks = np.ones(len(table), bool), ()
-    if table.ties:
-        keep, remarks = _tied_comparisons(table, ties)
-    bits = table.winners < table.losers
-    bits = np.where(table.tied, _coins(len(table), source), bits)[keep]
-    drawn = sample("randomized-response", source, bits, epsilon[keep])
-    found = Reports(
+def _comparisons(table: Comparisons, asked: _Asked) -> Randomized:
+    """One report per comparison."""
+    if table.weights is not None:
+        raise ValueError("reports have no weights: read the comparisons without them.")
+    rare, source = check_rare_items(table, written=False), asked.source
+    keep, remarks = _kept_comparisons(table, asked.ties)
+    bits = np.where(table.tied, _coins(len(table), source), table.winners < table.losers)[keep]
+    budgets = asked.budgets(len(table))[keep]
+    drawn = sample("randomized-response", source, bits, budgets)
+    reports = Reports(
         users=table.users[keep],
         first=np.minimum(table.winners, table.losers)[keep],
         second=np.maximum(table.winners, table.losers)[keep],
         reports=np.asarray(drawn.value),
-        epsilon=epsilon[keep],
+        epsilon=budgets,
         item_names=table.item_names,
         user_names=table.user_names,
         name=table.name,
     )
-    return dataclasses.replace(drawn, value=found, remarks=(*remarks, *drawn.remarks))
+    first = "the largest epsilon of any comparison, and of all those of any user together."
+    guarantee = reports_guarantee(reports, drawn.numerics, asked.note(first, "answers"))
+    whole = reports.largest_epsilon_of_a_user
+    return _made(
+        table,
+        asked,
+        reports,
+        guarantee.given(public=("ties",) * (asked.ties == "drop")),
+        reports.epsilon,
+        of="comparison",
+        whole=None if whole is None else ("user, all comparisons", whole),
+        counts={"reports": len(reports), "users": reports.num_users, "items": reports.num_items},
+        notes=(
+            "who compared which items, and at which epsilon, is taken as public; {kept}",
+            _SORTED,
+            *(() if reports.has_users else (_UNNAMED.format("comparisons"),)),
+        ),
+        warnings=(*rare, *remarks, *drawn.remarks),
+    )
 
 
-def _tied_comparisons(table: Comparisons, ties: str) -> tuple[np.ndarray, tuple[str, ...]]:
+def _kept_comparisons(table: Comparisons, ties: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """The comparisons to keep; the remark with the number of ties is private and must not be shared."""
-    count = f"{table.ties} of {len(table)} comparisons are ties"
+    every, count = np.ones(len(table), bool), f"{table.ties} of {len(table)} comparisons are ties"
+    if not table.ties:
+        return every, ()
     if ties == "refuse":
         raise ValueError(
-            f"{count}, and a report is a yes or a no. ties='coin' (--ties coin) lets a fair coin decide each tie "
-            "before it is randomized: ties stay as protected as answers, and count half on average. ties='drop' leaves "
-            "them out, which shows everyone who knows the questions that they were ties."
+            f"{count}, and a report is a yes or a no. ties='coin' lets a fair coin decide each tie before it is "
+            "randomized: ties stay as protected as answers, and count half on average. ties='drop' leaves them out, "
+            "which shows everyone who knows the questions that they were ties."
         )
     if ties == "coin":
-        return np.ones(len(table), bool), private_remark(f"{count}; a fair coin decided each.")
+        return every, private_remark(f"{count}; a fair coin decided each.")
     if table.ties == len(table):
-        raise ValueError("all comparisons are ties: ties='drop' (--ties drop) would leave nothing.")
-    remark = (
-        f"{count}, and were left out: anyone who knows the questions sees which. ties='coin' (--ties coin) "
-        "protects them."
-    )
+        raise ValueError(_NOTHING_LEFT.format("comparisons"))
+    remark = f"{count}, and were left out: anyone who knows the questions sees which. ties='coin' protects them."
     return ~table.tied, private_remark(remark)
 
 
 def _coins(count: int, source: Randomness) -> Bool[np.ndarray, "rows"]:
-    """Draw fair coins from the operating system except in a rehearsal."""
+    """Draw fair coins, from the operating system except in a rehearsal."""
     if source.rehearsal:
         return np.asarray(jax.random.bernoulli(source.key(), 0.5, (count,)))
     drawn = np.frombuffer(secrets.token_bytes(-(-count // 8)), np.uint8)
@@ -386,92 +405,53 @@ def _coins(count: int, source: Randomness) -> Bool[np.ndarray, "rows"]:
 # --- rankings -----------------------------------------------------------------------------------------
 
 
-def _rankings(
-    table: Rankings,
-    epsilon: float | np.ndarray,
-    source: Randomness,
-    ties: str,
-    public: tuple[str, ...],
-    keep_users: bool,
-) -> Randomized:
-    if ties == "drop":
+def _rankings(table: Rankings, asked: _Asked) -> Randomized:
+    """One synthetic ranking per user."""
+    if asked.ties == "drop":
         raise ValueError(
-            "ties='drop' (--ties drop) is for comparisons. In rankings ties='coin' (--ties coin) puts tied items into "
-            "a random order before the ranking is randomized: ties stay as protected as orders."
+            "ties='drop' is for comparisons. In rankings ties='coin' puts tied items into a random order before the "
+            "ranking is randomized: ties stay as protected as orders."
         )
     check_rare_items(table, written=True)
-    if not table.complete and not public:
+    if not table.complete and not asked.public:
         raise ValueError(
             f"{table.partial_users:,} of {table.num_users:,} users did not rank all items, and a synthetic ranking "
             "shows which its user ranked. If that is public anyway, as where each user was given a list of items to "
-            "order, say public=['ranked-items'] (--public ranked-items): the guarantee then holds for the order of "
-            "those items only. Otherwise have all users rank the same items."
+            "order, say public=['ranked-items']: the guarantee then holds for the order of those items only. Otherwise "
+            "have all users rank the same items."
         )
-    budgets = np.broadcast_to(np.asarray(epsilon, float), (table.num_users,))
-    drawn = randomize_rankings(table, budgets, ties, source)
-    rankings = drawn.value
-    note = guarantee_note("the largest of any user.", ties, "orders", source)
-    personal = ("budgets",) * (np.ndim(epsilon) > 0)
+    ranks, remarks = _untied(table, asked)
+    budgets, source = asked.budgets(table.num_users), asked.source
+    drawn = sample("mallows-sample", source, ranks, budgets)
+    told = table.user_names, table.name, table.missing, table.notes
+    rankings = SyntheticRankings(
+        Rankings(drawn.value, table.item_names, *told), np.asarray(budgets)
+    )
+    note = asked.note("the largest of any user.", "orders")
     guarantee = rankings_guarantee(rankings, drawn.numerics, note)
-    guarantee = guarantee.given(public=personal, users=table.users_are)
-    keeps = keep_users and bool(table.user_names)
-    guarantee = _of_whole_users(guarantee, table, keeps=keeps)
-    said = [
-        note for note in table.notes if note.startswith("the cells are") or "names no users" in note
-    ]
-    notes = _notes(
-        table.name, keeps, "{kept}", "the rows are sorted, so their order reveals nothing", *said
-    )
-    told = from_to(float(budgets.min()), float(budgets.max()))
-    whole = f"{float(guarantee.also[0].epsilon):g}"
-    return Randomized(
-        table.name,
-        rankings,
-        guarantee,
-        {"rankings": table.num_users, "items": table.num_items},
-        (("epsilon of a rank", told), ("epsilon of a whole ranking, at most", whole)),
-        notes,
-        source.seed,
-        drawn.remarks,
-        keeps,
-    )
-
-
-def _of_whole_users(promised: Guarantee, table: Rankings, *, keeps: bool) -> Guarantee:
-    """The guarantee, which for whole users takes as public what the file shows of them whatever is drawn.
-
-    That is who took part, where it keeps users or omits those who ranked nothing, and the items, where they were read
-    off the rankings; which items each user ranked says these too. A rank that changes leaves both as they are.
-    """
-    shown = {*table.public, *("participation",) * keeps}
-    if "ranked-items" in promised.attained.public:
+    guarantee = guarantee.given(public=("budgets",) * (np.ndim(asked.epsilon) > 0))
+    # For whole users, what the file shows of them whatever is drawn is public: who took part, where it keeps users, and
+    # the items, where they were read off the rankings; which items each user ranked says these too. A rank that changes
+    # leaves both as they are.
+    shown = {*table.public}
+    if asked.keep_users and table.user_names:
+        shown.add("participation")
+    if "ranked-items" in guarantee.attained.public:
         shown.discard("items")
-    also = tuple(other.given(public=shown) for other in promised.also)
-    return dataclasses.replace(promised, also=also)
-
-
-def randomize_rankings(
-    table: Rankings, epsilon: Float[np.ndarray, "users"], ties: str, source: Randomness
-) -> Sampled:
-    """Draw one synthetic ranking per user; the value is :class:`~privrank_jax.data.SyntheticRankings`."""
-    ranks, remarks = table.ranks, ()
-    if table.tied:
-        ordered = np.sort(ranks, axis=1)
-        tied = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
-        count = f"{np.sum(tied):,} of {table.num_users:,} users rank some items equal"
-        if ties == "refuse":
-            raise ValueError(
-                f"{count}, and a synthetic ranking has no ties. ties='coin' (--ties coin) puts them into a random "
-                "order before the ranking is randomized: ties stay as protected as orders."
-            )
-        ranks = _untied(ranks, source)
-        remarks = private_remark(f"{count}; these were put into a random order.")
-    drawn = sample("mallows-sample", source, ranks, epsilon)
-    untied = Rankings(
-        drawn.value, table.item_names, table.user_names, table.name, table.missing, table.notes
+    also = tuple(other.given(public=shown) for other in guarantee.also)
+    said = (n for n in table.notes if n.startswith("the cells are") or "names no users" in n)
+    return _made(
+        table,
+        asked,
+        rankings,
+        dataclasses.replace(guarantee, also=also),
+        budgets,
+        of="rank",
+        whole=("whole ranking", float(also[0].epsilon)),
+        counts={"rankings": table.num_users, "items": table.num_items},
+        notes=("{kept}", _SORTED, *said),
+        warnings=(*remarks, *drawn.remarks),
     )
-    found = SyntheticRankings(untied, np.asarray(epsilon))
-    return dataclasses.replace(drawn, value=found, remarks=(*remarks, *drawn.remarks))
 
 
 def simulated_mallows(
@@ -482,156 +462,136 @@ def simulated_mallows(
     return np.asarray(jax.vmap(mallows.sample)(keys, ranks, jnp.asarray(epsilon)))
 
 
-def _untied(ranks: np.ndarray, source: Randomness) -> np.ndarray:
-    """Break ties in the ranks by a random order, uniform and independent for each user."""
+def _untied(table: Rankings, asked: _Asked) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Break ties in the ranks by a random order, uniform and independent for each user; and a remark."""
+    ranks, source = table.ranks, asked.source
+    if not table.tied:
+        return ranks, ()
+    ordered = np.sort(ranks, axis=1)
+    tied = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
+    count = f"{np.sum(tied):,} of {table.num_users:,} users rank some items equal"
+    if asked.ties == "refuse":
+        raise ValueError(
+            f"{count}, and a synthetic ranking has no ties. ties='coin' puts them into a random order before the "
+            "ranking is randomized: ties stay as protected as orders."
+        )
     if source.rehearsal:
         coins = np.asarray(jax.random.uniform(source.key(), ranks.shape))
-    else:
-        # Two of m words are equal with probability below m²/2^65, and then the first item comes first.
+    else:  # two of m words are equal with probability below m²/2^65, and then the first item comes first
         coins = random_words(ranks.size).reshape(ranks.shape)
-    order = np.lexsort((coins, ranks), axis=1)
-    found = np.empty_like(ranks)
-    np.put_along_axis(found, order, np.arange(ranks.shape[1], dtype=ranks.dtype)[None], axis=1)
-    # Unranked items (-1) sort first.
-    return np.where(ranks < 0, ranks, found - np.sum(ranks < 0, axis=1, keepdims=True))
+    found = np.argsort(np.lexsort((coins, ranks), axis=1), axis=1).astype(ranks.dtype)
+    found -= np.sum(
+        ranks < 0, axis=1, keepdims=True, dtype=ranks.dtype
+    )  # unranked items (-1) sort first
+    remark = private_remark(f"{count}; these were put into a random order.")
+    return np.where(ranks < 0, ranks, found), remark
 
 
 # --- preferences --------------------------------------------------------------------------------------
 
 
-def _preferences(
-    scan: PreferenceScan,
-    epsilon: float | np.ndarray,
-    source: Randomness,
-    unit: str,
-    ties: str,
-    max_per_user: int | None,
-    keep_users: bool,
-) -> Randomized:
-    promise = None if np.ndim(epsilon) else Privacy(float(epsilon), unit=unit, adjacency="flip")
-    if unit == "user" and (promise is None or not scan.has_users):
+def _preferences(scan: PreferenceScan, asked: _Asked) -> Randomized:
+    """One report per pair of answers, of which one was chosen: whether the first is written as chosen."""
+    epsilon, source, shares, most = (
+        asked.epsilon,
+        asked.source,
+        asked.unit == "user",
+        asked.max_per_user,
+    )
+    alike = np.ndim(epsilon) == 0
+    if shares and not (alike and scan.has_users):
         raise ValueError(
-            "unit='user' (--unit user) divides one epsilon among the labels of a user: give one epsilon, and name the "
-            "field of users (--user)."
+            "unit='user' divides one epsilon among the labels of a user: give one epsilon, and name the field of users "
+            "by `user`."
         )
-    if max_per_user is not None and (unit != "user" or max_per_user < 1):
+    if most is not None and (not shares or most < 1):
         raise ValueError(
-            "max_per_user (--max-per-user) bounds what one user gives: it must be at least 1, and "
-            "needs unit='user' (--unit user)."
+            "`max_per_user` bounds what one user gives: it must be at least 1, and needs unit='user'."
         )
-    kept, remarks = _kept_labels(scan, ties, max_per_user, source)
-    about = _about_limit(scan, float(epsilon), ties, max_per_user) if unit == "user" else ()
-    drawn, budgets = randomize_labels(scan, kept, promise, epsilon, source)
-    note = "prompts and the texts of both answers are public."
-    if source.rehearsal:
-        note += f" {REHEARSAL.capitalize()}"
+    kept, remarks = _kept_labels(scan, asked)
+    bits, promise = scan.bits[kept], None
+    if alike:
+        promise = Privacy(float(epsilon), unit=asked.unit, adjacency="flip")
+        drawn = sample("preference-labels", source, bits, promise, users=scan.users[kept])
+        reports, budgets = drawn.value.value, np.asarray(drawn.value.diagnostics.epsilon)
+        check_size(float(budgets.min()))
+    else:
+        budgets = np.asarray(epsilon, float)[kept]
+        drawn = sample("randomized-response", source, bits, budgets)
+        reports = drawn.value
+    note = asked.note("prompts and the texts of both answers are public.")
     guarantee = labels_guarantee(
         scan, kept, budgets, asked=promise, numerics=drawn.numerics, note=note
-    ).given(users=scan.users_are)
-    if scan.ignored:  # fields of the first line may tell which answer was chosen
-        left = f"fields left out: {', '.join(scan.ignored)}; keep (--keep) keeps one."
-        remarks += private_remark(left)
-    keeps = keep_users and scan.has_users
-    carried = f", and the fields {', '.join(scan.keep)}" if scan.keep else ""
-    notes = _notes(
-        scan.name,
-        keeps,
-        f"for training, these labels say about as much as {worth(budgets):.3g} that were not randomized: the sum of "
-        "tanh^2(epsilon/2)",
-        f"public: prompts, the texts of both answers, who answered which prompt, at which epsilon{carried}; protected: "
-        "which answer was chosen",
-        "{kept}",
-        "the lines are sorted by what is public in them, so their order reveals nothing"
-        + ("; join them by id" if "id" in scan.names else ""),
-        *(
-            ("the data name no users: a user with several labels spends their sum",)
-            * (not scan.has_users)
-        ),
     )
-    counts = {"labels": int(np.sum(kept))}
-    if scan.has_users:
-        counts["users"] = int(np.unique(scan.users[kept]).size)
-    epsilons = (("epsilon of a label", from_to(float(budgets.min()), float(budgets.max()))),)
-    for one in (guarantee.attained, *guarantee.also):
-        if one.unit == "user":
-            epsilons += (("epsilon of a user, all labels, at most", f"{float(one.epsilon):g}"),)
-    return Randomized(
-        scan.name,
+    if scan.ignored:  # fields of the first line may tell which answer was chosen
+        remarks += private_remark(f"fields left out: {', '.join(scan.ignored)}; `keep` keeps one.")
+    carried = f", and the fields {', '.join(scan.keep)}" if scan.keep else ""
+    joined = "; join them by id" if "id" in scan.names else ""
+    whole = [one.epsilon for one in (guarantee.attained, *guarantee.also) if one.unit == "user"]
+    users = int(np.unique(scan.users[kept]).size) if scan.has_users else None
+    return _made(
+        scan,
+        asked,
         scan,
         guarantee,
-        counts,
-        epsilons,
-        notes,
-        source.seed,
-        (*about, *remarks, *drawn.remarks),
-        keeps,
-        (kept, np.asarray(drawn.value), budgets),
+        budgets,
+        of="label",
+        whole=("user, all labels", float(whole[0])) if whole else None,
+        counts={"labels": int(np.sum(kept)), "users": users},
+        notes=(
+            f"for training, these labels say about as much as {worth(budgets):.3g} that were not randomized: the sum "
+            "of tanh^2(epsilon/2)",
+            f"public: prompts, the texts of both answers, who answered which prompt, at which epsilon{carried}; "
+            "protected: which answer was chosen",
+            "{kept}",
+            f"the lines are sorted by what is public in them, so their order reveals nothing{joined}",
+            *(() if scan.has_users else (_UNNAMED.format("labels"),)),
+        ),
+        warnings=(*_about_limit(scan, asked), *remarks, *drawn.remarks),
+        labels=(kept, np.asarray(reports), budgets),
     )
 
 
-def _kept_labels(
-    scan: PreferenceScan, ties: str, max_per_user: int | None, source: Randomness
-) -> tuple[np.ndarray, tuple[str, ...]]:
+def _kept_labels(scan: PreferenceScan, asked: _Asked) -> tuple[np.ndarray, tuple[str, ...]]:
     """The rows to write, ``(N,)`` bool, and remarks for the holder of the data; depends on public facts and coins."""
     kept, remarks = np.ones(len(scan), bool), ()
-    if scan.ties and ties == "refuse":
+    if scan.ties and asked.ties == "refuse":
         raise ValueError(
             f"{scan.name}: chosen and rejected are the same in {len(scan.ties):,} lines, first in row "
-            f"{scan.ties[0] + 1}. ties='drop' (--ties drop) leaves them out, for there is nothing to learn from them "
-            "(which shows nothing, as the texts are public); ties='coin' (--ties coin) keeps them."
+            f"{scan.ties[0] + 1}. ties='drop' leaves them out, for there is nothing to learn from them (which shows "
+            "nothing, as the texts are public); ties='coin' keeps them."
         )
-    if scan.ties and ties == "drop":
+    if scan.ties and asked.ties == "drop":
         kept[list(scan.ties)] = False
         if not kept.any():
-            raise ValueError("all pairs are ties: ties='drop' (--ties drop) would leave nothing.")
+            raise ValueError(_NOTHING_LEFT.format("pairs"))
         remarks = (f"{len(scan.ties):,} lines of two equal answers were left out.",)
-    if max_per_user is not None:
+    if asked.max_per_user is not None:
         rows = np.flatnonzero(kept)
-        stay = kept_rows(scan.users[rows], max_per_user, source)
+        stay = kept_rows(scan.users[rows], asked.max_per_user, asked.source)
         kept[rows[~stay]] = False
         if not stay.all():
             remarks += (f"{int(np.sum(~stay)):,} labels beyond the limit were left out.",)
     return kept, remarks
 
 
-def randomize_labels(
-    scan: PreferenceScan,
-    kept: Bool[np.ndarray, "rows"],
-    promise: Privacy | None,
-    epsilon: float | np.ndarray,
-    source: Randomness,
-) -> tuple[Sampled, Float[np.ndarray, "labels"]]:
-    """Draw a report for each row that stays: whether its first answer is written as chosen; and its ε."""
-    bits = scan.bits[kept]
-    if promise is None:
-        budgets = np.asarray(epsilon, float)[kept]
-        drawn = sample("randomized-response", source, bits, budgets)
-        return dataclasses.replace(drawn, value=np.asarray(drawn.value)), budgets
-    drawn = sample("preference-labels", source, bits, promise, users=scan.users[kept])
-    budgets = np.asarray(drawn.value.diagnostics.epsilon)
-    check_size(float(budgets.min()))
-    return dataclasses.replace(drawn, value=np.asarray(drawn.value.value)), budgets
-
-
-def _about_limit(
-    scan: PreferenceScan, epsilon: float, ties: str, max_per_user: int | None
-) -> tuple[str, ...]:
+def _about_limit(scan: PreferenceScan, asked: _Asked) -> tuple[str, ...]:
     """Which limit makes the labels of users say most, where another one was chosen; who answered what is public."""
-    rows = np.ones(len(scan), bool)
-    if ties == "drop":
+    if asked.unit != "user":
+        return ()
+    rows, epsilon = np.ones(len(scan), bool), float(asked.epsilon)
+    if asked.ties == "drop":
         rows[list(scan.ties)] = False
     counts = np.unique(scan.users[rows], return_counts=True)[1]
-    given, best = max_per_user or int(counts.max()), best_limit(epsilon)
-    now, most = (
-        worth(epsilon / held, held)
-        for held in (np.minimum(counts, given), np.minimum(counts, best))
-    )
+    given, best = asked.max_per_user or int(counts.max()), best_limit(epsilon)
+    held = np.minimum(counts, given), np.minimum(counts, best)
+    now, most = (worth(epsilon / one, one) for one in held)
     if now >= 0.99 * most:
         return ()
     return private_remark(
         f"the labels of a user share epsilon = {epsilon:g}, and what a label says falls faster than its share: these "
-        f"say as much as {now:.3g} labels that were not randomized, with max_per_user={best} (--max-per-user {best}) "
-        f"as much as {most:.3g}. Who answered what is public here, so the limit may be chosen so."
+        f"say as much as {now:.3g} labels that were not randomized, with max_per_user={best} as much as {most:.3g}. "
+        "Who answered what is public here, so the limit may be chosen so."
     )
 
 
