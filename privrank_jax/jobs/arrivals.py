@@ -56,12 +56,10 @@ class Arrivals:
         data: the comparisons, of the items of the leaderboard.
         times: ``(N,)`` datetime64, of each row.
         schedule: of the steps.
-        steps: ``(N,)`` step of each row, from 0; -1 for rows before the first, and ``len(schedule.starts) - 1`` for
-            rows beyond the last step, or, if there is none, beyond the one that goes on now.
+        steps: ``(N,)`` step of each row, as :meth:`Schedule.steps_of` counts them.
         limit: L, the most rows that count of a user in all steps together; None where single comparisons are protected.
         pairs_are_public: whether neighbors differ in answers alone.
-        kept: ``(N,)`` bool, whether a row counts: it is dated in a step that is not published, and among the first of
-            its user.
+        kept: ``(N,)`` whether a row counts: it is dated in a step to come, and among the first of its user.
     """
 
     data: Comparisons
@@ -78,18 +76,20 @@ class Arrivals:
         return np.sort(np.stack([self.data.winners, self.data.losers], 1), axis=1)
 
     def after(self, published: Sequence[Counted]) -> Arrivals:
-        """The same data, of which the rows of further steps count."""
+        """The same data, of which the rows of further steps count: of a user the first ones, up to what is left."""
         data, kept = self.data, self.steps >= len(published)
         if self.limit is not None:
             used = Counter[str]()
             for step in published:
                 used.update(step.used)
-            left = np.full(len(data.user_names), self.limit)
-            if used:
-                left -= [used[_tag(name)] for name in data.user_names]
+            left = np.array([self.limit - used[_tag(name)] for name in data.user_names], int)
             lower, upper = self.pairs.T
             order = np.lexsort((upper, lower, self.times, data.users))
-            kept = _first_rows(data.users, order[kept[order]], left)
+            order = order[kept[order]]
+            users, places = data.users[order], np.arange(order.size)
+            begin = np.maximum.accumulate(np.where(np.diff(users, prepend=-1) != 0, places, 0))
+            kept = np.zeros(kept.size, bool)
+            kept[order] = places - begin < left[users]
         return dataclasses.replace(self, kept=kept)
 
     def _between(self, first: int, last: int) -> Bool[np.ndarray, "rows"]:
@@ -103,9 +103,8 @@ class Arrivals:
         """Wins, losses and pair counts in these steps, ordered as ``pairwise.score_sums``."""
         items, found = self.data.num_items, self._wins_and_losses(first, last)
         if items <= MAX_PAIR_ITEMS:
-            chosen = self._between(first, last)
+            chosen, pairs = self._between(first, last), items * (items - 1) // 2
             lower, upper = self.pairs[chosen].T
-            pairs = items * (items - 1) // 2
             place = lower * (2 * items - lower - 1) // 2 + upper - lower - 1
             cell = (self.steps[chosen] - first) * pairs + place
             number = np.bincount(cell, minlength=(last - first) * pairs)
@@ -114,17 +113,15 @@ class Arrivals:
 
     def _wins_and_losses(self, first: int, last: int) -> list[np.ndarray]:
         data, chosen, items = self.data, self._between(first, last), self.data.num_items
-        cell = (self.steps[chosen] - first) * items
-        half = np.where(data.tied[chosen], 0.5, 1.0)
-        size = (last - first) * items
+        cell, size = (self.steps[chosen] - first) * items, (last - first) * items
+        share = np.where(data.tied[chosen], 0.5, 1.0)
         ahead, behind = cell + data.winners[chosen], cell + data.losers[chosen]
-        return [
-            (
-                np.bincount(one, half, minlength=size)
-                + np.bincount(other, 1 - half, minlength=size)
-            ).reshape(-1, items)
-            for one, other in ((ahead, behind), (behind, ahead))
-        ]
+
+        def total(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+            found = np.bincount(one, share, size) + np.bincount(other, 1 - share, size)
+            return found.reshape(-1, items)
+
+        return [total(ahead, behind), total(behind, ahead)]
 
     def counted(self, first: int, last: int) -> list[Counted]:
         """What counts in the steps ``first``, ..., ``last`` - 1."""
@@ -164,32 +161,26 @@ class Arrivals:
         if np.any(self.steps < 0):
             raise ValueError(
                 f"{int((self.steps < 0).sum())} rows are dated before the start of the first step, "
-                f"{day(self.schedule.starts[0])}: give an earlier start (--start), or leave these rows out."
+                f"{day(self.schedule.starts[0])}: give an earlier `start`, or leave these rows out."
             )
 
     def left_out(self, published: Sequence[Counted]) -> list[str]:
         """What of the data has no part in the steps, in words for their holder."""
-        told, name, starts = [], self.data.name, self.schedule.starts
-        found = self.fingerprints(0, len(published))
-        changed = [
-            step
-            for step, (one, now) in enumerate(zip(published, found))
-            if (one.rows, one.fingerprint) != now
-        ]
+        told, name, starts, steps = [], self.data.name, self.schedule.starts, len(published)
+        both = list(zip(published, self.fingerprints(0, steps)))
+        changed = [k for k, (one, now) in enumerate(both) if (one.rows, one.fingerprint) != now]
         if changed:
             first = changed[0]
+            before, now = both[first][0].rows, both[first][1][0]
             told.append(
-                f"{name}: rows dated in {len(changed)} of the {len(published)} published steps are not those that "
-                f"were counted, first in step {first + 1} ({day(starts[first])} to {day(starts[first + 1])}), which "
-                f"had {published[first].rows} rows and now has {found[first][0]}. What was published stays as it is: "
-                "rows that are new there are left out of all steps, and rows that are gone or changed stay counted as "
-                "they were."
+                f"{name}: rows dated in {len(changed)} of the {steps} published steps are not those that were "
+                f"counted, first in step {first + 1} ({day(starts[first])} to {day(starts[first + 1])}), which had "
+                f"{before} rows and now has {now}. What was published stays as it is: rows that are new there are left "
+                "out of all steps, and rows that are gone or changed stay counted as they were."
             )
         beyond = "beyond the last step" if self.schedule.steps else "in steps that have not begun"
-        for number, where in (
-            (int((self.steps < 0).sum()), "before the first step"),
-            (int((self.steps >= len(starts) - 1).sum()), beyond),
-        ):
+        early, late = int((self.steps < 0).sum()), int((self.steps >= len(starts) - 1).sum())
+        for number, where in ((early, "before the first step"), (late, beyond)):
             if number:
                 told.append(f"{name}: {number} rows are dated {where}, and are left out.")
         return told
@@ -206,12 +197,8 @@ def arrivals_of(
     """Sort rows by steps; of each user the first ones count.
 
     Args:
-        data: the comparisons.
-        times: of each.
-        schedule: of the steps.
-        limit: the most comparisons that count of a user; None where single ones are protected.
-        pairs_are_public: whether who compared what, and when, is public.
-        items: those of a leaderboard that goes on; the data may lack some of them, and have no others.
+        data, times, schedule, limit, pairs_are_public: as of :class:`Arrivals`.
+        items: those of a leaderboard that goes on; the data may lack some of them.
 
     Raises:
         ValueError: data with other items.
@@ -229,27 +216,9 @@ def arrivals_of(
         data = dataclasses.replace(data, item_names=names, **ends, questionnaire=None)
     steps = schedule.steps_of(times)
     kept = np.zeros(steps.size, bool)
-    found = Arrivals(data, times, schedule, steps, limit, pairs_are_public, kept)
-    return found.after(())
+    return Arrivals(data, times, schedule, steps, limit, pairs_are_public, kept).after(())
 
 
 def _tag(user: str) -> str:
     """What the state keeps of a user's name."""
     return hashlib.sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _first_rows(
-    users: Int[np.ndarray, "rows"], order: Int[np.ndarray, "chosen"], left: Int[np.ndarray, "users"]
-) -> Bool[np.ndarray, "rows"]:
-    """Whether a row is among the first ones of its user.
-
-    Args:
-        users: user of each row.
-        order: the rows that may be, in order of user and time.
-        left: for each user, how many are.
-    """
-    kept = np.zeros(users.size, bool)
-    fresh = np.diff(users[order], prepend=-1) != 0
-    begin = np.maximum.accumulate(np.where(fresh, np.arange(order.size), 0))
-    kept[order] = np.arange(order.size) - begin < left[users[order]]
-    return kept

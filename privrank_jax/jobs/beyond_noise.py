@@ -1,7 +1,7 @@
 """What the noise leaves certain of a consensus: bounds on all scores, or on all majorities, at once.
 
-First the reach of the noise: the half-width that holds the noise of all numbers of a release at :data:`LEVEL`. Then what
-follows if no number is off by more.
+First the reach of the noise: the half-width that holds the noise of all numbers of a release at :data:`LEVEL`. Then
+what follows if no number is off by more.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -32,28 +32,9 @@ from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data.engine_counts import RankingRows
 from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.data.synthetic import SyntheticRankings
-from privrank_jax.jobs import beyond_noise
-from privrank_jax.jobs.checks import (
-    check_items,
-    check_noise,
-    check_rare_items,
-    check_top_k,
-    hardly_private,
-    large_delta,
-    needs_top_k,
-    private_remark,
-    rule_of,
-    what_is,
-)
+from privrank_jax.jobs import beyond_noise, checks
 from privrank_jax.jobs.mechanisms import LAWS, MECHANISMS, Drawn, Randomness, draw
-from privrank_jax.jobs.methods import (
-    CONSENSUS,
-    TRUSTS,
-    Method,
-    check_items_of,
-    check_trust,
-    solvers,
-)
+from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, Method, check_items_of, check_trust
 from privrank_jax.jobs.points import scale_of
 from privrank_jax.jobs.result import Certainty, Ranking, best_first, of_noise
 from privrank_jax.jobs.rules import RULES, check_rule, ordered, tied_at_least_cost
@@ -74,11 +55,6 @@ _REPORTS = {
     "shuffled-pair-weights": "shuffled-pair",
 }
 _ANSWERS = ("sub-ranking-weights", "shuffled-pair-weights")  # by users who give one answer each
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "dp-kwiksort": {"split": SPLIT},
-    "ldp-kwiksort": {"split": SPLIT},
-    "private-weights": {"shrink": "none"},
-}
 _SIMULATED = {
     "local": "local trust: the users' reports were drawn here, from a file of raw rankings, just as each user would "
     "draw it at home; the guarantee is that of the reports, and the holder of the file knows the rankings",
@@ -174,10 +150,10 @@ def agreed(
     asked: Asked,
     source: Randomness,
 ) -> Ranking:
-    """The consensus, before anything is paid; arguments as of :func:`consensus`, which see for what is raised."""
+    """The consensus, before anything is paid; arguments and errors as of :func:`consensus`."""
     with jax.enable_x64(True):
         if isinstance(data, SyntheticRankings):
-            check_items(data.table.name, data.table.num_items, MAX_ITEMS, asked.top_k)
+            checks.check_items(data.table.name, data.table.num_items, MAX_ITEMS, asked.top_k)
             if privacy is not None or source.rehearsal:
                 raise ValueError(
                     f"{data.table.name} holds synthetic rankings, each drawn with the epsilon of its row: their "
@@ -187,8 +163,8 @@ def agreed(
             found = consensus_of_synthetic(data, asked.method, asked.xi, asked.rule)
         elif not isinstance(data, Rankings | RankingRows):
             raise ValueError(
-                f"a consensus is of rankings, not of {what_is(data)}: comparisons, choices and reports are ranked by "
-                "privrank_jax.rank (`privrank rank`)."
+                f"a consensus is of rankings, not of {checks.what_is(data)}: comparisons, choices and reports are "
+                "ranked by privrank_jax.rank (`privrank rank`)."
             )
         else:
             central = privacy is not None and asked.trust == "central"
@@ -196,7 +172,7 @@ def agreed(
                 asked = dataclasses.replace(asked, method="top-k" if asked.top_k else "scores")
             asked.check(privacy)
             work = _prepared(data, privacy, asked, source)
-            found = _private(work) if work.private else _without_privacy(work)
+            found = _without_privacy(work) if privacy is None else _private(work)
         if found.guarantee is not None and not isinstance(data, SyntheticRankings):
             source.check(found.guarantee.numerics)
         return dataclasses.replace(found, top_k=asked.top_k)
@@ -249,11 +225,6 @@ class Asked:
         return self.record.mechanism(self.trust, self.accepts)
 
     @property
-    def of_points(self) -> bool:
-        """Whether approvals or points are added up."""
-        return self.method == "scores" or self.record.lists
-
-    @property
     def noise_drawn(self) -> str:
         """The noise: as requested, or the default of the mechanism."""
         return MECHANISMS[self.mechanism].noise_of(self.noise)
@@ -267,67 +238,59 @@ class Asked:
         if self.noise is not None:
             check_choice("noise", self.noise, tuple(LAWS))
         check_rule(self.rule, self.xi)
-        check_top_k(self.top_k)
+        checks.check_top_k(self.top_k)
         if privacy is None:
             return
-        for wrong, words in self._misfits(privacy):
-            if wrong:
-                raise ValueError(words)
+        record, shuffled = self.record, self.trust == "shuffled"
+        kept = record.adjacencies if self.trust == "central" else record.adjacencies[:1]
+        for name, takes in _TAKEN.items():
+            asked = getattr(self, name) is not None and getattr(self, name) != 0.0
+            if asked and not takes(record) and not (self.is_open and takes is _adds_points):
+                able = ", ".join(other.name for other in CONSENSUS.values() if takes(other))
+                raise ValueError(f"`{name}` is for {able}: leave it out of {self.named}.")
+        if privacy.unit != "user" or privacy.adjacency not in kept:
+            added = [name for name, one in CONSENSUS.items() if "add-remove" in one.adjacencies]
+            raise ValueError(
+                "a consensus protects users who are replaced: take unit='user' and adjacency='replace'. With "
+                f"trust='central', {', '.join(added)} protect users who are added or removed as well."
+            )
+        if self.xi and privacy.adjacency == "add-remove":
+            raise ValueError(
+                "`xi` is a share of the disagreements of all users, whose number is private under "
+                "adjacency='add-remove': leave it out."
+            )
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"`limit` must be at least 1, got {self.limit}.")
+        if record.lists and self.top_k is None:
+            raise ValueError(checks.needs_top_k(self.method))
         if self.points is not None:
             scale_of(self.points)
-        check_trust(self.record, self.trust, CONSENSUS)
-        check_noise(privacy, self.noise, always_delta=self.trust == "shuffled")
+        check_trust(record, self.trust, CONSENSUS)
+        checks.check_noise(privacy, self.noise, always_delta=shuffled)
         noises = MECHANISMS[self.mechanism].noises
-        if self.noise_drawn not in noises:
+        if self.noise_drawn not in noises or (shuffled and self.noise is not None):
+            choice = (
+                "leave `noise` out"
+                if shuffled
+                else f"choose {' or '.join(noises)}, or leave `noise` and `delta` out"
+            )
             raise ValueError(
-                f"{self.method} with trust={self.trust!r} has no {self.noise} noise: choose {' or '.join(noises)}, or "
-                "leave `noise` and `delta` out."
+                f"{self.method} with trust={self.trust!r} has no {self.noise} noise: {choice}."
             )
 
-    def _misfits(self, privacy: Privacy) -> tuple[tuple[object, str], ...]:
-        """What does not go together: whether it was asked for, and what to do."""
-        record, solving = self.record, solvers(CONSENSUS)
-        kept = record.adjacencies if not self.at_home else record.adjacencies[:1]
-        added = [name for name, one in CONSENSUS.items() if "add-remove" in one.adjacencies]
-        return (
-            (
-                self.rule is not None and not record.solves,
-                f"{self.method} does not release the noisy weights of all pairs, which a `rule` ranks by and a "
-                f"`matrix` holds: take {solving}, or leave `method` out.",
-            ),
-            (
-                self.xi and not record.solves,
-                f"`xi` is for the methods that look for the best ranking: {solving}, or none.",
-            ),
-            (
-                privacy.unit != "user" or privacy.adjacency not in kept,
-                "a consensus protects users who are replaced: take unit='user' and adjacency='replace'. With trust "
-                f"central {', '.join(added)} protect users who are added or removed as well.",
-            ),
-            (
-                self.xi and privacy.adjacency == "add-remove",
-                "`xi` is a share of the disagreements of all users, whose number is private under "
-                "adjacency='add-remove': leave it out.",
-            ),
-            (
-                self.limit is not None and self.limit < 1,
-                f"`limit` must be at least 1, got {self.limit}.",
-            ),
-            (
-                not self.is_open and not self.of_points and (self.points or self.limit),
-                f"`points` and `limit` are for scores: leave them out of {self.named}.",
-            ),
-            (record.lists and self.top_k is None, needs_top_k(self.method)),
-            (
-                record.lists and self.noise is not None,
-                f"{self.method} selects by noise of its own: leave `noise` and `delta` out, or take method='scores', "
-                "which publishes all totals.",
-            ),
-            (
-                self.trust == "shuffled" and self.noise is not None,
-                "shuffled answers add no noise to sums: leave `noise` out.",
-            ),
-        )
+
+def _adds_points(method: Method) -> bool:
+    return method.lists or method.name == "scores"
+
+
+_TAKEN: dict[str, Callable[[Method], bool]] = {
+    "rule": lambda method: method.solves,
+    "xi": lambda method: method.solves,
+    "points": _adds_points,
+    "limit": _adds_points,
+    "noise": lambda method: not method.lists,  # which select by noise of their own
+}
+"""Which methods take an argument that not all do."""
 
 
 # --- from rankings to a draw --------------------------------------------------------------------------
@@ -342,9 +305,9 @@ class Work:
         asked: the arguments, with the method that was chosen.
         privacy: what is promised, with what is public and what a user is; None: nothing.
         source: of the noise.
-        complete: whether it is public, by the kind of file or the data set, that all users ranked all items.
+        complete: whether it is public that all users ranked all items.
         mechanism: that draws; "" without privacy.
-        warnings: remarks for the holder of the data; not covered by the guarantee.
+        warnings: for the holder of the data; not covered by the guarantee.
     """
 
     table: Rankings | RankingRows
@@ -354,11 +317,6 @@ class Work:
     complete: bool
     mechanism: str
     warnings: tuple[str, ...]
-
-    @property
-    def private(self) -> bool:
-        """Whether anything is promised."""
-        return self.privacy is not None
 
     @property
     def promise(self) -> Privacy:
@@ -397,7 +355,11 @@ class Work:
 
     def draw(self) -> Drawn:
         """A release by the mechanism: users answer for themselves, a curator uses counts."""
-        options = dict(_OPTIONS.get(self.mechanism, {}))
+        options: dict[str, Any] = {}
+        if self.asked.method == "kwiksort":
+            options["split"] = SPLIT
+        if self.mechanism == "private-weights":
+            options["shrink"] = "none"
         if self.asked.at_home:
             votes, options["missing"] = self.ranks, self.table.missing
             if self.reported == "one-pair":
@@ -413,12 +375,10 @@ class Work:
     def reach(self, drawn: Drawn, *, of_scores: bool) -> tuple[float | None, str]:
         """Reach of the noise of Borda scores, or of weights, if that is known; and what it takes for granted."""
         if self.reported is not None:
-            epsilon = getattr(drawn.estimate.diagnostics, "local_epsilon", self.promise.epsilon)
-            told = (
-                self.reported,
-                float(epsilon),
-            )  # of a report, of which a shuffler hides the sender
-            found = beyond_noise.answers_reach(*self.sizes, *told, of_scores=of_scores)
+            # Of a report, whose ε is larger where a shuffler hides its sender.
+            own = getattr(drawn.estimate.diagnostics, "local_epsilon", self.promise.epsilon)
+            told = *self.sizes, self.reported, float(own)
+            found = beyond_noise.answers_reach(*told, of_scores=of_scores)
             return found, beyond_noise.TAKEN_AS_NORMAL
         reach = beyond_noise.score_reach if of_scores else beyond_noise.weight_reach
         return reach(*self.sizes, self.asked.noise_drawn, drawn), ""
@@ -428,19 +388,19 @@ def _prepared(
     table: Rankings | RankingRows, privacy: Privacy | None, asked: Asked, source: Randomness
 ) -> Work:
     """Check the data and choose the method and its mechanism, by public facts alone."""
-    check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
-    warnings, partial = private_remark(*table.remarks), table.partial_users
-    if partial and not asked.of_points:
+    checks.check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
+    warnings, partial = checks.private_remark(*table.remarks), table.partial_users
+    if partial and not _adds_points(asked.record):
         other = "unknown" if table.missing == "last" else "last"
-        warnings += private_remark(
+        warnings += checks.private_remark(
             f"{partial:,} of {table.num_users:,} users did not rank all items, which is taken as {table.missing}; "
             f"missing={other!r} is the other rule."
         )
     mechanism = ""
     if privacy is not None:
-        check_rare_items(table, written=True)
-        warnings += hardly_private(float(privacy.epsilon))
-        warnings += large_delta(privacy, user=table.num_users)
+        checks.check_rare_items(table, written=True)
+        warnings += checks.hardly_private(float(privacy.epsilon))
+        warnings += checks.large_delta(privacy, user=table.num_users)
         privacy = privacy.given(public=table.public, users=table.users_are)
         asked = dataclasses.replace(asked, method=_method(table, privacy, asked))
         check_items_of(asked.record, table.name, table.num_items)
@@ -497,22 +457,19 @@ def _mechanism(table: Rankings | RankingRows, privacy: Privacy, asked: Asked) ->
 
 def by_scores(work: Work) -> tuple[Drawn, dict[str, Any]]:
     """Noisy Borda scores."""
-    drawn, named = work.draw(), None
-    scores, certainty = drawn.estimate.value, None
+    drawn, told = work.draw(), {}
+    scores, about = np.asarray(drawn.estimate.value), drawn.estimate.diagnostics
     if work.mechanism in _ANSWERS:
-        scores = quickly(aggregation.borda_scores, scores)
-        named = f"Borda scores from {MECHANISMS[work.mechanism].label}"
-    elif work.reported is not None:
-        users, about = work.table.num_users, drawn.estimate.diagnostics
-        certainty = beyond_noise.of_reports(np.asarray(scores), users, about)
-    scores = np.asarray(scores)
-    if certainty is None:
+        scores = np.asarray(quickly(aggregation.borda_scores, drawn.estimate.value))
+        told["named"] = f"Borda scores from {MECHANISMS[work.mechanism].label}"
+    if work.mechanism in _ANSWERS or work.reported is None:
         reach, more = work.reach(drawn, of_scores=True)
         assert reach is not None
-        what = beyond_noise.SCORE if work.open_number else beyond_noise.SUM
-        certainty = of_noise(scores, reach, what="scores", more=f"{more}. {what}")
-    told = {"order": best_first(scores), "scores": scores, "certainty": certainty}
-    return drawn, {"named": named, **told}
+        more += f". {beyond_noise.SCORE if work.open_number else beyond_noise.SUM}"
+        told["certainty"] = of_noise(scores, reach, what="scores", more=more)
+    else:
+        told["certainty"] = beyond_noise.of_reports(scores, work.table.num_users, about)
+    return drawn, {"order": best_first(scores), "scores": scores, **told}
 
 
 def by_ranks(work: Work) -> tuple[Drawn, dict[str, Any]]:
@@ -598,21 +555,17 @@ def _by_rule(work: Work, weights: Float[np.ndarray, "items items"]) -> dict[str,
 def _private(work: Work) -> Ranking:
     """Run the method."""
     drawn, told = work.asked.record.runner(work.asked.trust)(work)
-    asked, facts, about = work.asked, dict(told.pop("facts", {})), vars(drawn.estimate.diagnostics)
-    numbers = {name: np.asarray(x).item() for name, x in about.items() if np.ndim(x) == 0}
-    facts = {
-        name: x for name, x in numbers.items() if math.isfinite(x) and name != "center"
-    } | facts
-    if not asked.at_home and {"noise_scale", "gradient_scale"} & {*facts}:
+    about = vars(drawn.estimate.diagnostics).items()
+    numbers = {name: np.asarray(one).item() for name, one in about if np.ndim(one) == 0}
+    facts = {name: x for name, x in numbers.items() if math.isfinite(x) and name != "center"}
+    if not work.asked.at_home and {"noise_scale", "gradient_scale"} & {*facts}:
         facts["noise"] = drawn.law
-    if work.reported is not None:
-        facts["mechanism"] = work.reported
-    notes = told.pop("notes", ())
+    facts |= {"mechanism": work.reported, **told.pop("facts", {})}
+    named, notes = told.pop("named", MECHANISMS[work.mechanism].label), told.pop("notes", ())
     if told.pop("bounded", True) and work.open_number:
         limit, words = _bound(work)
-        facts, notes = {**facts, **limit}, (*notes, *words)
-    told.setdefault("named", None)
-    return _published(work, drawn, facts=facts, notes=notes, **told)
+        facts, notes = facts | limit, (*notes, *words)
+    return _published(work, drawn, named, facts=facts, notes=notes, **told)
 
 
 def _without_privacy(work: Work) -> Ranking:
@@ -620,7 +573,7 @@ def _without_privacy(work: Work) -> Ranking:
     weights, rule, xi = work.weights, work.asked.rule, work.asked.xi
     facts: dict[str, object] = {"rule": rule}
     if rule in RULES:  # whole numbers are tied where the votes are
-        users = 1 if rule == "copeland" else 2 * weights.num_users
+        users = 1.0 if rule == "copeland" else 2.0 * int(weights.num_users)
         told, named = ordered(rule, weights.twice.astype(float), users), RULES[rule].title
     else:
         best = aggregation.kemeny(weights, xi)
@@ -629,16 +582,16 @@ def _without_privacy(work: Work) -> Ranking:
         told = {"order": order, "tied": tied_at_least_cost(weights.twice, order), "notes": (words,)}
         told, named = told | {"warnings": _unless_proven(best, xi)}, "least disagreement (Kemeny)"
     told |= {"matrix": np.asarray(weights.matrix), "remarks": work.table.remarks}
-    return _published(work, None, named=f"{named}, without privacy", facts=facts, **told)
+    return _published(work, None, f"{named}, without privacy", facts=facts, **told)
 
 
 def _published(
     work: Work,
     drawn: Drawn | None,
+    named: str,
     *,
-    named: str | None = None,
-    title: str = "",
     facts: Mapping[str, object],
+    title: str = "",
     about: tuple[str, ...] | None = None,
     notes: tuple[str, ...] = (),
     remarks: tuple[str, ...] = (),
@@ -646,39 +599,25 @@ def _published(
     certainty: Certainty | None = None,
     **fields: Any,
 ) -> Ranking:
-    """Build the result.
-
-    Args:
-        work: the rankings.
-        drawn: the release; None without privacy.
-        named: name of the method; None for the label of the mechanism.
-        title: instead of one with that name.
-        facts: public facts, and values computed from private releases.
-        about: how the data are taken; None: as rankings.
-        notes, remarks: before and after what is said of the data.
-        warnings: for the holder of the data.
-        certainty: what the noise leaves certain.
-        fields: further fields of the result.
-    """
-    table, asked = work.table, work.asked
+    """Build the result; ``about``: how the data are taken, with ``notes`` before it and ``remarks`` behind."""
+    table, trust, seen = work.table, work.asked.trust, work.open_number
     if about is None:
-        about = (*(() if work.complete else (rule_of(table.missing),)), *table.notes)
+        about = (*(() if work.complete else (checks.rule_of(table.missing),)), *table.notes)
         facts = {"missing": table.missing, **facts}
     common = {
-        "method": asked.method if work.private else "none",
+        "method": "none" if drawn is None else work.asked.method,
         "data": table.name,
         "items": table.num_items,
-        "users": table.num_users if work.open_number else None,
+        "users": table.num_users if seen else None,
         **facts,
         "seed": work.source.seed,
         "notes": list(about),
     }
-    of = f"{table.num_users:,}" if work.open_number else "all users'"
-    named = named or MECHANISMS[work.mechanism].label if drawn or named else ""
-    simulated = (_SIMULATED[asked.trust],) if work.private and asked.at_home else ()
+    of = f"{table.num_users:,}" if seen else "all users'"
+    of = f"consensus of {of} rankings of {table.num_items} items"
+    simulated = (_SIMULATED[trust],) if drawn is not None and trust in _SIMULATED else ()
     found = Ranking(
-        title=title
-        or f"{table.name}: consensus of {of} rankings of {table.num_items} items, by {named}",
+        title=title or f"{table.name}: {of}, by {named}",
         items=table.item_names,
         guarantee=None if drawn is None else drawn.guarantee,
         facts={name: value for name, value in common.items() if value is not None},
@@ -719,7 +658,9 @@ def _certificate(
 ) -> tuple[dict[str, object], str]:
     """The certificate of a ranking, for JSON and in words; of sums, costs are known up to a factor alone."""
     pairs, proven = items * (items - 1) // 2, best.ratio <= 1 + 1e-9
-    found: dict[str, object] = {"solver": best.solver} | ({"of": "noisy weights"} if noisy else {})
+    found: dict[str, object] = {"solver": best.solver}
+    if noisy:
+        found["of"] = "noisy weights"
     if summed:
         words = f"no order agrees with more of the noisy majorities, by their size (proven by {best.solver})"
         if not proven:

@@ -22,6 +22,7 @@ import functools
 import json
 import math
 import os
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -34,28 +35,12 @@ from privrank_jax._quickly import quickly
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.data.comparisons import Comparisons
+from privrank_jax.jobs import checks, result
 from privrank_jax.jobs.arrivals import Arrivals, Counted, arrivals_of
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_fit
-from privrank_jax.jobs.checks import (
-    check_items,
-    check_noise,
-    check_rare_items,
-    hardly_private,
-    large_delta,
-    private_remark,
-    what_is,
-)
 from privrank_jax.jobs.mechanisms import LAWS, ON_INTEGERS, REHEARSAL, Randomness, rehearsed
-from privrank_jax.jobs.result import (
-    ANSWERS,
-    SEVERAL_GROUPS,
-    UNDONE,
-    Certainty,
-    Ranking,
-    best_first,
-    each_by_itself,
-)
+from privrank_jax.jobs.result import Certainty, Ranking
 from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
 from privrank_jax.jobs.spending import Payment
 from privrank_jax.pairwise.continual import ContinualDiagnostics, fit_all_sums, fit_score_sums
@@ -72,6 +57,7 @@ _PLACES = ("first", "second", "third")
 _DRAWS = 100  # of the noise, for its effect on scores; fewer for hundreds of items
 _NO_DESIGN = "no intervals: how often each pair was compared is private here, and known by noisy counts alone"
 _NO_LAW = "no intervals: sums of Laplace noise have no simple law"
+_COVER = f"{result.ANSWERS} and the privacy noise{result.UNDONE}; this step by itself"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -158,38 +144,36 @@ def leaderboard(
     >>> found.title, len(found.steps)
     ('votes: 2 items by private scores (log-odds), step 2 of 365, until 2026-01-03', 2)
     """
-    rehearsal = key is not None
-    if state is None and not rehearsal:
-        raise ValueError("a leaderboard needs a state (--state), which keeps what was drawn.")
-    known = None if state is None or rehearsal else stored_board(state)
+    if key is None and state is None:
+        raise ValueError("a leaderboard needs a `state`, which keeps what was drawn.")
+    state = state if key is None else None
+    known = None if state is None else stored_board(state)
     if not isinstance(data, Comparisons):
-        raise ValueError(f"a leaderboard takes comparisons in memory, got {what_is(data)}.")
+        raise ValueError(f"a leaderboard takes comparisons in memory, got {checks.what_is(data)}.")
     users = getattr(data, "users_are", "") if privacy.unit == "user" else ""
     job = _Job(
         data=data,
         promise=privacy.given(public=data.public, users=users),
         schedule=schedule_of(every, start, steps, until),
         noise=noise or _NOISES[0],
-        gamma=gamma,
-        top_k=top_k,
-        level=level,
+        asked=Asked(gamma=gamma, top_k=top_k, level=level),
         source=Randomness(key),
     )
     job.check()
     when = data.times if times is None else times
     if when is None or when.shape != (len(data),):
         raise ValueError(
-            f"{data.name} does not say when each comparison was made: give times (--time), one for each."
+            f"{data.name} does not say when each comparison was made: give `times`, one for each."
         )
     items = None if known is None else tuple(json.loads(known["terms"]["items"]))
     flip, limit = privacy.adjacency == "flip", privacy.contributions
     arrivals = arrivals_of(data, when, job.schedule, limit, flip, items)
-    check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
-    rare = check_rare_items(data, written=False) if known is None else ()
+    checks.check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
+    rare = checks.check_rare_items(data, written=False) if known is None else ()
     asked = isinstance(ledger, Payment)
     payment = ledger if asked else Payment(ledger, lambda: data.sha256, data.name, "leaderboard")
     with jax.enable_x64(True):
-        if state is None or rehearsal:
+        if state is None:
             found = job.rehearse(arrivals)
         else:
             if known is not None:
@@ -220,9 +204,7 @@ class _Job:
     promise: Privacy
     schedule: Schedule
     noise: str
-    gamma: float | None
-    top_k: int | None
-    level: float
+    asked: Asked
     source: Randomness
 
     @property
@@ -233,38 +215,29 @@ class _Job:
     def check(self) -> None:
         """Refuse options that don't go together."""
         check_choice("noise", self.noise, _NOISES)
-        check_noise(self.promise, self.noise)
+        checks.check_noise(self.promise, self.noise)
         if self.promise.unit == "user" and self.promise.contributions is None:
             raise ValueError(
-                "a leaderboard needs contributions (--max-per-user): the most comparisons that count of one user in "
-                "all steps together, chosen without looking at the data; the first ones of users with more stay."
+                "a leaderboard needs `contributions`: the most comparisons that count of one user in all steps "
+                "together, chosen without looking at the data; the first ones of users with more stay."
             )
-        elif self.promise.unit == "user" and not self.data.has_users:
+        if self.promise.unit == "user" and not self.data.has_users:
             raise ValueError(
                 f"{self.data.name} does not say who compared, so users can't be protected as a whole: name the column "
-                'of users (--user), or protect single comparisons by unit="comparison" (--unit comparison).'
+                "of users by `user`, or protect single comparisons by unit='comparison'."
             )
-        Asked(gamma=self.gamma, top_k=self.top_k, level=self.level).check_scores()
-        if self.gamma == 0:
-            raise ValueError("gamma (--gamma) must be positive; leave it out for a good default.")
+        self.asked.check_scores()
+        if self.asked.gamma == 0:
+            raise ValueError("`gamma` must be positive; leave it out for a good default.")
 
     def publish(
-        self,
-        arrivals: Arrivals,
-        state: str | os.PathLike[str],
-        payment: Payment,
-        *,
-        fixed: bool,
+        self, arrivals: Arrivals, state: str | os.PathLike[str], payment: Payment, *, fixed: bool
     ) -> _Published:
         """Draw the steps that have ended, and collect all; ``fixed``: whether the data are complete up to a time."""
+        terms = {"steps": self.schedule.steps, "noise": self.noise, "schedule": self.schedule.words}
+        items = arrivals.data.item_names
         with release.Leaderboard(
-            state,
-            self.promise,
-            items=arrivals.data.item_names,
-            steps=self.schedule.steps,
-            noise=self.noise,
-            schedule=self.schedule.words,
-            ledger=payment.ledger,
+            state, self.promise, items=items, ledger=payment.ledger, **terms
         ) as board:
             payment.paid_as = self.paid_as(board.identifier)
             done = board.published
@@ -284,25 +257,24 @@ class _Job:
                 promised = board.guarantee.for_any_user()
                 pay = functools.partial(payment.spend, promised, "scores")
                 board.publish(counts(done, last), notes, after=done, pay=pay)
-            scores = board.scores(self.gamma) if self.fits_sums else None
-            return _Published(
-                board.sums, scores, board.diagnostics, board.guarantee, counted, board.identifier
-            )
+            scores = board.scores(self.asked.gamma) if self.fits_sums else None
+            told = board.diagnostics, board.guarantee, counted, board.identifier
+            return _Published(board.sums, scores, *told)
 
     def rehearse(self, arrivals: Arrivals) -> _Published:
         """The same steps with simulated noise, and no state."""
-        last, items = self.schedule.ended, arrivals.data.num_items
+        last, items, steps = self.schedule.ended, arrivals.data.num_items, self.schedule.steps
         self.schedule.check_ended(last)
         arrivals.check_dates()
         counted = arrivals.sums(0, last) if self.fits_sums else arrivals.totals(0, last)
-        counts = np.zeros((self.schedule.steps or last, counted.shape[1]))
+        counts = np.zeros((steps or last, counted.shape[1]))
         counts[:last] = counted
-        draw, key = stream_of(self.promise).of_numbers, self.source.key()
-        strategy = None if self.schedule.steps else usual_strategy(None, self.noise)
-        found = draw(key, jnp.asarray(counts), self.promise, items, self.noise, strategy)
-        told, noisy = found.diagnostics, np.asarray(found.value)[:last]
-        scores = fit_all_sums(noisy, items, told, self.gamma) if self.fits_sums else None
-        return _Published(noisy, scores, told, found.guarantee, arrivals.counted(0, last))
+        draw, strategy = stream_of(self.promise).of_numbers, usual_strategy(None, self.noise)
+        told = self.promise, items, self.noise, None if steps else strategy
+        found = draw(self.source.key(), jnp.asarray(counts), *told)
+        about, noisy = found.diagnostics, np.asarray(found.value)[:last]
+        scores = fit_all_sums(noisy, items, about, self.asked.gamma) if self.fits_sums else None
+        return _Published(noisy, scores, about, found.guarantee, arrivals.counted(0, last))
 
     def paid_as(self, identifier: str) -> str:
         """What a ledger calls all steps together."""
@@ -313,48 +285,36 @@ class _Job:
         """The leaderboards of all published steps."""
         assert found.guarantee is not None
         number = f"{self.schedule.steps:,} " if self.schedule.steps else ""
-        guarantee = dataclasses.replace(
-            found.guarantee.for_any_user(),
-            note=f"It covers all {number}steps together ({self.schedule.words}), those to come too, also "
-            "where later comparisons depend on earlier leaderboards.",
+        note = (
+            f"It covers all {number}steps together ({self.schedule.words}), those to come too, also where later "
+            "comparisons depend on earlier leaderboards."
         )
+        guarantee = dataclasses.replace(found.guarantee.for_any_user(), note=note)
         rehearsal = self.source.rehearsal
         guarantee = rehearsed(guarantee) if rehearsal else guarantee
         items, steps = arrivals.data.item_names, []
         met = np.zeros((len(items), len(items)), np.int64)
         for step, counted in enumerate(found.counted):
-            one, other, number = np.array(counted.met, np.int64).reshape(-1, 3).T
-            met[one, other] += number
-            met[other, one] += number
+            one, other, times = np.array(counted.met, np.int64).reshape(-1, 3).T
+            met[one, other] += times
+            met[other, one] += times
             steps.append(self.ranking(items, found, step, guarantee, met))
         latest, certainty = steps[-1], self.certainty(found, steps[-1], met)
-        unsure = certainty.better is not None and not certainty.better.any()
         notes = (*latest.notes, *certainty.notes, *((REHEARSAL,) if rehearsal else ()))
         in_short = [
             {name: one.facts[name] for name in ("step", "ends")}
             | {"ranking": [{k: row[k] for k in ("item", "rank", "score")} for row in one.rows]}
             for one in steps
         ]
-        changed = {
-            "facts": latest.facts | {"notes": list(notes), "steps": in_short},
-            "certainty": certainty,
-            "notes": notes,
-            "warnings": (
-                *hardly_private(float(self.promise.epsilon)),
-                *rare,
-                *large_delta(
-                    self.promise, user=self.data.num_users, comparison=len(arrivals.times)
-                ),
-                *(
-                    (
-                        f"no two items can be told apart. Less noise: {self.less_noise(len(items), len(steps))}.",
-                    )
-                    if unsure
-                    else ()
-                ),
-                *private_remark(*arrivals.left_out(found.counted)),
-            ),
-        }
+        promise, sizes = self.promise, {"user": self.data.num_users, "comparison": len(self.data)}
+        warnings = [*checks.hardly_private(float(promise.epsilon)), *rare]
+        warnings += checks.large_delta(promise, **sizes)
+        if certainty.better is not None and not certainty.better.any():
+            ways = self.less_noise(len(items), len(steps))
+            warnings.append(f"no two items can be told apart. Less noise: {ways}.")
+        warnings += checks.private_remark(*arrivals.left_out(found.counted))
+        changed = {"notes": notes, "warnings": tuple(warnings), "certainty": certainty}
+        changed["facts"] = latest.facts | {"notes": list(notes), "steps": in_short}
         return Board(**{**vars(latest), **changed}, steps=tuple(steps))
 
     def ranking(
@@ -366,18 +326,16 @@ class _Job:
         met: Int[np.ndarray, "items items"],
     ) -> Ranking:
         """The leaderboard of one step; ``met``: how often pairs were compared until its end, where that is public."""
-        totals = found.sums[step, : len(items)]
-        deviation = float(np.asarray(found.told.deviations)[step])
-        name, gamma = self.data.name, None
-        scores = totals if found.scores is None else found.scores[step]
+        deviation, schedule = float(np.asarray(found.told.deviations)[step]), self.schedule
         if found.scores is None:
-            gamma = self.gamma or float(
-                quickly(least_risk_gamma, float(met.sum()) / len(met), deviation**2)
-            )
-            design = pairwise.Counts(met)
-            scores = np.asarray(quickly(pairwise.fit, design, totals, gamma).value)
-        of_all = f" of {self.schedule.steps}" if self.schedule.steps else ""
-        end, rehearsal = day(self.schedule.starts[step + 1]), self.source.rehearsal
+            mean = float(met.sum()) / len(met)
+            gamma = self.asked.gamma or float(quickly(least_risk_gamma, mean, deviation**2))
+            scores = _fitted(found.sums[step, : len(items)], met, gamma)
+        else:
+            gamma, scores = None, found.scores[step]
+        of_all = f" of {schedule.steps}" if schedule.steps else ""
+        end, name = day(schedule.starts[step + 1]), self.data.name
+        law = (LAWS if self.source.rehearsal else ON_INTEGERS)[self.noise]
         facts = {
             "method": "scores",
             "data": name,
@@ -385,16 +343,16 @@ class _Job:
             "max_per_user": self.promise.contributions,
             "step": step + 1,
             "ends": end,
-            "schedule": self.schedule.words,
-            "num_steps": self.schedule.steps,
+            "schedule": schedule.words,
+            "num_steps": schedule.steps,
             "state": found.identifier or None,
-            "noise": f"{(LAWS if rehearsal else ON_INTEGERS)[self.noise]}, correlated over steps",
+            "noise": f"{law}, correlated over steps",
             "noise_deviation": deviation,
-            "level": self.level,
+            "level": self.asked.level,
             "seed": self.source.seed,
             "gamma": gamma,
         }
-        when = ", and when each comparison was made" * (self.promise.adjacency == "flip")
+        when = "" if self.fits_sums else ", and when each comparison was made"
         notes = [f"taken as public: when steps end and how many there are{when}"]
         if "items" in self.data.public:
             notes.append(
@@ -403,13 +361,12 @@ class _Job:
         return Ranking(
             title=f"{name}: {len(items)} items by private scores (log-odds), step {step + 1}{of_all}, until {end}",
             items=items,
-            order=best_first(scores),
+            order=result.best_first(scores),
             guarantee=guarantee,
             facts={name: value for name, value in facts.items() if value is not None},
             scores=scores,
-            score_name="score",
-            level=self.level,
-            top_k=self.top_k,
+            level=self.asked.level,
+            top_k=self.asked.top_k,
             notes=tuple(notes),
         )
 
@@ -418,81 +375,78 @@ class _Job:
     ) -> Certainty:
         """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
         assert latest.scores is not None
-        deviation = latest.facts["noise_deviation"]
-        moved, unsure = self.unless_apart(found, latest, met)
+        moved, unsure = self.unless_apart(found, latest.scores, latest.facts, met)
         error = f"the noise moves a score by {moved:.2g}, simulated from what is published (standard deviation)"
         if found.scores is not None:
             return Certainty(unsure, notes=(_NO_DESIGN, error))
         if self.noise != "gaussian":
             return Certainty(unsure, notes=(_NO_LAW, error))
         if (components := components_of(met)) > 1:
-            return Certainty(notes=(SEVERAL_GROUPS.format(components),))
-        cover = f"{ANSWERS} and the privacy noise{UNDONE}; this step by itself"
-        certain, _ = of_fit(
-            latest.scores,
-            met,
-            gamma=latest.facts["gamma"],
-            link="logistic",
-            level=self.level,
-            words=each_by_itself("the true score", cover),
-            noise=Noise.independent("gaussian", deviation, len(met)),
-        )
+            return Certainty(notes=(result.SEVERAL_GROUPS.format(components),))
+        noise = Noise.independent("gaussian", latest.facts["noise_deviation"], len(met))
+        words = result.each_by_itself("the true score", _COVER)
+        told = {"link": "logistic", "level": self.asked.level, "words": words, "noise": noise}
+        certain, _ = of_fit(latest.scores, met, gamma=latest.facts["gamma"], **told)
         return dataclasses.replace(certain, notes=(*certain.notes, error))
 
     def unless_apart(
-        self, found: _Published, latest: Ranking, met: Int[np.ndarray, "items items"]
+        self,
+        found: _Published,
+        scores: Float[np.ndarray, "items"],
+        facts: dict[str, Any],
+        met: Int[np.ndarray, "items items"],
     ) -> tuple[float, Bool[np.ndarray, "items items"] | None]:
         """By how much noise moves a score of the last step, and that no item is surely better than another.
 
         None instead of that where scores spread by more than noise parts equal ones. Normal noise is added to the
         published sums once more, and scores are fitted to them: a function of the release.
         """
-        assert latest.scores is not None
-        sums, items = found.sums[-1], latest.scores.size
-        place, told = len(found.sums) - 1, found.told
-        deviations = [np.asarray(told.deviations)[place]]
-        if told.pair_deviations is not None:
-            deviations.append(np.asarray(told.pair_deviations)[place])
-        parts = (2 * items, sums.size - 2 * items) if found.scores is not None else (items,)
+        sums, items, last = found.sums[-1], scores.size, len(found.sums) - 1
+        both = found.told.deviations, found.told.pair_deviations
+        deviations = [np.asarray(one)[last] for one in both if one is not None]
+        parts = (2 * items, sums.size - 2 * items) if self.fits_sums else (items,)
         spread = np.repeat(deviations[: len(parts)], parts[: len(deviations)])
         draws = max(10, min(_DRAWS, 100 * _DRAWS // items))
         moved = sums + spread * np.random.default_rng(0).standard_normal((draws, sums.size))
-
-        def fitted(one: np.ndarray) -> np.ndarray:
-            if found.scores is not None:
-                return np.asarray(fit_score_sums(one, items, *deviations, gamma=self.gamma))
-            design, gamma = pairwise.Counts(met), latest.facts["gamma"]
-            return np.asarray(quickly(pairwise.fit, design, one, gamma).value)
-
-        scores = np.stack([fitted(one) for one in moved])
-        errors = scores - scores.mean(0)
-        widest = float(np.quantile(np.ptp(errors, axis=1), self.level))
-        unsure = None if np.ptp(latest.scores) > widest else np.zeros((items, items), bool)
+        if self.fits_sums:
+            gamma = self.asked.gamma
+            again = [fit_score_sums(one, items, *deviations, gamma=gamma) for one in moved]
+        else:
+            again = [_fitted(one, met, facts["gamma"]) for one in moved]
+        errors = np.stack([np.asarray(one) for one in again])
+        errors -= errors.mean(0)
+        widest = float(np.quantile(np.ptp(errors, axis=1), self.asked.level))
+        unsure = None if np.ptp(scores) > widest else np.zeros((items, items), bool)
         return float(errors.std()), unsure
 
     def less_noise(self, num_items: int, published: int) -> str:
         """What would lessen the noise of the last published step, in words; Gaussian noise has δ = 10⁻⁶ there."""
-        steps, gaussian = self.schedule.steps, dataclasses.replace(self.promise, delta=1e-6)
 
-        def deviation(promise: Privacy, steps: int | None, noise: str, after: int) -> float:
+        def deviation(
+            steps: int | None, after: int, noise: str = self.noise, promise: Privacy = self.promise
+        ) -> float:
             try:
                 rows = stream_of(promise).rows(promise, num_items, steps, noise)
             except ValueError:  # no exact noise can be drawn
                 return math.inf
             return float(rows.deviations(after)[-1])
 
-        def same(steps: int | None, after: int) -> float:
-            return deviation(self.promise, steps, self.noise, after)
+        steps, normal = self.schedule.steps, dataclasses.replace(self.promise, delta=1e-6)
+        now, laplace = deviation(steps, published), self.noise != "gaussian"
+        ways = (
+            (deviation(1, 1) < now, "fewer, longer steps by `every`"),
+            (steps is None and deviation(published, published) < now, "a last step by `steps`"),
+            (
+                laplace and deviation(steps, published, "gaussian", normal) < now,
+                "noise='gaussian' and a `delta`",
+            ),
+            (self.fits_sums, "adjacency='flip', where who compared what may be public"),
+        )
+        return ", ".join(words for less, words in ways if less) or "a larger epsilon"
 
-        now, ways = same(steps, published), []
-        if same(1, 1) < now:
-            ways.append("fewer, longer steps (--every)")
-        if steps is None and same(published, published) < now:
-            ways.append("a last step (--steps)")
-        if self.noise != "gaussian" and deviation(gaussian, steps, "gaussian", published) < now:
-            ways.append("noise='gaussian' (--noise gaussian) and a delta")
-        if self.promise.adjacency != "flip":
-            ways.append(
-                "adjacency='flip' (--adjacency flip), where who compared what may be public"
-            )
-        return ", ".join(ways) or "a larger epsilon"
+
+def _fitted(
+    totals: Float[np.ndarray, "items"], met: Int[np.ndarray, "items items"], gamma: float
+) -> Float[np.ndarray, "items"]:
+    """Scores fitted to win totals of a public design."""
+    return np.asarray(quickly(pairwise.fit, pairwise.Counts(met), totals, gamma).value)

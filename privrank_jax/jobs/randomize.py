@@ -2,7 +2,7 @@
 
 Comparisons become randomized reports, rankings synthetic ones, drawn from the Mallows model around each user's own, and
 preferences for training the same with the order of the two answers randomized. A function for each kind says what is
-drawn and from what; :func:`_made` says what holds of all.
+drawn and from what; :func:`randomized` says what holds of all.
 
 **Ties of rankings** are broken by a random order of all items, drawn for each user. Two weak orders that agree after an
 item is removed become, under the same random order, rankings that agree after it is removed; so the guarantee for
@@ -44,13 +44,7 @@ from privrank_jax.data.synthetic import (
     write_synthetic_rankings,
 )
 from privrank_jax.exact.entropy import random_words
-from privrank_jax.jobs.checks import (
-    check_rare_items,
-    check_size,
-    hardly_private,
-    private_remark,
-    what_is,
-)
+from privrank_jax.jobs import checks
 from privrank_jax.jobs.comparisons import kept_rows
 from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, sample
 from privrank_jax.jobs.reports import reports_guarantee
@@ -152,7 +146,7 @@ class Randomized:
         return write_preferences(path, self.data, kept, bits, epsilon, users=self.keeps_users)
 
     def to_frame(self) -> Any:
-        """The reports or the synthetic rankings as a data frame, of pandas, polars or PyArrow, with the cells of a file.
+        """The reports or the synthetic rankings as a data frame of pandas, polars or PyArrow, with cells of text.
 
         Raises:
             ValueError: preferences, which are written to a file.
@@ -255,16 +249,16 @@ def randomized(
     for fact in public:
         check_choice("public", fact, ("ranked-items",))
     for one in {float(np.min(epsilon)), float(np.max(epsilon))}:
-        check_size(one)
+        checks.check_size(one)
     scanned, ranked = isinstance(data, PreferenceScan), isinstance(data, Rankings | RankingRows)
     if not scanned and (unit == "user" or max_per_user is not None):
         raise ValueError("`unit` and `max_per_user` are for preferences: leave them out.")
     if not isinstance(data, Data):
         raise ValueError(
-            f"comparisons, rankings and preferences are randomized, not {what_is(data)}: reports and synthetic "
+            f"comparisons, rankings and preferences are randomized, not {checks.what_is(data)}: reports and synthetic "
             "rankings are randomized already, which once more would only add noise to."
         )
-    number = data.num_users if ranked else len(data)
+    number = data.num_users if isinstance(data, Rankings | RankingRows) else len(data)
     if np.shape(epsilon) not in ((), (number,)):
         raise ValueError(
             f"epsilon must be one number, or one for each of the {number:,} answers (of rankings: users), got shape "
@@ -279,67 +273,36 @@ def randomized(
     table: Any = data.in_memory() if isinstance(data, ComparisonRows | RankingRows) else data
     make = _preferences if scanned else _rankings if ranked else _comparisons
     with jax.enable_x64(True):
-        return make(table, asked)
-
-
-def _made(
-    table: Comparisons | Rankings | PreferenceScan,
-    asked: _Asked,
-    data: Reports | SyntheticRankings | PreferenceScan,
-    guarantee: Guarantee,
-    budgets: np.ndarray,
-    *,
-    of: str,
-    whole: tuple[str, float] | None,
-    counts: dict[str, int | None],
-    notes: Iterable[str],
-    warnings: tuple[str, ...],
-    labels: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
-) -> Randomized:
-    """What holds of all kinds.
-
-    Args:
-        table: the answers.
-        asked: the arguments.
-        data: the same, randomized.
-        guarantee: of them.
-        budgets: ε of each.
-        of: what has an ε, in words.
-        whole: what a user has, in words, and its ε; None where none is told.
-        counts: how many there are; None where it is not known.
-        notes: what else to know, ``{kept}`` being whether the file keeps the users.
-        warnings: for the holder of the data.
-        labels: of preferences, as of :class:`Randomized`.
-    """
-    has_users = bool(table.user_names) if isinstance(table, Rankings) else table.has_users
-    keeps = asked.keep_users and has_users
+        made = make(table, asked)
+    keeps = keep_users and bool(table.user_names if ranked else table.has_users)
     kept = "the file keeps the users" if keeps else "the file leaves the users out"
+    (of, budgets), whole = made.pop("each"), made.pop("whole")
     low, high = float(np.min(budgets)), float(np.max(budgets))
-    epsilons = ((f"epsilon of a {of}", f"{low:g}" if low == high else f"{low:g} to {high:g}"),)
-    if whole is not None:
-        epsilons += ((f"epsilon of a {whole[0]}, at most", f"{whole[1]:g}"),)
+    epsilons = [(f"epsilon of a {of}", f"{low:g}" if low == high else f"{low:g} to {high:g}")]
+    epsilons += [(f"epsilon of a {who}, at most", f"{most:g}") for who, most in whole]
+    notes = (note.replace("{kept}", kept) for note in made.pop("notes"))
+    counts = {name: count for name, count in made.pop("counts").items() if count is not None}
     return Randomized(
         name=table.name,
-        data=data,
-        guarantee=guarantee.given(users=table.users_are),
-        counts={name: count for name, count in counts.items() if count is not None},
-        epsilons=epsilons,
-        notes=(_HELD.format(table.name), *(note.replace("{kept}", kept) for note in notes)),
-        seed=asked.source.seed,
-        warnings=(*hardly_private(float(np.max(asked.epsilon))), *warnings),
+        guarantee=made.pop("guarantee").given(users=table.users_are),
+        counts=counts,
+        epsilons=tuple(epsilons),
+        notes=(_HELD.format(table.name), *notes),
+        seed=source.seed,
+        warnings=(*checks.hardly_private(float(np.max(epsilon))), *made.pop("warnings")),
         keeps_users=keeps,
-        labels=labels,
+        **made,
     )
 
 
 # --- comparisons --------------------------------------------------------------------------------------
 
 
-def _comparisons(table: Comparisons, asked: _Asked) -> Randomized:
+def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
     """One report per comparison."""
     if table.weights is not None:
         raise ValueError("reports have no weights: read the comparisons without them.")
-    rare, source = check_rare_items(table, written=False), asked.source
+    rare, source = checks.check_rare_items(table, written=False), asked.source
     keep, remarks = _kept_comparisons(table, asked.ties)
     bits = np.where(table.tied, _coins(len(table), source), table.winners < table.losers)[keep]
     budgets = asked.budgets(len(table))[keep]
@@ -357,22 +320,18 @@ def _comparisons(table: Comparisons, asked: _Asked) -> Randomized:
     first = "the largest epsilon of any comparison, and of all those of any user together."
     guarantee = reports_guarantee(reports, drawn.numerics, asked.note(first, "answers"))
     whole = reports.largest_epsilon_of_a_user
-    return _made(
-        table,
-        asked,
-        reports,
-        guarantee.given(public=("ties",) * (asked.ties == "drop")),
-        reports.epsilon,
-        of="comparison",
-        whole=None if whole is None else ("user, all comparisons", whole),
-        counts={"reports": len(reports), "users": reports.num_users, "items": reports.num_items},
-        notes=(
-            "who compared which items, and at which epsilon, is taken as public; {kept}",
-            _SORTED,
-            *(() if reports.has_users else (_UNNAMED.format("comparisons"),)),
-        ),
-        warnings=(*rare, *remarks, *drawn.remarks),
-    )
+    notes = ["who compared which items, and at which epsilon, is taken as public; {kept}", _SORTED]
+    if not reports.has_users:
+        notes.append(_UNNAMED.format("comparisons"))
+    return {
+        "data": reports,
+        "guarantee": guarantee.given(public=("ties",) * (asked.ties == "drop")),
+        "each": ("comparison", reports.epsilon),
+        "whole": [] if whole is None else [("user, all comparisons", whole)],
+        "counts": {"reports": len(reports), "users": reports.num_users, "items": table.num_items},
+        "notes": notes,
+        "warnings": (*rare, *remarks, *drawn.remarks),
+    }
 
 
 def _kept_comparisons(table: Comparisons, ties: str) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -387,11 +346,11 @@ def _kept_comparisons(table: Comparisons, ties: str) -> tuple[np.ndarray, tuple[
             "which shows everyone who knows the questions that they were ties."
         )
     if ties == "coin":
-        return every, private_remark(f"{count}; a fair coin decided each.")
+        return every, checks.private_remark(f"{count}; a fair coin decided each.")
     if table.ties == len(table):
         raise ValueError(_NOTHING_LEFT.format("comparisons"))
     remark = f"{count}, and were left out: anyone who knows the questions sees which. ties='coin' protects them."
-    return ~table.tied, private_remark(remark)
+    return ~table.tied, checks.private_remark(remark)
 
 
 def _coins(count: int, source: Randomness) -> Bool[np.ndarray, "rows"]:
@@ -405,14 +364,14 @@ def _coins(count: int, source: Randomness) -> Bool[np.ndarray, "rows"]:
 # --- rankings -----------------------------------------------------------------------------------------
 
 
-def _rankings(table: Rankings, asked: _Asked) -> Randomized:
+def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
     """One synthetic ranking per user."""
     if asked.ties == "drop":
         raise ValueError(
             "ties='drop' is for comparisons. In rankings ties='coin' puts tied items into a random order before the "
             "ranking is randomized: ties stay as protected as orders."
         )
-    check_rare_items(table, written=True)
+    checks.check_rare_items(table, written=True)
     if not table.complete and not asked.public:
         raise ValueError(
             f"{table.partial_users:,} of {table.num_users:,} users did not rank all items, and a synthetic ranking "
@@ -440,18 +399,15 @@ def _rankings(table: Rankings, asked: _Asked) -> Randomized:
         shown.discard("items")
     also = tuple(other.given(public=shown) for other in guarantee.also)
     said = (n for n in table.notes if n.startswith("the cells are") or "names no users" in n)
-    return _made(
-        table,
-        asked,
-        rankings,
-        dataclasses.replace(guarantee, also=also),
-        budgets,
-        of="rank",
-        whole=("whole ranking", float(also[0].epsilon)),
-        counts={"rankings": table.num_users, "items": table.num_items},
-        notes=("{kept}", _SORTED, *said),
-        warnings=(*remarks, *drawn.remarks),
-    )
+    return {
+        "data": rankings,
+        "guarantee": dataclasses.replace(guarantee, also=also),
+        "each": ("rank", budgets),
+        "whole": [("whole ranking", float(also[0].epsilon))],
+        "counts": {"rankings": table.num_users, "items": table.num_items},
+        "notes": ("{kept}", _SORTED, *said),
+        "warnings": (*remarks, *drawn.remarks),
+    }
 
 
 def simulated_mallows(
@@ -483,14 +439,14 @@ def _untied(table: Rankings, asked: _Asked) -> tuple[np.ndarray, tuple[str, ...]
     found -= np.sum(
         ranks < 0, axis=1, keepdims=True, dtype=ranks.dtype
     )  # unranked items (-1) sort first
-    remark = private_remark(f"{count}; these were put into a random order.")
+    remark = checks.private_remark(f"{count}; these were put into a random order.")
     return np.where(ranks < 0, ranks, found), remark
 
 
 # --- preferences --------------------------------------------------------------------------------------
 
 
-def _preferences(scan: PreferenceScan, asked: _Asked) -> Randomized:
+def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
     """One report per pair of answers, of which one was chosen: whether the first is written as chosen."""
     epsilon, source, shares, most = (
         asked.epsilon,
@@ -514,7 +470,7 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> Randomized:
         promise = Privacy(float(epsilon), unit=asked.unit, adjacency="flip")
         drawn = sample("preference-labels", source, bits, promise, users=scan.users[kept])
         reports, budgets = drawn.value.value, np.asarray(drawn.value.diagnostics.epsilon)
-        check_size(float(budgets.min()))
+        checks.check_size(float(budgets.min()))
     else:
         budgets = np.asarray(epsilon, float)[kept]
         drawn = sample("randomized-response", source, bits, budgets)
@@ -524,32 +480,33 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> Randomized:
         scan, kept, budgets, asked=promise, numerics=drawn.numerics, note=note
     )
     if scan.ignored:  # fields of the first line may tell which answer was chosen
-        remarks += private_remark(f"fields left out: {', '.join(scan.ignored)}; `keep` keeps one.")
+        remarks += checks.private_remark(
+            f"fields left out: {', '.join(scan.ignored)}; `keep` keeps one."
+        )
     carried = f", and the fields {', '.join(scan.keep)}" if scan.keep else ""
     joined = "; join them by id" if "id" in scan.names else ""
     whole = [one.epsilon for one in (guarantee.attained, *guarantee.also) if one.unit == "user"]
     users = int(np.unique(scan.users[kept]).size) if scan.has_users else None
-    return _made(
-        scan,
-        asked,
-        scan,
-        guarantee,
-        budgets,
-        of="label",
-        whole=("user, all labels", float(whole[0])) if whole else None,
-        counts={"labels": int(np.sum(kept)), "users": users},
-        notes=(
-            f"for training, these labels say about as much as {worth(budgets):.3g} that were not randomized: the sum "
-            "of tanh^2(epsilon/2)",
-            f"public: prompts, the texts of both answers, who answered which prompt, at which epsilon{carried}; "
-            "protected: which answer was chosen",
-            "{kept}",
-            f"the lines are sorted by what is public in them, so their order reveals nothing{joined}",
-            *(() if scan.has_users else (_UNNAMED.format("labels"),)),
-        ),
-        warnings=(*_about_limit(scan, asked), *remarks, *drawn.remarks),
-        labels=(kept, np.asarray(reports), budgets),
-    )
+    notes = [
+        f"for training, these labels say about as much as {worth(budgets):.3g} that were not randomized: the sum of "
+        "tanh^2(epsilon/2)",
+        f"public: prompts, the texts of both answers, who answered which prompt, at which epsilon{carried}; protected: "
+        "which answer was chosen",
+        "{kept}",
+        f"the lines are sorted by what is public in them, so their order reveals nothing{joined}",
+    ]
+    if not scan.has_users:
+        notes.append(_UNNAMED.format("labels"))
+    return {
+        "data": scan,
+        "guarantee": guarantee,
+        "each": ("label", budgets),
+        "whole": [("user, all labels", float(one)) for one in whole],
+        "counts": {"labels": int(np.sum(kept)), "users": users},
+        "notes": notes,
+        "warnings": (*_about_limit(scan, asked), *remarks, *drawn.remarks),
+        "labels": (kept, np.asarray(reports), budgets),
+    }
 
 
 def _kept_labels(scan: PreferenceScan, asked: _Asked) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -588,7 +545,7 @@ def _about_limit(scan: PreferenceScan, asked: _Asked) -> tuple[str, ...]:
     now, most = (worth(epsilon / one, one) for one in held)
     if now >= 0.99 * most:
         return ()
-    return private_remark(
+    return checks.private_remark(
         f"the labels of a user share epsilon = {epsilon:g}, and what a label says falls faster than its share: these "
         f"say as much as {now:.3g} labels that were not randomized, with max_per_user={best} as much as {most:.3g}. "
         "Who answered what is public here, so the limit may be chosen so."

@@ -163,7 +163,7 @@ def ordered(
     tied = np.diff(scores[order]) >= -EQUAL
     if rule == "ranked-pairs":
         other = scores_by(rule, weights[::-1, ::-1])[::-1][order]
-        # The places that one order gives to the first items of the other are the first ones only where no tie is broken.
+        # One order has the first items of the other at the first places only where no tie is broken.
         places = np.maximum.accumulate(np.argsort(np.argsort(-other, kind="stable")))
         tied = places[:-1] > np.arange(len(places) - 1)
     words = about.summed if summed and about.summed else about.words

@@ -52,12 +52,7 @@ class Schedule:
         return self.starts.searchsorted(times, side="right") - 1
 
     def check_ended(self, last: int, known: int = 0) -> None:
-        """Refuse to publish nothing, more at first than anyone means, or before what was published.
-
-        Args:
-            last: the number of steps to be published.
-            known: how many of them were published before.
-        """
+        """Refuse to publish no steps, fewer than the ``known`` ones, or at first more than anyone means."""
         if not last:
             raise ValueError(
                 f"no step has ended: the first ends at {day(self.starts[1])}, and steps are published until "
@@ -71,28 +66,24 @@ class Schedule:
         if self.steps is None and not known and last > MAX_STEPS:
             raise ValueError(
                 f"{last:,} steps have ended since {day(self.starts[0])}, and a first run publishes at most "
-                f"{MAX_STEPS:,}: give a later start (--start), or longer steps (--every)."
+                f"{MAX_STEPS:,}: give a later `start`, or longer steps by `every`."
             )
 
     def check_recent(self, times: Shaped[np.ndarray, "rows"], name: str) -> None:
-        """Refuse data whose newest row is older than the last step that ended is long; for the holder's eyes alone.
-
-        Args:
-            times: of the rows.
-            name: of the data.
-        """
+        """Refuse data whose newest row is older than the last step that ended is long; for the holder's eyes alone."""
         last = min(self.until, self.starts[-1])  # no row is due after a last step
         length = self.starts[self.ended] - self.starts[self.ended - 1]
         past = times[times <= self.until]
         if past.size and last - past.max() <= length:
             return
         newest = f"its newest row is dated {day(past.max())}" if past.size else "it has no rows"
+        told = day(past.max() if past.size else self.starts[0])
         raise ValueError(
             *private_remark(
-                f"{name} looks like an old export: {newest}, more than one {self.every} before {day(last)} (UTC), and "
-                "steps that are published without their rows can't be published again. Nothing was spent or "
-                "published. Export the rows anew; or say by until (--until TIME) up to when they are complete, such "
-                f"as --until {day(past.max() if past.size else self.starts[0])}."
+                f"{name} looks like an old export: {newest}, more than one {self.every} before {day(last)} (UTC). "
+                "Steps that are published without their rows can't be published again, so nothing was spent or "
+                "published. Export the rows anew; or say by `until` up to when they are complete, such as "
+                f"until={told!r}."
             )
         )
 
@@ -114,23 +105,19 @@ def schedule_of(
     check_choice("every", every, PERIODS)
     if steps is not None and not 1 <= steps <= MAX_STEPS:
         raise ValueError(
-            f"steps (--steps) must lie between 1 and {MAX_STEPS:,}, got {steps:,}; leave it out for a leaderboard "
-            "without a last step."
+            f"`steps` must lie between 1 and {MAX_STEPS:,}, got {steps:,}; leave it out for a leaderboard without a "
+            "last step."
         )
     first, now = _time("start", start), _now()
     length = np.timedelta64(_SECONDS.get(every, 28 * 86_400) * 1_000_000, "us")  # the least
     number = max(1, int((now - first) // length) + 1) if steps is None else steps
-    count = np.arange(number + 1)
+    starts = first + np.arange(number + 1) * length
     if every == "month":
         month = first.astype("datetime64[M]")
         within = first - month.astype("datetime64[us]")
         if within >= np.timedelta64(28, "D"):
-            raise ValueError(
-                "start (--start): months start on one of the days 1 to 28, which every month has."
-            )
-        starts = (month + count).astype("datetime64[us]") + within
-    else:
-        starts = first + count * length
+            raise ValueError("`start`: months start on one of the days 1 to 28, which all have.")
+        starts = (month + np.arange(number + 1)).astype("datetime64[us]") + within
     if steps is None:
         starts = starts[: max(2, int(starts.searchsorted(now, side="right")) + 1)]
     until = now if until is None else min(now, _time("until", until))
@@ -144,9 +131,8 @@ def _now() -> np.datetime64:
 def _time(name: str, given: Time) -> np.datetime64:
     found = parsed_time(str(given))
     if found is None:
-        raise ValueError(
-            f"{name} (--{name}) {str(given)!r} is no time: write it as 2024-05-31 or 2024-05-31T18:30:00Z."
-        )
+        told = "write it as 2024-05-31 or 2024-05-31T18:30:00Z"
+        raise ValueError(f"{name}={str(given)!r} is no time: {told}.")
     return found
 
 

@@ -144,14 +144,14 @@ def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
 def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
     run, monkeypatch, numerics
 ):
-    exact = consensus._central_borda
+    exact = consensus.by_scores
 
-    def careless(data, asked):
-        result = exact(data, asked)
-        guarantee = dataclasses.replace(result.guarantee, numerics=numerics)
-        return dataclasses.replace(result, guarantee=guarantee)
+    def careless(work):
+        drawn, told = exact(work)
+        guarantee = dataclasses.replace(drawn.guarantee, numerics=numerics)
+        return dataclasses.replace(drawn, guarantee=guarantee), told
 
-    monkeypatch.setattr(consensus, "_central_borda", careless)
+    monkeypatch.setattr(consensus, "by_scores", careless)
     command = (*AGGREGATE, "--method", "borda", *BUDGET)
     assert "--accept-idealized" in run(command).err
     assert run(command, "--accept-idealized").code == 0

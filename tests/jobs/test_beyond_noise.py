@@ -16,12 +16,7 @@ from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.exact.k_norm import discrete_cube, discrete_zonotope
 from privrank_jax.exact.spanning_trees import Graph
-from privrank_jax.jobs import beyond_noise
-from privrank_jax.jobs.beyond_noise import (
-    of_majorities,
-    of_majorities_from_answers,
-    of_scores_from_reports,
-)
+from privrank_jax.jobs.beyond_noise import answers_reach, of_reports, of_weights, weight_reach
 from privrank_jax.jobs.consensus import Asked
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.privacy import Privacy, noise_law
@@ -101,7 +96,7 @@ def test_all_weights_lie_within_as_often_as_said(method, noise, epsilon):
     """A false majority is told with 5 % at most; and with 3 % or more, but for grids and for unequal variances."""
     request, draws = asked(method, noise), 3000
     drawn = drawn_exactly(request, epsilon)
-    reach = beyond_noise._weight_reach(ITEMS, USERS, request, drawn)
+    reach = weight_reach(ITEMS, USERS, noise, drawn)
     if noise == "laplace":
         noises = np.random.default_rng(0).laplace(scale=drawn.scale, size=(draws, PAIRS))
     else:
@@ -112,7 +107,7 @@ def test_all_weights_lie_within_as_often_as_said(method, noise, epsilon):
         assert stats.binomtest(beyond, draws, 0.03, alternative="less").pvalue > 1e-6
     weights = np.full((ITEMS, ITEMS), 0.5)
     weights[0, 1], weights[1, 0] = 0.5 + reach + 1e-9, 0.5 - reach - 1e-9
-    found = of_majorities(weights, np.arange(ITEMS), USERS, request, drawn)
+    found = of_weights(None, weights, np.arange(ITEMS), reach)
     assert found.better.sum() == 1
     assert found.better[0, 1]
 
@@ -136,12 +131,9 @@ def test_errors_of_answers_lie_within_as_often_as_said(method, mechanism, delta)
     weights = np.asarray(jax.vmap(lambda key: method(key, ranks, promise).value)(keys))
     if delta:
         epsilon = float(method(keys[0], ranks, promise).diagnostics.local_epsilon)
-    one = beyond_noise.of_scores_from_answers(weights[0].sum(1), users, mechanism, epsilon)
-    of_scores = (one.intervals["high"] - one.intervals["low"])[0] / 2
-    false = [
-        of_majorities_from_answers(each, np.arange(ITEMS), users, mechanism, epsilon).better.any()
-        for each in weights
-    ]
+    told = ITEMS, users, mechanism, epsilon
+    of_scores, reach = answers_reach(*told, of_scores=True), answers_reach(*told)
+    false = [of_weights(None, each, np.arange(ITEMS), reach).better.any() for each in weights]
     wrong = np.abs(weights.sum(axis=2) - (ITEMS - 1) / 2).max(axis=1) > of_scores
     for beyond in (int(np.sum(false)), int(np.sum(wrong))):
         assert stats.binomtest(beyond, draws, 0.05, alternative="greater").pvalue > 1e-6
@@ -164,30 +156,29 @@ def test_scores_of_reports_lie_within_as_often_as_said(users):
     missed = 0
     for score, error in zip(scores, errors, strict=True):
         about = ReportDiagnostics(norms[0], error)
-        ends = of_scores_from_reports(score, users, about).intervals
+        ends = of_reports(score, users, about).intervals
         truth = (ITEMS - 1) / 2
         missed += bool(np.any((truth < ends["low"]) | (truth > ends["high"])))
     assert stats.binomtest(missed, 2000, 0.05, alternative="greater").pvalue > 1e-6
     assert stats.binomtest(missed, 2000, 0.01, alternative="less").pvalue > 1e-6
     alike = ReportDiagnostics(norms[0], np.zeros(ITEMS))
-    ends = of_scores_from_reports(scores[0], 3, alike).intervals
+    ends = of_reports(scores[0], 3, alike).intervals
     assert np.all(ends["high"] - ends["low"] > 1)  # three reports may be alike by chance
-    assert "one report alone" in of_scores_from_reports(scores[0], 1, alike).notes[0]
+    assert "one report alone" in of_reports(scores[0], 1, alike).notes[0]
 
 
 def test_ranks_follow_from_chains_of_sure_majorities():
     """At this ε, 0.9 is sure and 0.5 is not."""
-    request = asked("weights", "k-norm")
-    drawn = drawn_exactly(request, 30.0)
+    reach = weight_reach(ITEMS, USERS, "k-norm", drawn_exactly(asked("weights", "k-norm"), 30.0))
     weights = np.full((ITEMS, ITEMS), 0.5)
     for ahead, behind in ((0, 1), (1, 2)):
         weights[ahead, behind], weights[behind, ahead] = 0.9, 0.1
-    found = of_majorities(weights, np.arange(ITEMS), USERS, request, drawn)
+    found = of_weights(None, weights, np.arange(ITEMS), reach)
     assert found.better.sum() == 2
     assert found.intervals["rank_low"].tolist() == [0, 1, 2, 0, 0]
     assert found.intervals["rank_high"].tolist() == [2, 3, 4, 4, 4]
     weights[2, 0], weights[0, 2] = 0.9, 0.1
-    found = of_majorities(weights, np.arange(ITEMS), USERS, request, drawn)
+    found = of_weights(None, weights, np.arange(ITEMS), reach)
     assert found.better.sum() == 3
     assert not found.intervals
     assert "cycle" in found.notes[0]
@@ -198,9 +189,7 @@ def test_scores_alone_say_nothing_of_majorities():
     request = asked("weights", "k-norm")
     drawn = drawn_exactly(request, 0.01)
     assert np.isinf(drawn.estimate.diagnostics.cycle_scale)
-    found = of_majorities(np.eye(ITEMS), np.arange(ITEMS), USERS, request, drawn)
-    assert found.better is None
-    assert not found.intervals
+    assert weight_reach(ITEMS, USERS, "k-norm", drawn) is None
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_a_board_of_noise_says_so_and_what_would_lessen_it(adjacency):
     found = published(None, data=many(), promise=weak, **asked)
     assert "no two items can be told apart" in found.told_apart["words"]
     (said,) = (one for one in found.warnings if "no two items can be told apart" in one)
-    assert "fewer, longer steps (--every)" in said
+    assert "fewer, longer steps by `every`" in said
     assert ("adjacency='flip'" in said) == (adjacency == "replace")
     assert any("the noise moves a score by" in note for note in found.notes)
     sure = published(None, data=many(20_000), promise=weak, **asked)
@@ -131,13 +131,13 @@ def test_only_what_lessens_the_noise_is_advised():
         asked = {"noise": noise, "steps": steps, "key": jax.random.key(0)}
         found = published(None, until, many(), promise, **asked)
         (said,) = (one for one in found.warnings if "no two items can be told apart" in one)
-        ways = [way for way in ("--noise gaussian", "--steps", "--every") if way in said]
+        ways = [way for way in ("noise='gaussian'", "`steps`", "`every`") if way in said]
         seen[noise, steps, until[5:]] = ways
     assert seen == {
-        ("laplace", 365, "01-05"): ["--every"],
-        ("laplace", 365, "04-10"): ["--noise gaussian", "--every"],
-        ("laplace", None, "01-05"): ["--noise gaussian", "--steps", "--every"],
-        ("gaussian", 365, "04-10"): ["--every"],
+        ("laplace", 365, "01-05"): ["`every`"],
+        ("laplace", 365, "04-10"): ["noise='gaussian'", "`every`"],
+        ("laplace", None, "01-05"): ["noise='gaussian'", "`steps`", "`every`"],
+        ("gaussian", 365, "04-10"): ["`every`"],
     }
 
 

@@ -68,7 +68,7 @@ def test_what_may_be_published():
     with pytest.raises(ValueError, match="no step"):
         found.check_ended(found.ended)
     found = schedule(every="hour", start="2001-01-01", steps=None, until=None)
-    with pytest.raises(ValueError, match="later start"):  # no thousand years at first
+    with pytest.raises(ValueError, match="later `start`"):  # no thousand years at first
         found.check_ended(found.ended)
     with pytest.raises(ValueError, match="the clock"):
         found.check_ended(found.ended + 2, known=found.ended + 2)
@@ -96,7 +96,7 @@ def test_old_exports(options, newest, refused):
         return
     with pytest.raises(ValueError, match="old export") as error:
         schedule(**options).check_recent(times, "v.csv")
-    assert f"--until {newest.removesuffix('T00:00')}" in str(error.value)
+    assert f"until={newest.removesuffix('T00:00')!r}" in str(error.value)
 
 
 def test_a_file_without_rows_is_an_old_export():

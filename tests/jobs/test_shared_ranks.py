@@ -12,7 +12,7 @@ import pytest
 
 import privrank_jax as pr
 from privrank_jax.jobs.result import Ranking, best_first
-from privrank_jax.jobs.rules import KEMENY, RULES, explained, scores_by, tied_at_least_cost
+from privrank_jax.jobs.rules import KEMENY, RULES, ordered, tied_at_least_cost
 
 # Twelve ballots by which Ann and Bob are equal, and both are ahead of Cal.
 PLACES = (
@@ -101,9 +101,8 @@ def test_a_cycle_of_equal_majorities_ties_its_items():
     weights = np.array([[0, 2, 1, 3], [1, 0, 2, 3], [2, 1, 0, 3], [0, 0, 0, 0]])
     for order in ([0, 1, 2, 3], [1, 2, 0, 3], [2, 0, 1, 3]):
         assert tied_at_least_cost(weights, np.array(order)).tolist() == [True, True, False]
-    scores = scores_by("ranked-pairs", weights)
-    found = Ranking("t", tuple("abcd"), best_first(scores), None, {"notes": []}, scores)
-    assert explained(found, "ranked-pairs", weights).ranks.tolist() == [1, 1, 1, 4]
+    found = Ranking("t", tuple("abcd"), guarantee=None, facts={}, **ordered("ranked-pairs", weights))
+    assert found.ranks.tolist() == [1, 1, 1, 4]
 
 
 @pytest.mark.parametrize("seed", range(20))

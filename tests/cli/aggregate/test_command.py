@@ -86,7 +86,7 @@ def test_too_few_users_to_ask_for_a_pair_each(privrank, write):
     refused = privrank(*run, "--method", "noise-all")
     assert refused.code == 2
     assert "2 users and 3 pairs of items" in refused.err
-    assert "local trust and --method borda" in refused.err
+    assert "--trust local and --method borda" in refused.err
     orders = privrank(*run[:-3], 30, "--trust", "local", "--method", "noise-all", "--json").json()
     assert orders["diagnostics"]["items_per_user"] == 3  # at such ε all users may order all items
 
