@@ -37,7 +37,7 @@ from privrank_jax.jobs.mechanisms import LAWS, MECHANISMS, Drawn, Randomness, dr
 from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, Method, check_items_of, check_trust
 from privrank_jax.jobs.points import scale_of
 from privrank_jax.jobs.result import Certainty, Ranking, best_first, of_noise
-from privrank_jax.jobs.rules import RULES, check_rule, ordered, tied_at_least_cost
+from privrank_jax.jobs.rules import RULES, check_rule, ordered
 from privrank_jax.jobs.spending import Payment
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
 from privrank_jax.privacy.privacy import Privacy
@@ -524,29 +524,21 @@ def by_weights(work: Work) -> tuple[Drawn, dict[str, Any]]:
 
 def _by_rule(work: Work, weights: Float[np.ndarray, "items items"]) -> dict[str, Any]:
     """What a rule says of noisy weights, by these alone."""
-    rule, xi = work.asked.rule, work.asked.xi
-    if rule in RULES:
-        alone = rule == "borda" and not work.asked.at_home
-        about = {"named": f"{RULES[rule].title} on noisy weights", "bounded": False, "facts": {}}
-        told = {"warnings": (_SCORES_ALONE,) * alone, **about}
-        return {**ordered(rule, weights, summed=not work.open_number), **told}
+    asked, summed = work.asked, not work.open_number
+    if asked.rule in RULES:
+        told, _ = ordered(asked.rule, weights, summed=summed)
+        told["warnings"] = (_SCORES_ALONE,) * (asked.rule == "borda" and not asked.at_home)
+        named = f"{RULES[asked.rule].title} on noisy weights"
+        return {"named": named, "bounded": False, "facts": {}, **told}
     # Weights outside of [0, 1] are clipped, so that costs and their certificate are those of votes.
     votes = np.clip(weights, 0, 1)
-    if not work.open_number:
+    if summed:
         votes = 0.5 + weights / max(2 * np.abs(weights).max(), 1)
-    best = aggregation.kemeny(votes, xi)
-    certificate, words = _certificate(best, len(weights), noisy=True, summed=not work.open_number)
-    order = np.argsort(best.ranks)
-    return {
-        "named": "Kemeny ranking of noisy weights",
-        "order": order,
-        "tied": tied_at_least_cost(votes, order),
-        # The theorem is for a ratio fixed beforehand, not for the one that happened to be proven.
-        "bounded": best.ratio <= 1 + xi,
-        "facts": {"certificate": certificate},
-        "notes": (words,),
-        "warnings": _unless_proven(best, xi),
-    }
+    told, best = ordered(None, votes, xi=asked.xi)
+    certificate, words = _certificate(best, len(weights), noisy=True, summed=summed)
+    # The theorem is for a ratio fixed beforehand, not for the one that happened to be proven.
+    told |= {"bounded": not told["warnings"], "facts": {"certificate": certificate}}
+    return {"named": "Kemeny ranking of noisy weights", "notes": (words,), **told}
 
 
 # --- results ------------------------------------------------------------------------------------------
@@ -571,16 +563,16 @@ def _private(work: Work) -> Ranking:
 def _without_privacy(work: Work) -> Ranking:
     """The consensus of least disagreement, with its certificate, or that of another rule."""
     weights, rule, xi = work.weights, work.asked.rule, work.asked.xi
-    facts: dict[str, object] = {"rule": rule}
-    if rule in RULES:  # whole numbers are tied where the votes are
-        users = 1.0 if rule == "copeland" else 2.0 * int(weights.num_users)
-        told, named = ordered(rule, weights.twice.astype(float), users), RULES[rule].title
+    divisor = 1.0 if rule == "copeland" else 2.0 * int(weights.num_users)
+    twice = weights.twice.astype(float)  # whole numbers are tied where the votes are
+    told, best = ordered(rule, twice, votes=weights, xi=xi, divisor=divisor)
+    facts, named = {"rule": rule}, "least disagreement (Kemeny)"
+    if best is None:
+        named = RULES[rule or ""].title
     else:
-        best = aggregation.kemeny(weights, xi)
-        facts["certificate"], words = _certificate(best, work.table.num_items)
-        order, facts["xi"] = np.argsort(best.ranks), xi
-        told = {"order": order, "tied": tied_at_least_cost(weights.twice, order), "notes": (words,)}
-        told, named = told | {"warnings": _unless_proven(best, xi)}, "least disagreement (Kemeny)"
+        certificate, words = _certificate(best, work.table.num_items)
+        facts |= {"certificate": certificate, "xi": xi}
+        told["notes"] = (words,)
     told |= {"matrix": np.asarray(weights.matrix), "remarks": work.table.remarks}
     return _published(work, None, f"{named}, without privacy", facts=facts, **told)
 
@@ -643,20 +635,11 @@ def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:
     return dataclasses.replace(found, certainty=certainty, notes=(*found.notes, *certainty.notes))
 
 
-def _unless_proven(best: ProvenRanking, xi: float) -> tuple[str, ...]:
-    """A warning if the solver ran out of time."""
-    if best.ratio <= 1 + xi:
-        return ()
-    return (
-        f"no ranking was proven to be within `xi` {xi:g} of the best in a minute; the best one found is shown, and the "
-        "notes say what is proven of it. A larger xi ends sooner.",
-    )
-
-
 def _certificate(
-    best: ProvenRanking, items: int, *, noisy: bool = False, summed: bool = False
+    best: ProvenRanking | None, items: int, *, noisy: bool = False, summed: bool = False
 ) -> tuple[dict[str, object], str]:
     """The certificate of a ranking, for JSON and in words; of sums, costs are known up to a factor alone."""
+    assert best is not None
     pairs, proven = items * (items - 1) // 2, best.ratio <= 1 + 1e-9
     found: dict[str, object] = {"solver": best.solver}
     if noisy:
@@ -677,29 +660,24 @@ def _certificate(
 
 
 def _bound(work: Work) -> tuple[dict[str, object], tuple[str, ...]]:
-    """What is proven of the expected cost, as a fact and in words; nothing of most methods with little noise."""
-    asked, (items, users) = work.asked, work.sizes
-    noise = work.reported
+    """What is proven of the expected cost, as a fact and in words, if anything is."""
+    asked, items, noise = work.asked, work.table.num_items, work.reported
     if noise is None and len(MECHANISMS[work.mechanism].noises) > 1:
         noise = asked.noise_drawn
     told = {"trust": asked.trust, "xi": asked.xi, "method": asked.method, "noise": noise}
-    proven = proven_errors(items, users, work.promise, **told)
+    proven, pairs = proven_errors(*work.sizes, work.promise, **told), items * (items - 1) // 2
     if not proven:
         return {}, ()
-    (row,), pairs = proven, items * (items - 1) // 2
-    fact: dict[str, object] = {
-        "expected_cost_bound": {"ratio": row.ratio, "additive": row.additive}
-    }
-    if 2 * row.additive >= pairs:  # a random order has as much
-        words = "proven error: no useful bound at this number of users and epsilon; the consensus may be mostly noise"
-        return fact, (words,)
-    times = "" if row.ratio == 1 else f"{row.ratio:.4g} times "
+    ratio, additive = proven[0].ratio, proven[0].additive
+    times = "" if ratio == 1 else f"{ratio:.4g} times "
     # The probability that KwikSort falls back depends on cycles.
-    sorts = asked.method == "kwiksort" and row.ratio > 5
+    sorts = asked.method == "kwiksort" and ratio > 5
     votes = "where majorities have no cycle" if sorts else "whatever the votes"
     full = ", where all users rank all items" * (asked.at_home and not work.complete)
     words = (
         f"proven error, {votes}{full}: the average user disagrees, in expectation, with at most {times}the fewest "
-        f"possible pairs plus {row.additive:.2g} of {pairs}"
+        f"possible pairs plus {additive:.2g} of {pairs}"
     )
-    return fact, (words,)
+    if 2 * additive >= pairs:  # a random order has as much
+        words = "proven error: no useful bound at this number of users and epsilon; the consensus may be mostly noise"
+    return {"expected_cost_bound": {"ratio": ratio, "additive": additive}}, (words,)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Bool, Float, Int
 
+    from privrank_jax.aggregation.kemeny_rule import ProvenRanking
+
 KEMENY = "kemeny"
 
 
@@ -77,6 +79,10 @@ HELP = "kemeny (least disagreement; the default), " + ", ".join(
     f"{name} ({rule.help})" for name, rule in RULES.items()
 )
 
+_LATE = (
+    "no ranking was proven to be within `xi` {:g} of the best in a minute; the best one found is shown, and the notes "
+    "say what is proven of it. A larger xi ends sooner."
+)
 _ROUNDS = ("stv", "irv", "rcv", "hare", "instant-runoff", "ranked-choice", "single-transferable")
 
 
@@ -137,27 +143,36 @@ def tied_at_least_cost(
 
 
 def ordered(
-    rule: str,
+    rule: str | None,
     weights: Float[np.ndarray, "items items"],
-    divisor: float = 1,
     *,
+    votes: Any = None,
+    xi: float = 0.0,
+    divisor: float = 1.0,
     summed: bool = False,
-) -> dict[str, Any]:
-    """Rank by the scores of a rule: fields of a :class:`~privrank_jax.jobs.result.Ranking`, with how it came about.
+) -> tuple[dict[str, Any], ProvenRanking | None]:
+    """Rank by a rule: fields of a :class:`~privrank_jax.jobs.result.Ranking`, with how it came about.
 
     Scores that only number the items are not shown. Ranked pairs break ties by the list of items: items are tied there
     if the reverse list has them in another order.
 
     Args:
-        rule: its name in :data:`RULES`.
-        weights: of all pairs.
+        rule: None for Kemeny's, with which comes what is proven of the order.
+        weights: of all pairs; Kemeny orders are tied by these.
+        votes: weights of which the costs for Kemeny's are made; None: the same.
+        xi: ξ of Kemeny's.
         divisor: of the scores.
         summed: whether weights are sums over a private number of users.
     """
     import numpy as np
 
+    from privrank_jax.aggregation import kemeny
     from privrank_jax.jobs.result import EQUAL, best_first
 
+    if rule not in RULES:
+        best = kemeny(weights if votes is None else votes, xi)
+        order, late = np.argsort(best.ranks), (_LATE.format(xi),) * (best.ratio > 1 + xi)
+        return {"order": order, "tied": tied_at_least_cost(weights, order), "warnings": late}, best
     about, scores = RULES[rule], scores_by(rule, weights) / divisor
     order = best_first(scores)
     tied = np.diff(scores[order]) >= -EQUAL
@@ -168,4 +183,4 @@ def ordered(
         tied = places[:-1] > np.arange(len(places) - 1)
     words = about.summed if summed and about.summed else about.words
     shown = {"scores": scores, "score_name": about.score_name} if about.score_name else {}
-    return {"order": order, "tied": tied, "notes": (f"{about.title}: {words}",), **shown}
+    return {"order": order, "tied": tied, "notes": (f"{about.title}: {words}",), **shown}, None

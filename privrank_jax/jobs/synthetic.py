@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from privrank_jax import aggregation, mallows
+from privrank_jax import mallows
 from privrank_jax._validate import check_choice
 from privrank_jax.data.shapes import SYNTHETIC
 from privrank_jax.data.synthetic import SyntheticRankings
+from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.reports import TRUSTED
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
-from privrank_jax.jobs.rules import RULES, check_rule, ordered, tied_at_least_cost
+from privrank_jax.jobs.rules import RULES, check_rule, ordered
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
 METHODS = ("auto", "borda", "none")
 _LEVEL = 0.95
+_UNNAMED = "The file names no users: a user with several rows spends their sum."
 
 
 def consensus_of_synthetic(
@@ -38,8 +40,7 @@ def consensus_of_synthetic(
         ValueError: another method, which would protect rankings that are not randomized; a rule that does not fit.
     """
     table, epsilon = rankings.table, rankings.epsilon
-    if method not in METHODS:
-        check_choice("method", method, METHODS)
+    check_choice("method", method, METHODS)
     check_rule(rule, xi)
     if rule is not None and method == "borda":
         raise ValueError(
@@ -47,38 +48,31 @@ def consensus_of_synthetic(
             "rule='borda'."
         )
     by_pairs = method == "none" or rule is not None
-    told = _pairs(rankings, xi, rule) if by_pairs else _scores(rankings)
+    named, found, told = _pairs(rankings, xi, rule) if by_pairs else _scores(rankings)
+    words = "the users' own rankings are estimated, corrected for the bias of the synthetic draws"
+    notes = (words, *(note for note in table.notes if SYNTHETIC not in note))
     facts = {
+        "method": "debiased pairs" if by_pairs else "debiased borda",
         "data": table.name,
         "items": table.num_items,
         "users": table.num_users,
+        "equally_weighted_users": float(np.max(np.asarray(found.diagnostics.total))),
         "smallest_epsilon": float(epsilon.min()),
         "largest_epsilon": float(epsilon.max()),
         "missing": table.missing,
         "level": _LEVEL,
+        **told.pop("facts", {}),
+        "notes": list(notes),
     }
-    estimated = (
-        "the users' own rankings are estimated, corrected for the bias of the synthetic draws"
-    )
-    notes = (estimated, *(note for note in table.notes if SYNTHETIC not in note))
-    facts |= {
-        name: fact for name, fact in told.pop("facts").items() if fact is not None or name in _KEPT
-    }
-    trusted = [TRUSTED]
-    if not table.user_names:
-        trusted.append("The file names no users: a user with several rows spends their sum.")
+    alone = "" if table.user_names else f" {_UNNAMED}"
     return Ranking(
-        title=f"{table.name}: consensus of {table.num_users:,} synthetic rankings of {table.num_items} items, by "
-        + told.pop("named"),
+        title=f"{table.name}: consensus of {table.num_users:,} synthetic rankings of {table.num_items} items, {named}",
         items=table.item_names,
-        guarantee=rankings_guarantee(rankings, "unknown", " ".join(trusted)),
-        facts=facts | {"notes": list(notes)},
+        guarantee=rankings_guarantee(rankings, "unknown", f"{TRUSTED}{alone}"),
+        facts=facts,
         notes=(*told.pop("notes", ()), *notes),
         **told,
     )
-
-
-_KEPT = ("pair_standard_error",)
 
 
 def rankings_guarantee(rankings: SyntheticRankings, numerics: str, note: str = "") -> Guarantee:
@@ -93,36 +87,29 @@ def rankings_guarantee(rankings: SyntheticRankings, numerics: str, note: str = "
     return Guarantee(rank, trust=found.trust, numerics=found.numerics, note=note, also=(user,))
 
 
-def _scores(rankings: SyntheticRankings) -> dict[str, Any]:
+def _scores(rankings: SyntheticRankings) -> tuple[str, Estimate, dict[str, Any]]:
     """Debiased Borda scores; of all pairs of items jointly, the errors of two at most add up."""
-    table = rankings.table
+    table, normal = rankings.table, NormalDist()
     found = mallows.debiased_borda(table.ranks, rankings.epsilon, missing=table.missing)
     scores, errors = (np.asarray(x) for x in (found.value, found.diagnostics.standard_errors))
     intervals, words = {}, ""
     if np.all(np.isfinite(errors)):
-        reach = NormalDist().inv_cdf(0.5 + 0.5 * _LEVEL) * errors
+        reach = normal.inv_cdf(0.5 + 0.5 * _LEVEL) * errors
         intervals = {"low": scores - reach, "high": scores + reach}
         words = (
             "for the score of each item by itself; they cover the draw of the synthetic rankings and the choice of "
             "the users. The score of an item is how many others a user, on average, ranks behind it"
         )
     pairs = scores.size * (scores.size - 1) / 2
-    apart = NormalDist().inv_cdf(1 - 0.5 * (1 - _LEVEL) / pairs) * (errors[:, None] + errors)
-    return {
-        "named": "debiased Borda scores",
-        "order": best_first(scores),
-        "scores": scores,
-        "certainty": Certainty(scores[:, None] - scores > apart, intervals, words),
-        "told_by": "By these rankings",
-        "facts": {"method": "debiased borda", "equally_weighted_users": _weight(found)},
-    }
+    apart = normal.inv_cdf(1 - 0.5 * (1 - _LEVEL) / pairs) * (errors[:, None] + errors)
+    certainty = Certainty(scores[:, None] - scores > apart, intervals, words)
+    told = {"order": best_first(scores), "scores": scores, "certainty": certainty}
+    return "by debiased Borda scores", found, {**told, "told_by": "By these rankings"}
 
 
-def _weight(found: Any) -> float:
-    return float(np.max(np.asarray(found.diagnostics.total)))
-
-
-def _pairs(rankings: SyntheticRankings, xi: float, rule: str | None) -> dict[str, Any]:
+def _pairs(
+    rankings: SyntheticRankings, xi: float, rule: str | None
+) -> tuple[str, Estimate, dict[str, Any]]:
     """The order that a rule makes of debiased shares of users."""
     table = rankings.table
     try:
@@ -136,29 +123,25 @@ def _pairs(rankings: SyntheticRankings, xi: float, rule: str | None) -> dict[str
     unsure = float(np.median(errors[np.isfinite(errors)])) if np.isfinite(errors).any() else None
     spread = "unknown" if unsure is None else f"{unsure:.2g} in the middle"
     words = f"the standard error of a pair's share of users is {spread}"
-    facts: dict[str, Any] = {
-        "method": "debiased pairs",
-        "equally_weighted_users": _weight(found),
-        "rule": rule,
-        "pair_standard_error": unsure,
-        "rounding": float(found.diagnostics.rounding),
-    }
-    if rule in RULES:
-        told = {"named": f"{RULES[rule].title} on debiased pairs", **ordered(rule, w)}
+    facts = {"pair_standard_error": unsure, "rounding": float(found.diagnostics.rounding)}
+    facts |= {} if rule is None else {"rule": rule}
+    told, best = ordered(rule, w, votes=w - min(0.0, w.min()), xi=xi)
+    named = "by least disagreement with debiased pairs (Kemeny)"
+    if best is None:
+        named = f"by {RULES[rule or ''].title} on debiased pairs"
     else:
-        best = aggregation.kemeny(w - min(0.0, w.min()), xi)
-        order, ratio = np.argsort(best.ranks), best.ratio if math.isfinite(best.ratio) else None
+        ratio = best.ratio if math.isfinite(best.ratio) else None
         facts["certificate"] = {"ratio": ratio, "solver": best.solver}
         words = f"best for the debiased pairs (ratio {best.ratio:.4g} by {best.solver}); {words}"
-        told = {"order": order, "tied": tied_at_least_cost(w, order)}
-        told["named"] = "least disagreement with debiased pairs (Kemeny)"
-    warning = ""
+    warnings = [*told.get("warnings", ())]
     if unsure is None:
-        warning = "no pair was ranked by two users of weight: the error of this is not known."
+        warnings.append("no pair was ranked by two users of weight: the error of this is unknown.")
     elif unsure > 0.2:
-        warning = "single pairs are mostly noise at these budgets: borda sums over pairs and needs far less budget."
-    told["notes"] = (*told.get("notes", ()), words)
-    return {**told, "matrix": w, "facts": facts, "warnings": (warning,) * bool(warning)}
+        warnings.append(
+            "single pairs are mostly noise at these budgets: borda sums over pairs and needs far less budget."
+        )
+    told |= {"notes": (*told.get("notes", ()), words), "warnings": tuple(warnings)}
+    return named, found, {**told, "matrix": w, "facts": facts}
 
 
 def _missing_last(w: np.ndarray, ranks: np.ndarray) -> np.ndarray:
