@@ -94,15 +94,9 @@ def points_reach(totals: PointTotals, noise: str, drawn: Drawn) -> float:
 def answers_reach(
     num_items: int, num_users: int, mechanism: str, epsilon: float, *, of_scores: bool = False
 ) -> float:
-    """Reach of the noise of weights by one answer per user, or of Borda scores by these.
+    """Reach of the noise of weights by one answer per user at ε, or of Borda scores by these.
 
-    The errors of k weights have at most k times the variance of one.
-
-    Args:
-        num_items, num_users: m and n.
-        mechanism: ``"one-pair"``, ``"sub-ranking"`` or ``"shuffled-pair"``.
-        epsilon: of a report.
-        of_scores: whether it is that of scores.
+    The errors of k weights have at most k times the variance of one. ``mechanism`` is a name of the bounds.
     """
     deviation = report_deviation(num_items, num_users, epsilon, mechanism)
     deviation *= math.sqrt(num_items - 1) if of_scores else 1.0
@@ -157,11 +151,9 @@ def of_weights(
 
     Args:
         rule: None for Kemeny's.
-        weights: as released, before any shrinkage; of sums over a private number of users 1/2 more.
-        ranks: that are published for them.
-        reach: of their noise.
-        summed: whether they are such sums.
-        more: what is covered beside the noise.
+        weights: as released, before any shrinkage; ``summed`` over a private number of users 1/2 more.
+        ranks, reach: what is published of them, and of their noise.
+        summed, more: whether they are such sums; what is covered beside the noise.
     """
     items = len(weights)
     if rule in (None, KEMENY, "ranked-pairs"):

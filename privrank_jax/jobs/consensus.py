@@ -325,11 +325,6 @@ class Work:
         return self.privacy
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        """The numbers of items and of users."""
-        return self.table.num_items, self.table.num_users
-
-    @property
     def open_number(self) -> bool:
         """Whether the number of users is public: it is, unless users may be added or removed."""
         return self.privacy is None or self.privacy.adjacency != "add-remove"
@@ -377,11 +372,12 @@ class Work:
         if self.reported is not None:
             # Of a report, whose ε is larger where a shuffler hides its sender.
             own = getattr(drawn.estimate.diagnostics, "local_epsilon", self.promise.epsilon)
-            told = *self.sizes, self.reported, float(own)
+            told = self.table.num_items, self.table.num_users, self.reported, float(own)
             found = beyond_noise.answers_reach(*told, of_scores=of_scores)
             return found, beyond_noise.TAKEN_AS_NORMAL
         reach = beyond_noise.score_reach if of_scores else beyond_noise.weight_reach
-        return reach(*self.sizes, self.asked.noise_drawn, drawn), ""
+        sizes = self.table.num_items, self.table.num_users
+        return reach(*sizes, self.asked.noise_drawn, drawn), ""
 
 
 def _prepared(
@@ -665,7 +661,8 @@ def _bound(work: Work) -> tuple[dict[str, object], tuple[str, ...]]:
     if noise is None and len(MECHANISMS[work.mechanism].noises) > 1:
         noise = asked.noise_drawn
     told = {"trust": asked.trust, "xi": asked.xi, "method": asked.method, "noise": noise}
-    proven, pairs = proven_errors(*work.sizes, work.promise, **told), items * (items - 1) // 2
+    proven = proven_errors(items, work.table.num_users, work.promise, **told)
+    pairs = items * (items - 1) // 2
     if not proven:
         return {}, ()
     ratio, additive = proven[0].ratio, proven[0].additive

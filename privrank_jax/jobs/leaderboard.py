@@ -22,7 +22,6 @@ import functools
 import json
 import math
 import os
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -323,7 +322,7 @@ class _Job:
         found: _Published,
         step: int,
         guarantee: Guarantee,
-        met: Int[np.ndarray, "items items"],
+        met: np.ndarray,
     ) -> Ranking:
         """The leaderboard of one step; ``met``: how often pairs were compared until its end, where that is public."""
         deviation, schedule = float(np.asarray(found.told.deviations)[step]), self.schedule
@@ -353,11 +352,8 @@ class _Job:
             "gamma": gamma,
         }
         when = "" if self.fits_sums else ", and when each comparison was made"
-        notes = [f"taken as public: when steps end and how many there are{when}"]
-        if "items" in self.data.public:
-            notes.append(
-                "the list of items was taken from the data of the first run and is treated as public"
-            )
+        public = f"taken as public: when steps end and how many there are{when}"
+        seen = "the list of items was taken from the data of the first run and is treated as public"
         return Ranking(
             title=f"{name}: {len(items)} items by private scores (log-odds), step {step + 1}{of_all}, until {end}",
             items=items,
@@ -367,15 +363,14 @@ class _Job:
             scores=scores,
             level=self.asked.level,
             top_k=self.asked.top_k,
-            notes=tuple(notes),
+            notes=(public, seen) if "items" in self.data.public else (public,),
         )
 
-    def certainty(
-        self, found: _Published, latest: Ranking, met: Int[np.ndarray, "items items"]
-    ) -> Certainty:
+    def certainty(self, found: _Published, latest: Ranking, met: np.ndarray) -> Certainty:
         """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
         assert latest.scores is not None
-        moved, unsure = self.unless_apart(found, latest.scores, latest.facts, met)
+        gamma = latest.facts.get("gamma")
+        moved, unsure = self.unless_apart(found, latest.scores, gamma, met)
         error = f"the noise moves a score by {moved:.2g}, simulated from what is published (standard deviation)"
         if found.scores is not None:
             return Certainty(unsure, notes=(_NO_DESIGN, error))
@@ -386,15 +381,11 @@ class _Job:
         noise = Noise.independent("gaussian", latest.facts["noise_deviation"], len(met))
         words = result.each_by_itself("the true score", _COVER)
         told = {"link": "logistic", "level": self.asked.level, "words": words, "noise": noise}
-        certain, _ = of_fit(latest.scores, met, gamma=latest.facts["gamma"], **told)
+        certain, _ = of_fit(latest.scores, met, gamma=gamma, **told)
         return dataclasses.replace(certain, notes=(*certain.notes, error))
 
     def unless_apart(
-        self,
-        found: _Published,
-        scores: Float[np.ndarray, "items"],
-        facts: dict[str, Any],
-        met: Int[np.ndarray, "items items"],
+        self, found: _Published, scores: np.ndarray, gamma: float | None, met: np.ndarray
     ) -> tuple[float, Bool[np.ndarray, "items items"] | None]:
         """By how much noise moves a score of the last step, and that no item is surely better than another.
 
@@ -408,11 +399,11 @@ class _Job:
         spread = np.repeat(deviations[: len(parts)], parts[: len(deviations)])
         draws = max(10, min(_DRAWS, 100 * _DRAWS // items))
         moved = sums + spread * np.random.default_rng(0).standard_normal((draws, sums.size))
-        if self.fits_sums:
-            gamma = self.asked.gamma
-            again = [fit_score_sums(one, items, *deviations, gamma=gamma) for one in moved]
+        if gamma is None:
+            ridge = self.asked.gamma
+            again = [fit_score_sums(one, items, *deviations, gamma=ridge) for one in moved]
         else:
-            again = [_fitted(one, met, facts["gamma"]) for one in moved]
+            again = [_fitted(one, met, gamma) for one in moved]
         errors = np.stack([np.asarray(one) for one in again])
         errors -= errors.mean(0)
         widest = float(np.quantile(np.ptp(errors, axis=1), self.asked.level))

@@ -28,6 +28,7 @@ from jaxtyping import Bool, Float, Int
 from privrank_jax import mallows
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
+from privrank_jax.data import synthetic
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.engine_counts import ComparisonRows, RankingRows
 from privrank_jax.data.preferences import (
@@ -38,11 +39,7 @@ from privrank_jax.data.preferences import (
 )
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reports import Reports, check_destination, write_reports
-from privrank_jax.data.synthetic import (
-    SyntheticRankings,
-    check_item_names,
-    write_synthetic_rankings,
-)
+from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.exact.entropy import random_words
 from privrank_jax.jobs import checks
 from privrank_jax.jobs.comparisons import kept_rows
@@ -64,6 +61,9 @@ _HELD = (
 )
 _SORTED = "the rows are sorted, so their order reveals nothing"
 _UNNAMED = "the data name no users: a user with several {} spends their sum"
+_BY_COIN = (
+    "ties='coin' puts tied items into a random order first: ties stay as protected as orders."
+)
 _NOTHING_LEFT = "all {} are ties: ties='drop' would leave nothing."
 
 Data = Comparisons | ComparisonRows | Rankings | RankingRows | PreferenceScan
@@ -126,7 +126,7 @@ class Randomized:
             return
         check_destination(path)
         if isinstance(self.data, SyntheticRankings):
-            check_item_names(Path(path), self.data.table.item_names)
+            synthetic.check_item_names(Path(path), self.data.table.item_names)
 
     def write(self, path: str | os.PathLike[str]) -> tuple[str, ...]:
         """Write them to a file, whose rows are sorted, and return the names of its columns or fields.
@@ -140,7 +140,7 @@ class Randomized:
         if isinstance(self.data, Reports):
             return write_reports(path, self.data, users=self.keeps_users)
         if isinstance(self.data, SyntheticRankings):
-            return write_synthetic_rankings(path, self.data, users=self.keeps_users)
+            return synthetic.write_synthetic_rankings(path, self.data, users=self.keeps_users)
         assert self.labels is not None
         kept, bits, epsilon = self.labels
         return write_preferences(path, self.data, kept, bits, epsilon, users=self.keeps_users)
@@ -341,9 +341,8 @@ def _kept_comparisons(table: Comparisons, ties: str) -> tuple[np.ndarray, tuple[
         return every, ()
     if ties == "refuse":
         raise ValueError(
-            f"{count}, and a report is a yes or a no. ties='coin' lets a fair coin decide each tie before it is "
-            "randomized: ties stay as protected as answers, and count half on average. ties='drop' leaves them out, "
-            "which shows everyone who knows the questions that they were ties."
+            f"{count}, and a report is a yes or a no. ties='coin' lets a fair coin decide each, which stays protected "
+            "and counts half on average. ties='drop' leaves them out, which shows that they were ties."
         )
     if ties == "coin":
         return every, checks.private_remark(f"{count}; a fair coin decided each.")
@@ -367,17 +366,13 @@ def _coins(count: int, source: Randomness) -> Bool[np.ndarray, "rows"]:
 def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
     """One synthetic ranking per user."""
     if asked.ties == "drop":
-        raise ValueError(
-            "ties='drop' is for comparisons. In rankings ties='coin' puts tied items into a random order before the "
-            "ranking is randomized: ties stay as protected as orders."
-        )
+        raise ValueError(f"ties='drop' is for comparisons. In rankings {_BY_COIN}")
     checks.check_rare_items(table, written=True)
     if not table.complete and not asked.public:
         raise ValueError(
             f"{table.partial_users:,} of {table.num_users:,} users did not rank all items, and a synthetic ranking "
-            "shows which its user ranked. If that is public anyway, as where each user was given a list of items to "
-            "order, say public=['ranked-items']: the guarantee then holds for the order of those items only. Otherwise "
-            "have all users rank the same items."
+            "shows which its user ranked. If that is public anyway, say public=['ranked-items']: the guarantee then "
+            "holds for the order of those items only. Otherwise have all users rank the same items."
         )
     ranks, remarks = _untied(table, asked)
     budgets, source = asked.budgets(table.num_users), asked.source
@@ -427,10 +422,7 @@ def _untied(table: Rankings, asked: _Asked) -> tuple[np.ndarray, tuple[str, ...]
     tied = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
     count = f"{np.sum(tied):,} of {table.num_users:,} users rank some items equal"
     if asked.ties == "refuse":
-        raise ValueError(
-            f"{count}, and a synthetic ranking has no ties. ties='coin' puts them into a random order before the "
-            "ranking is randomized: ties stay as protected as orders."
-        )
+        raise ValueError(f"{count}, and a synthetic ranking has no ties: {_BY_COIN}")
     if source.rehearsal:
         coins = np.asarray(jax.random.uniform(source.key(), ranks.shape))
     else:  # two of m words are equal with probability below m²/2^65, and then the first item comes first
@@ -457,8 +449,7 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
     alike = np.ndim(epsilon) == 0
     if shares and not (alike and scan.has_users):
         raise ValueError(
-            "unit='user' divides one epsilon among the labels of a user: give one epsilon, and name the field of users "
-            "by `user`."
+            "unit='user' divides one epsilon among the labels of a user: give one, and the field of users by `user`."
         )
     if most is not None and (not shares or most < 1):
         raise ValueError(
@@ -560,9 +551,8 @@ def worth(epsilon: np.ndarray | float, labels: np.ndarray | int = 1) -> float:
 def best_limit(epsilon: float) -> int:
     """The L for which users who share ε among at most L labels tell most, whatever number of labels they have.
 
-    k labels of one user say f(k) = k tanh²(ε/2k). With x = ε/2k it is (ε/2) tanh²(x)/x, which rises until
-    sinh(2x) = 4x, at x = 1.0886, and falls then. So f rises up to some k and falls from there, and its maximum over
-    whole numbers is the best limit for each user: one who has fewer labels keeps all.
+    k labels of one user say k tanh²(ε/2k) = (ε/2) tanh²(x)/x at x = ε/2k, which rises up to x = 1.0886, where
+    sinh(2x) = 4x, and falls then. So this holds for every user: one who has fewer labels keeps all.
     """
     least = max(1, int(epsilon / _BEST_SHARE))
     return max((least, least + 1), key=lambda most: worth(epsilon / most, most))

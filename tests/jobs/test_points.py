@@ -131,7 +131,10 @@ def test_a_limit_makes_intervals_shorter_that_hold_as_often(write, simulated, ke
         ({"method": "scores", "points": "many"}, "is no scale"),
         ({"method": "scores", "points": "1-5", "limit": 0}, "at least 1"),
         ({"method": "scores", "points": "1-5", "trust": "local"}, "needs someone who holds all"),
-        ({"method": "borda", "points": "1-5"}, "are for scores"),
+        (
+            {"method": "borda", "points": "1-5"},
+            "is for scores, one-shot, canonical, top-k: leave it out",
+        ),
         ({"points": "1-5"}, r"say method='scores'"),
     ],
 )
@@ -229,8 +232,11 @@ def test_ties_blank_ballots_and_a_tiny_budget_leave_a_random_choice(write):
         ({"method": "canonical", "top_k": 3}, r"all of them.*smaller top_k"),
         ({"method": "canonical"}, r"say how many.*--top-k 3"),
         ({"method": "one-shot", "top_k": 2, "trust": "local"}, "needs someone who holds all"),
-        ({"top_k": 2, "noise": "laplace"}, "selects by noise of its own"),
-        ({"method": "borda", "top_k": 2, "limit": 1}, "are for scores"),
+        ({"top_k": 2, "noise": "laplace"}, "`noise` is for .*leave it out of top-k"),
+        (
+            {"method": "borda", "top_k": 2, "limit": 1},
+            "is for scores, one-shot, canonical, top-k: leave it out",
+        ),
     ],
 )
 def test_what_the_best_alone_do_not_go_with_is_refused(approvals, asked, said):
