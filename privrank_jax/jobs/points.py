@@ -111,12 +111,17 @@ def _totals(work: Work) -> tuple[PointTotals, int, tuple[str, ...]]:
             "(--approvals) or as ratings, the larger the better (--higher-is-better); rankings are added up by "
             "method='borda'."
         )
-    if asked.points is None and not isinstance(held, Approvals):
+    ends = getattr(held, "ends", None)  # declared with the data
+    declared = ends is not None and all(float(end).is_integer() for end in ends)
+    if asked.points is None and not declared and not isinstance(held, Approvals):
         raise ValueError(
             f"{table.name} holds ratings: say which points a user may give, such as points='0-5', as they stand on the "
             "ballot. The noise grows with the range, so it must not be read off the answers."
         )
-    low, high = (0, 1) if asked.points is None else scale_of(asked.points)
+    if asked.points is not None:
+        low, high = scale_of(asked.points)
+    else:
+        low, high = (int(ends[0]), int(ends[1])) if declared else (0, 1)
     ratings = np.nan_to_num(held.ratings, nan=low)
     if np.any(ratings != np.rint(ratings)):
         raise ValueError(

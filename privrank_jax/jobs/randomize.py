@@ -377,10 +377,9 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
     ranks, remarks = _untied(table, asked)
     budgets, source = asked.budgets(table.num_users), asked.source
     drawn = sample("mallows-sample", source, ranks, budgets)
-    told = table.user_names, table.name, table.missing, table.notes
-    rankings = SyntheticRankings(
-        Rankings(drawn.value, table.item_names, *told), np.asarray(budgets)
-    )
+    told = {key: getattr(table, key) for key in ("user_names", "name", "missing", "notes")}
+    drawn_ranks = Rankings(drawn.value, table.item_names, **told)
+    rankings = SyntheticRankings(drawn_ranks, np.asarray(budgets))
     note = asked.note("the largest of any user.", "orders")
     guarantee = rankings_guarantee(rankings, drawn.numerics, note)
     guarantee = guarantee.given(public=("budgets",) * (np.ndim(asked.epsilon) > 0))
