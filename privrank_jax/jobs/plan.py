@@ -7,25 +7,13 @@ by the slope of the error. Beside it stands what papers prove.
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
 
-from privrank_jax.jobs.checks import about_delta
 from privrank_jax.jobs.plan_design import Design, Plan
-from privrank_jax.jobs.plan_labels import plan_labels
 
 _STEP = math.sqrt(10.0)  # between numbers of users in a picture; two are on either side of the plan
-_FACTS = ("items", "trust", "adjacency", "delta", "spread", "confidence", "target", "draws", "seed")
-_FACTS += ("error_of_target",)
-_FACTS_OF = {
-    "survey": ("link", "share_observed", "answers_per_user"),
-    "scores": ("max_per_user", "exposure", "near", "ties", "steps", "share_of_scores"),
-    "consensus": ("pairs", "rule", "optimum"),
-    "points": ("points", "limit"),
-}
 
 
 def plan(
@@ -67,40 +55,41 @@ def plan(
     release is simulated in a crowd whose items have scores evenly from ``spread`` to minus that.
 
     Args:
-        items: number of items; None for labels.
+        items: number of items; of labels none.
         rankings: plan a consensus of whole rankings, one per user; else comparisons.
         points: plan totals of points on this scale, such as ``"0-5"``; ``"0-1"`` for approvals.
         limit: of points: the most items that one user may give points to.
-        labels: plan preference labels for training, by a formula.
-        epsilon: budget of one answer; of a user with ``rankings``, ``points``, ``labels`` or a trust other than local.
+        labels: plan preference labels for training, by a formula; ``max_per_user`` of each user.
+        epsilon: budget of one answer; of a user with ``rankings``, ``points``, ``labels`` or another trust than local.
         epsilon_max: users choose budgets of an answer evenly between ``epsilon`` and this.
-        target: error wanted; with ``labels`` the number of labels without privacy that say as much.
+        target: error wanted, see ``error``; with ``labels`` the number of labels without privacy that say as much.
         users: number of users.
-        error: what the target is about: ``"largest"`` (error of a score, or of mean points that noise makes),
-            ``"pairs"`` (share in the wrong order), ``"first"`` (chance that the ``top_k`` first items are not in the
-            right order), ``"place"`` (mean error) or, of rankings, ``"cost"`` (pairs per user above the best order for
-            these users). Default: cost of rankings, else largest.
+        error: what ``target`` is about: largest (error of a score, or of mean points that noise makes), pairs (share
+            in the wrong order), first (chance that the ``top_k`` first items are not in the right order), place (mean
+            error) or, of rankings, cost (pairs per user above the best order for these users). Default: cost of
+            rankings, else largest.
         top_k: of the error of the first: how many items; 3 by default.
-        confidence: the error must stay below the target with this probability; what papers prove stays a bound on
-            the mean. Default: on average; 0.95 for the largest error of ``points``.
+        confidence: the error must stay below ``target`` with this probability; what papers prove stays a bound on the
+            mean. Default: on average; 0.95 for the largest error of ``points``.
         share_observed: share of all pairs that a user is asked.
-        spread: best score.
-        link: of comparisons: ``"logistic"``, ``"normal"`` or ``"laplace"``.
-        trust: ``"local"``: each user randomizes the answers, the default of comparisons; ``"shuffled"``: each answers
-            one question, and a shuffler hides who sent which; ``"central"``: a curator sees all, the default of
-            rankings and points; of comparisons it plans the scores of ``privrank rank``.
+        spread: best score; at 1 the best item beats the worst 88 times of 100.
+        link: of comparisons: logistic, normal or laplace.
+        trust: local (each user randomizes the answers, the default of comparisons), shuffled (each answers one
+            question, and a shuffler hides who sent which) or central (a curator sees all, the default of rankings and
+            points; of comparisons it plans published scores, and needs ``max_per_user``).
         delta: of shuffled reports, or of Gaussian noise.
-        question: of shuffled comparisons: ``"secret"`` or ``"public"``, which pair a user answers for.
-        method: of rankings; default: ``"weights"``, for users who are added or removed or who randomize ``"borda"``.
-        rule: of rankings: the order is made of private weights by this rule, as by :func:`~privrank_jax.consensus`.
+        question: of shuffled comparisons: secret (each user draws a pair, which nobody else learns) or public (it is
+            known who answers for which pair, equally many for each).
+        method: of rankings. Default: weights; borda for users who are added or removed or who randomize.
+        rule: of rankings: the order is made of private weights by this rule.
         optimum: of rankings: the best order costs at most so many pairs per user, as is publicly known.
         max_per_user: of curators: comparisons of each user; of labels: labels of each user, 1 by default.
-        adjacency: of curators: how neighbors differ in a user; with ``"add-remove"`` the number of users is private,
-            and ``users`` plans for so many.
+        adjacency: of curators: how neighbors differ in a user: replace, flip (of comparisons) or add-remove, where the
+            number of users is private, and ``users`` plans for so many.
         exposure: of curators: items are shown in proportion to 1/rank to this power.
-        near: of curators: whether opponents are near in strength.
+        near: of curators: opponents are near in strength.
         ties: of curators: share of comparisons between equal items that are tied; Davidson's model is fitted.
-        steps: of curators: a leaderboard is published after each of so many steps; the errors are those of the last.
+        steps: of curators: a leaderboard is published after each of so many steps; errors are those of the last.
         draws: simulated releases; fewer for many items, and a fifth where users' rankings are randomized.
         seed: of the simulation.
         progress: is told the share that is done.
@@ -116,102 +105,83 @@ def plan(
     True
     """
     design = Design(**locals())
-    design.check(inspect.signature(plan).parameters)
     import jax
 
+    from privrank_jax.jobs.plan_labels import plan_labels
+
     with jax.enable_x64(True):
-        found = plan_labels(design) if design.kind == "labels" else _simulated(design)
-    large = about_delta(delta, found.facts["users"], "user")
-    return dataclasses.replace(found, warnings=(*found.warnings, *large))
+        return plan_labels(design) if design.kind == "labels" else _simulated(design)
 
 
 def _simulated(design: Design) -> Plan:
     from privrank_jax.jobs.plan_worlds import LEVEL, Solver
 
-    solver, epsilon, needed, free = Solver(design), design.epsilon, None, None
-    of_epsilon: float | None = 0.0
-    if epsilon is None:
-        epsilon, of_epsilon = solver.epsilon_needed(design.users)
+    solver, budget, needed = Solver(design), (design.epsilon, 0.0), []
+    if design.epsilon is None:
+        budget = solver.least(users=design.users)
     elif design.target is not None:
-        needed, free = solver.users_needed(epsilon), solver.users_needed(math.inf)
-    users = design.users or math.ceil(needed[0] if needed else 1)
-    numbers = {min(max(round(users * _STEP**k), 1), design.most_users) for k in range(-2, 3)}
-    curve = [(one, solver.at(one, epsilon), solver.at(one, math.inf)) for one in sorted(numbers)]
-    errors, clear = solver.at(users, epsilon), solver.at(users, math.inf)
-    numbers = [
-        number for part in (errors, clear) for one in part.values() for number in one.values()
-    ]
-    if not all(map(math.isfinite, numbers)):
-        few = design.rankings and design.trusted != "central" and users < design.pairs
+        needed = [solver.least(epsilon=one) for one in (design.epsilon, math.inf)]
+    epsilon, whole = budget[0], [math.ceil(one) for one, _ in needed]
+    users = design.users or (whole[0] if needed else 1)
+    near = {min(max(round(users * _STEP**k), 1), design.most_users) for k in range(-2, 3)}
+    both = {"error": epsilon, "clear": math.inf}
+    found = {one: [solver.at(one, of) for of in both.values()] for one in sorted(near)}
+    errors = found[users] = [solver.at(users, of) for of in both.values()]
+    if not all(math.isfinite(x) for part in errors for one in part.values() for x in one.values()):
+        if design.rankings and design.trusted != "central" and users < design.pairs:
+            raise ValueError(
+                f"{users:,} users are too few to ask each about one of {design.pairs:,} pairs, as exact reports "
+                "require: take more `users`, or trust='central'."
+            )
         raise ValueError(
-            f"{users:,} users are too few to ask each about one of {design.pairs:,} pairs, as exact reports require: "
-            "take more users (--users), or trust='central' (--trust central)."
-            if few
-            else "this design is beyond what can be simulated: take scores that are closer (spread, --spread), or "
-            "options nearer to their usual values."
+            "this design is beyond what can be simulated: take a smaller `spread` or more usual numbers."
         )
-    found = design.told(*_FACTS, *_FACTS_OF.get(design.kind, ()))
-    found |= {"users": users, "users_needed": None, "more_users": None, "epsilon": epsilon}
-    found |= {"epsilon_standard_error": of_epsilon, "error": errors, "error_without_privacy": clear}
+    facts = {name: getattr(design, name) for name in (*_FACTS, *design.of.facts)}
+    facts |= {"trust": design.trusted, "error_of_target": design.goal, "users": users}
+    facts |= {"epsilon": epsilon, "epsilon_standard_error": budget[1]}
+    facts |= {"users_needed": None, "more_users": None}
+    facts |= {"error": errors[0], "error_without_privacy": errors[1]}
     rows: list[tuple[str, ...]] = [("users", f"{users:,}", "")]
-    if needed is not None and free is not None:
-        both = [math.ceil(one[0]) for one in (needed, free)]
-        found |= {"users_needed": both[0], "more_users": max(both[0] - (design.users or 0), 0)}
-        found |= {"users_standard_error": needed[1], "users_needed_without_privacy": both[1]}
-        cells = (_text(one, of[1], ",") for one, of in zip(both, (needed, free), strict=True))
+    if needed:
+        facts |= {"users_needed": whole[0], "more_users": max(whole[0] - (design.users or 0), 0)}
+        facts |= {"users_standard_error": needed[0][1], "users_needed_without_privacy": whole[1]}
+        cells = (_text(one, of[1], ",") for one, of in zip(whole, needed, strict=True))
         rows.append(("users needed for the target", *cells))
-    budget = _text(epsilon, of_epsilon) if design.epsilon is None else f"{epsilon:g}"
+    told = _text(*budget) if design.epsilon is None else f"{epsilon:g}"
     if design.epsilon_max is not None:
-        budget = f"{epsilon:g} to {design.epsilon_max:g}"
-    rows.append((f"epsilon of {'one answer' if design.of_answers else 'a user'}", budget, ""))
+        told = f"{epsilon:g} to {design.epsilon_max:g}"
+    rows.append((f"epsilon of {'one answer' if design.of_answers else 'a user'}", told, ""))
     level = design.certainty or LEVEL
-    for name in (one for one in design.errors() if one in errors):
-        above = f"... not exceeded with probability {level:g}"
-        lines = {"": design.errors()[name], "upper_": above}
-        for part, words in list(lines.items())[: 2 if name in ("largest", "cost") else 1]:
-            ends = part.rstrip("_") or "mean", f"{part}standard_error"
-            cells = [_text(one[name][ends[0]], one[name][ends[1]]) for one in (errors, clear)]
-            rows.append((words, *cells))
-    beside = {"survey": _of_answers, "consensus": _of_rankings}.get(design.kind)
-    if beside is not None:
-        more, facts = beside(design, found)
-        rows, found = rows + more, found | facts
-    answer = design.reached(epsilon, found["users_needed"])
+    for name in (one for one in design.errors if one in errors[0]):
+        parts = {"mean": ("standard_error", design.errors[name])}
+        if name in ("largest", "cost"):
+            above = f"... not exceeded with probability {level:g}"
+            parts["upper"] = ("upper_standard_error", above)
+        for part, (error, words) in parts.items():
+            rows.append((words, *(_text(one[name][part], one[name][error]) for one in errors)))
+    if design.kind in _BESIDE:
+        more, own = _BESIDE[design.kind](design, facts)
+        rows, facts = rows + more, facts | own
+    part = "mean" if design.certainty is None else "upper"
+    points = [
+        {"users": one} | {name: of[design.goal][part] for name, of in zip(both, pair, strict=True)}
+        for one, pair in found.items()
+    ]
     how = (
         f"The release was simulated {solver.draws:,} times with the same random numbers at all numbers of users and "
-        f"epsilon (seed {design.seed}); after ± stands the standard error of that. Scores are planned evenly from "
-        f"{design.spread:g} to {-design.spread:g} (--spread)."
+        f"epsilon (`seed` {design.seed}); after ± stands the standard error of that. Scores are planned evenly from "
+        f"{design.spread:g} to {-design.spread:g} (`spread`)."
     )
-    heads = ("plan", "with privacy", "without")
-    columns = {head: [row[k] for row in rows] for k, head in enumerate(heads)}
-
-    goal, part = design.goal, "mean" if design.certainty is None else "upper"
-    points = [
-        {"users": one, "error": ours[goal][part], "clear": others[goal][part]}
-        for one, ours, others in curve
-    ]
+    said = design.reached(epsilon, facts["users_needed"]), how
     lines = {"error": "with privacy", "clear": "without privacy"}
-    draw = design.figure(points, lines, design.errors()[goal], (users, errors[goal][part]), epsilon)
-    told = (answer, design.protected(epsilon), how)
-    title, opening = design.title(), design.opening(found)
-    return Plan(
-        title, opening, columns, told, found, found.get("methods") or [_flat(found)], (), draw
-    )
+    heads = ("plan", "with privacy", "without")
+    return design.solved(facts, rows, heads, said, points, lines, design.errors[design.goal])
 
 
 def _text(value: float, error: float | None, kind: str = "") -> str:
     whole = kind == ","
     beside = "unknown" if error is None else f"{error:,.0f}" if whole else f"{error:.1g}"
     return f"{value:,} ± {beside}" if whole else f"{value:.3g} ± {beside}"
-
-
-def _flat(facts: dict[str, Any], head: str = "") -> dict[str, Any]:
-    """Nested facts as columns."""
-    found: dict[str, Any] = {}
-    for name, value in facts.items():
-        inner = _flat(value, f"{head}{name}_") if isinstance(value, dict) else {head + name: value}
-        found |= inner
-    return found
 
 
 _Beside = tuple[list[tuple[str, ...]], dict[str, Any]]  # rows of the table, and facts
@@ -222,28 +192,28 @@ def _of_answers(design: Design, found: dict[str, Any]) -> _Beside:
     import numpy as np
 
     from privrank_jax._quickly import quickly
+    from privrank_jax.jobs.plan_worlds import WORLDS
     from privrank_jax.pairwise.report_theory import local_rate
     from privrank_jax.privacy.local import report_information
 
-    low, facts = found["epsilon"], {}
+    low = WORLDS[design.kind](design).asked(found["users"], found["epsilon"])[0]
     high = design.epsilon_max or low
     if design.trusted == "shuffled":
-        from privrank_jax.jobs.plan_worlds import world_of
-
-        low = high = world_of(design).asked(found["users"], low)[0]
-        facts |= {"local_epsilon": low, "question": design.question}
+        facts = {"local_epsilon": low, "question": design.question}
+        name, epsilon = "epsilon of an answer, for those who see its sender", low
     else:
-        of_user = high * max(design.answers_per_user, 1.0)
-        facts |= {"epsilon_max": high, "epsilon_per_user": of_user}
+        epsilon = high * max(design.answers_per_user, 1.0)
+        facts = {"epsilon_max": high, "epsilon_per_user": epsilon}
+        name = f"epsilon of a user with about {design.answers_per_user:.4g} answers"
     budgets = low + (np.arange(64) + 0.5) / 64 * (high - low)
     informed = found["users"] * float(np.mean(quickly(report_information, budgets)))
-    facts |= {"effective_users": informed}
-    facts |= {"rate": float(quickly(local_rate, design.items, informed, design.share_answered))}
+    rate = float(quickly(local_rate, design.items, informed, design.share_observed))
     rows = [
+        (name, f"{epsilon:.3g}", ""),
         ("users whose answers without randomization say as much", f"{informed:,.1f}", ""),
-        ("rate that is proven, 1/√(items · share of pairs · these users)", f"{facts['rate']:.3g}", ""),
-    ]  # fmt: skip
-    return rows, facts
+        ("rate that is proven, 1/√(items · share of pairs · these users)", f"{rate:.3g}", ""),
+    ]
+    return rows, {**facts, "effective_users": informed, "rate": rate}
 
 
 def _of_rankings(design: Design, found: dict[str, Any]) -> _Beside:
@@ -259,13 +229,14 @@ def _of_rankings(design: Design, found: dict[str, Any]) -> _Beside:
         for row in proven_errors(design.items, found["users"], promise, **told)
     ]
     methods.sort(key=lambda one: (one["proven_cost"], one["additive"]))
-    rows: list[tuple[str, ...]] = [
-        (
-            f"proven of {one['method']} ({one['noise']}): mean cost at most",
-            f"{one['proven_cost']:.3g}",
-            "",
-        )
+    proven = "proven of {method} ({noise}): mean cost at most"
+    rows = [
+        (proven.format_map(one), f"{one['proven_cost']:.3g}", "")
         for one in methods
         if one["proven_cost"] < design.pairs
     ]
     return rows, {"method": design.named, "methods": methods}
+
+
+_BESIDE = {"survey": _of_answers, "consensus": _of_rankings}
+_FACTS = ("items", "adjacency", "delta", "spread", "confidence", "target", "draws", "seed")

@@ -1,4 +1,4 @@
-"""What is planned, and a solved plan."""
+"""What is planned, in one record per kind; the options that fit it; and a solved plan."""
 
 from __future__ import annotations
 
@@ -6,56 +6,90 @@ import dataclasses
 import inspect
 import math
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._neighbors import ADJACENCIES
-from privrank_jax._validate import check_choice
-from privrank_jax.jobs.methods import CONSENSUS, check_trust
-from privrank_jax.jobs.result import frame_of, html_of, text_of
+from privrank_jax._promise import Privacy
+from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, check_trust
 from privrank_jax.jobs.rules import KEMENY, RULES
 
 METHODS = tuple(name for name, of in CONSENSUS.items() if not of.lists and name != "scores")
 OF_ORDER = ("pairs", "first", "place")
-ERRORS = ("largest", *OF_ORDER, "cost")
-_CHOICES: dict[str, tuple[Any, ...]] = {
-    "link": ("logistic", "normal", "laplace"),
-    "question": ("secret", "public"),
-    "trust": (None, "central", "shuffled", "local"),
-    "rule": (None, KEMENY, *RULES),
-    "method": (None, *METHODS),
-    "adjacency": ADJACENCIES,
-    "error": (None, *ERRORS),
-}
-MOST_USERS, MOST_SHUFFLED, MOST_ENUMERATED = 10**15, 10**9, 12
-_MOST_ITEMS = {"survey": 300, "scores": 300, "consensus": 100, "points": 1_000, "labels": 0}
-_MOST_PER_USER, _MOST_EXPOSURE, _MOST_STEPS, _MOST_DRAWS = 10**6, 10.0, 32, 100_000
-_OF_SURVEYS = ("link", "share_observed", "epsilon_max", "question")
-_OF_SCORES = ("max_per_user", "exposure", "near", "ties", "steps")
-_OF_RANKINGS = ("rankings", "method", "optimum", "rule")
-_UNUSED = {  # by what is planned, and by the trust
-    "survey": (*_OF_RANKINGS, "limit", *_OF_SCORES, "adjacency"),
-    "scores": (*_OF_RANKINGS, "limit", *_OF_SURVEYS),
-    "consensus": (*_OF_SURVEYS, "limit", *_OF_SCORES),
-    "points": (*_OF_RANKINGS, *_OF_SURVEYS, *_OF_SCORES),
-    "labels": (
-        *(*_OF_RANKINGS, *_OF_SURVEYS, "items", "points", "limit", "spread", "confidence", "delta"),
-        *("adjacency", "exposure", "near", "ties", "steps", "error", "top_k"),
+MOST_ENUMERATED = 12
+_OF_ANY = ("epsilon", "target", "users", "trust", "draws", "seed", "progress")
+_SIMULATED = (*_OF_ANY, "items", "error", "top_k", "confidence", "spread", "delta")
+_NOT_OF_TRUST = {"local": ("delta",), "shuffled": ("share_observed", "epsilon_max"), "central": ()}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Kind:
+    """One kind of plans.
+
+    Attributes:
+        what: what is planned.
+        given: what users give.
+        published: what a curator publishes of it.
+        options: arguments that are for this kind, besides those of all that are simulated.
+        facts: further facts of a plan.
+        trusts: that it works with, the usual one first.
+        adjacencies: that it works with.
+        errors: that a target may be about, the usual one first.
+        most_items: the largest number of items.
+    """
+
+    what: str
+    given: str = "answers"
+    published: str = ""
+    options: tuple[str, ...]
+    facts: tuple[str, ...] = ()
+    trusts: tuple[str, ...] = ("central",)
+    adjacencies: tuple[str, ...] = ("replace", "add-remove")
+    errors: tuple[str | None, ...] = ("largest", *OF_ORDER)
+    most_items: int = 300
+
+
+KINDS = {
+    "survey": Kind(
+        what="a survey of comparisons",
+        options=(*_SIMULATED, "link", "share_observed", "epsilon_max", "question"),
+        facts=("link", "share_observed", "answers_per_user"),
+        trusts=("local", "shuffled"),
     ),
-    "local": ("delta",),
-    "shuffled": ("share_observed", "epsilon_max"),
-    "central": (),
+    "scores": Kind(
+        what="scores that a curator publishes",
+        published="scores with noise, as privrank rank does",
+        options=(*_SIMULATED, "adjacency", "max_per_user", "exposure", "near", "ties", "steps"),
+        facts=("max_per_user", "exposure", "near", "ties", "steps", "share_of_scores"),
+        adjacencies=ADJACENCIES,
+    ),
+    "consensus": Kind(
+        what="a consensus of rankings",
+        given="rankings",
+        published="a noisy consensus, as privrank aggregate does",
+        options=(*_SIMULATED, "adjacency", "rankings", "method", "optimum", "rule"),
+        facts=("pairs", "rule", "optimum"),
+        trusts=TRUSTS,
+        errors=("cost", *OF_ORDER),
+        most_items=100,
+    ),
+    "points": Kind(
+        what="totals of points",
+        given="ballots",
+        published="noisy totals, as privrank aggregate --method scores does",
+        options=(*_SIMULATED, "adjacency", "points", "limit"),
+        facts=("points", "limit"),
+        most_items=1_000,
+    ),
+    "labels": Kind(
+        what="preference labels",
+        given="labels",
+        options=(*_OF_ANY, "labels", "max_per_user"),
+        trusts=("local",),
+        errors=(None,),
+    ),
 }
-_WHAT = {
-    "survey": "a survey of comparisons",
-    "scores": "scores that a curator publishes",
-    "consensus": "a consensus of rankings",
-    "points": "totals of points",
-    "labels": "preference labels",
-}
-_TRUSTS = {"points": "central", "labels": "local"}
-_ADDED = ("borda", "weights")  # as of aggregation.bounds.SUMMED, which takes time to import
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -86,10 +120,14 @@ class Plan:
         return f"<Plan {self.title!r}>"
 
     def __str__(self) -> str:
+        from privrank_jax.jobs.result import text_of
+
         table = text_of(self.title, self.columns, next(iter(self.columns)), self.paragraphs)
-        return "\n".join([self.opening, "", table])
+        return f"{self.opening}\n\n{table}"
 
     def _repr_html_(self) -> str:
+        from privrank_jax.jobs.result import html_of
+
         below = (self.opening, *self.paragraphs)
         return html_of(self.title, self.columns, next(iter(self.columns)), below)
 
@@ -99,6 +137,8 @@ class Plan:
 
     def to_frame(self) -> Any:
         """The rows as a data frame, as :meth:`~privrank_jax.jobs.result.Ranking.to_frame` makes it."""
+        from privrank_jax.jobs.result import frame_of
+
         return frame_of(self.rows)
 
     def plot(self) -> Any:
@@ -111,175 +151,124 @@ class Plan:
 
 
 class Design(types.SimpleNamespace):
-    """The arguments of :func:`privrank_jax.jobs.plan.plan`, and what follows from them."""
+    """The arguments of :func:`privrank_jax.jobs.plan.plan`, and what follows from them.
 
-    @property
-    def kind(self) -> str:
-        """What is planned: the names are those of what is not used, above."""
-        if self.labels:
-            return "labels"
-        if self.points is not None:
-            return "points"
-        if self.rankings:
-            return "consensus"
-        return "scores" if self.trusted == "central" else "survey"
+    Raises:
+        ValueError: an argument is out of range, or does not fit the others.
+    """
 
-    @property
-    def trusted(self) -> str:
-        """The trust: as given, or the default of what is planned."""
-        central = self.rankings or (self.points is not None and not self.labels)
-        return self.trust or ("central" if central else "local")
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        balloted = "points" if self.points is not None else "consensus" if self.rankings else ""
+        compared = "scores" if self.trust == "central" else "survey"
+        self.kind = "labels" if self.labels else balloted or compared
+        self.of = KINDS[self.kind]
+        self.trusted = self.trust or self.of.trusts[0]
+        self.goal = self.error or self.of.errors[0]
+        self.certainty = self.confidence
+        if self.certainty is None and (self.kind, self.goal) == ("points", "largest"):
+            self.certainty = 0.95
+        self.most_users = 10**9 if self.trusted == "shuffled" else 10**15
+        self._check()
+        self.pairs = self.items * (self.items - 1) // 2 if self.items else 0
+        self.shown_first = min(self.top_k or 3, self.items or 0)
+        self.of_answers = (self.kind, self.trusted) == ("survey", "local")  # ε is of one answer
+        if self.trusted == "shuffled":
+            self.share_observed = 1 / self.pairs
+        self.answers_per_user = self.share_observed * self.pairs
 
-    @property
-    def most_users(self) -> int:
-        """The largest number of users."""
-        return MOST_SHUFFLED if self.trusted == "shuffled" else MOST_USERS
+    def _check(self) -> None:
+        from privrank_jax._validate import check_choice
 
-    @property
-    def goal(self) -> str:
-        """The error that the target refers to."""
-        return self.error or ("cost" if self.kind == "consensus" else "largest")
-
-    @property
-    def certainty(self) -> float | None:
-        """The probability with which the error stays below the target; None: on average."""
-        if self.confidence is None and self.kind == "points" and self.goal == "largest":
-            return 0.95
-        return self.confidence
-
-    @property
-    def scored(self) -> str:
-        """What an item has that errors are of."""
-        return "mean of points" if self.kind == "points" else "score"
-
-    @property
-    def shown_first(self) -> int:
-        """How many items the error of the first is about."""
-        return min(self.top_k or 3, self.items)
-
-    @property
-    def pairs(self) -> int:
-        """Number of pairs of items."""
-        return self.items * (self.items - 1) // 2
-
-    @property
-    def share_answered(self) -> float:
-        """Share of all pairs that a user answers."""
-        return 1 / self.pairs if self.trusted == "shuffled" else self.share_observed
-
-    @property
-    def answers_per_user(self) -> float:
-        """Expected number of comparisons of one user."""
-        return self.share_answered * self.pairs
-
-    def check(self, defaults: Mapping[str, inspect.Parameter]) -> None:
-        """Refuse options that are out of range or don't go together."""
-        for name, choices in _CHOICES.items():
+        of, parameters = self.of, _parameters()
+        unused = {*parameters}.difference(of.options) | {*_NOT_OF_TRUST.get(self.trusted, ())}
+        for name in parameters:
+            if name in unused and getattr(self, name) != parameters[name].default:
+                raise ValueError(
+                    f"`{name}` does not apply to {of.what} with trust={self.trusted!r}: leave it out."
+                )
+        for name, choices in {
+            "link": ("logistic", "normal", "laplace"),
+            "question": ("secret", "public"),
+            "trust": (None, *(TRUSTS if self.kind in ("survey", "scores") else of.trusts)),
+            "rule": (None, KEMENY, *RULES),
+            "method": (None, *METHODS),
+            "adjacency": of.adjacencies,
+            "error": (None, *of.errors),
+        }.items():
             check_choice(name, getattr(self, name), choices)
-        most, many = _MOST_ITEMS[self.kind], self.most_users
         if self.items is None and self.kind != "labels":
-            raise ValueError("give the number of items (--items).")
-        largest = {"pairs": 0.5, "first": 1.0}.get(self.goal, math.inf)
+            raise ValueError("give the number of items by `items`.")
+        largest = {"pairs": 0.5, "first": 1.0}.get(str(self.goal), math.inf)
         budgets = f"from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}; 1 is usual"
         for name, fits, words in (
-            ("items", lambda m: 2 <= m <= most or not most, f"from 2 to {most:,} here"),
+            ("items", lambda m: 2 <= m <= of.most_items, f"from 2 to {of.most_items:,} here"),
             ("limit", lambda k: k >= 1, "at least 1"),
             ("epsilon", lambda e: SMALLEST_EPSILON <= e <= LARGEST_EPSILON, budgets),
-            ("epsilon_max", lambda e: SMALLEST_EPSILON <= e <= LARGEST_EPSILON, budgets),
-            ("users", lambda n: 1 <= n <= many, f"from 1 to {many:,}"),
+            ("epsilon_max", lambda e: (self.epsilon or math.inf) <= e <= LARGEST_EPSILON, "above `epsilon`"),
+            ("users", lambda n: 1 <= n <= self.most_users, f"from 1 to {self.most_users:,}"),
             ("target", lambda t: 0 < t < largest, f"positive and below {largest:g}"),
             ("spread", lambda s: 0 <= s < math.inf, "finite and at least 0"),
             ("share_observed", lambda p: 0 < p <= 1, "above 0 and not above 1"),
             ("confidence", lambda q: 0 < q < 1, "between 0 and 1"),
             ("delta", lambda d: 0 <= d < 1, "at least 0 and below 1"),
             ("optimum", lambda k: 0 <= k < math.inf, "finite and at least 0"),
-            ("exposure", lambda p: 0 <= p <= _MOST_EXPOSURE, f"from 0 to {_MOST_EXPOSURE:g}"),
-            ("max_per_user", lambda n: 1 <= n <= _MOST_PER_USER, f"from 1 to {_MOST_PER_USER:,}"),
+            ("exposure", lambda p: 0 <= p <= 10, "from 0 to 10"),
+            ("max_per_user", lambda n: 1 <= n <= 10**6, "from 1 to a million"),
             ("ties", lambda p: 0 <= p < 1, "at least 0 and below 1"),
-            ("steps", lambda t: 1 <= t <= _MOST_STEPS, f"from 1 to {_MOST_STEPS}"),
-            ("top_k", lambda k: 1 <= k <= (self.items or k), "from 1 to the number of items"),
-            ("draws", lambda d: 2 <= d <= _MOST_DRAWS, f"from 2 to {_MOST_DRAWS:,}"),
+            ("steps", lambda t: 1 <= t <= 32, "from 1 to 32"),
+            ("top_k", lambda k: 1 <= k <= self.items, "from 1 to the number of items"),
+            ("draws", lambda d: 2 <= d <= 100_000, "from 2 to 100,000"),
             ("seed", lambda k: 0 <= k < 2**63, "at least 0 and below 2**63"),
-        ):
+        ):  # fmt: skip
             value = getattr(self, name)
             if value is not None and not fits(value):
-                raise ValueError(f"{_option(name)} must be {words}, got {value}.")
-        for name in (*_UNUSED[self.kind], *_UNUSED[self.trusted]):
-            if getattr(self, name) != defaults[name].default:
-                raise ValueError(
-                    f"{_option(name)} does not apply to {_WHAT[self.kind]}, trust={self.trusted!r}: leave it out."
-                )
-        what, most, only = _WHAT[self.kind], self.epsilon_max, _TRUSTS.get(self.kind, self.trusted)
-        fitting = ("cost", *OF_ORDER) if self.kind == "consensus" else ERRORS[:-1]
-        balloted = self.kind in ("consensus", "points")
+                raise ValueError(f"`{name}` must be {words}, got {value}.")
+        self._check_together()
+
+    def _check_together(self) -> None:
         for wrong, words in (
-            (most is not None and not (self.epsilon or math.inf) <= most,
-             "epsilon_max (--epsilon-max) needs a smaller epsilon (--epsilon), that of the most careful users."),
             ([self.epsilon, self.target, self.users].count(None) > 1,
-             "give two of epsilon (--epsilon), target (--target) and users (--users) to get the third."),
-            (self.trusted != only, f"{what} are planned for trust={only!r} (--trust {only}) alone."),
-            (balloted and self.adjacency == "flip",
-             f"{what} protect users under adjacency replace or add-remove."),
+             "give two of `epsilon`, `target` and `users` to get the third."),
             (self.trusted == "shuffled" and not self.delta,
-             "shuffled answers need a delta (--delta) above 0, such as 1/n**2 for n users: else it adds no privacy."),
-            (self.goal not in fitting, f"error (--error) of {what} is {', '.join(fitting)}, not {self.goal}."),
+             "shuffled answers need a `delta` above 0, such as 1/n**2 for n users: else it adds no privacy."),
             (self.goal in OF_ORDER and not self.spread,
-             "items that are equally good have no right order: take a spread (--spread) above 0."),
+             "items that are equally good have no right order: take a `spread` above 0."),
             (self.goal == "first" and self.confidence is not None,
-             "the error of the first items is a chance already: leave confidence (--confidence) out."),
+             "the error of the first items is a chance already: leave `confidence` out."),
             (self.kind == "scores" and self.max_per_user is None,
-             'trust="central" needs max_per_user (--max-per-user), the number of comparisons of each user.'),
-            (self.steps is not None and self.ties,
-             "a leaderboard counts ties as half wins: leave ties (--ties) out."),
-            *(self._refused_of_rankings() if self.kind == "consensus" else ()),
+             "trust='central' needs `max_per_user`, the number of comparisons of each user."),
+            (self.steps is not None and self.ties, "a leaderboard counts ties as half wins: leave `ties` out."),
         ):  # fmt: skip
             if wrong:
                 raise ValueError(words)
-
-    def _refused_of_rankings(self) -> Iterator[tuple[bool, str]]:
-        record, most = CONSENSUS[self.named], MOST_ENUMERATED
-        alone = self.trusted == "central" and self.named in _ADDED
-        yield (
-            self.adjacency == "add-remove" and not alone,
-            (
-                "users who are added or removed (--adjacency add-remove) are protected by a curator alone, with method "
-                f"{' or '.join(_ADDED)}: take trust='central' and leave method (--method) out."
-            ),
-        )
-        too_many = self.named == "exponential" and self.items > most
-        yield (
-            too_many or (self.named, self.trusted) == ("kwiksort", "local"),
-            (
-                f"{self.named} is not simulated here (exponential is, for up to {most} items, kwiksort with "
-                "trust='central'): take another method (--method)."
-            ),
-        )
+        if self.kind != "consensus":
+            return
+        named, record, local = self.named, CONSENSUS[self.named], self.trusted == "local"
         check_trust(record, self.trusted, CONSENSUS)
-        yield (
-            self.rule is not None and not record.solves,
-            (
-                f"{self.named} has no weights of all pairs, which a rule (--rule) ranks by: leave one of them out."
-            ),
-        )
+        many = named == "exponential" and self.items > MOST_ENUMERATED
+        if many or (named == "kwiksort" and local):
+            raise ValueError(
+                f"method={named!r} is not simulated here, but 'exponential' for up to {MOST_ENUMERATED} items and "
+                "'kwiksort' with trust='central': take another `method`."
+            )
+        if self.rule is not None and not record.solves:
+            raise ValueError(
+                f"method={named!r} gives no weights of all pairs, by which a `rule` ranks: leave one of them out."
+            )
+        if self.adjacency not in record.adjacencies[: None if self.trusted == "central" else 1]:
+            others = [name for name in METHODS if self.adjacency in CONSENSUS[name].adjacencies]
+            raise ValueError(
+                f"adjacency={self.adjacency!r} is for trust='central' alone, with method "
+                f"{' or '.join(map(repr, others))}: take one of these."
+            )
 
     @property
     def named(self) -> str:
         """The method of a consensus: as given, else the one that serves any crowd, or that a rule needs."""
-        if self.method is not None:
-            return self.method
         if self.trusted != "central":
-            return "noise-all" if self.rule else "borda"
-        return "weights" if self.rule or self.adjacency == "replace" else "borda"
-
-    def told(self, *names: str) -> dict[str, Any]:
-        """Facts of the design, by name."""
-        inner = {"trust": "trusted", "share_observed": "share_answered", "error_of_target": "goal"}
-        return {name: getattr(self, inner.get(name, name)) for name in names}
-
-    @property
-    def of_answers(self) -> bool:
-        """Whether ε counts for one answer, not for a user."""
-        return self.kind == "survey" and self.trusted == "local"
+            return self.method or ("noise-all" if self.rule else "borda")
+        return self.method or ("weights" if self.rule or self.adjacency == "replace" else "borda")
 
     @property
     def share_of_scores(self) -> float:
@@ -289,108 +278,107 @@ class Design(types.SimpleNamespace):
         whole = self.adjacency == "flip" or self.steps is not None
         return 1.0 if whole else 1 - DESIGN_SHARE
 
+    # --- words --------------------------------------------------------------------------------------
+
+    @property
     def errors(self) -> dict[str, str]:
         """Names of errors, and what they are."""
         return {
-            "largest": f"largest error of a {self.scored}",
+            "largest": f"largest error of a {'mean of points' if self.kind == 'points' else 'score'}",
             "cost": "cost above the best order, pairs per user",
             "pairs": "share of pairs in the wrong order",
             "first": f"chance that the first {self.shown_first} are not in the right order",
             "place": "mean error of a place",
         }
 
+    @property
     def title(self) -> str:
-        """What is planned, in one line."""
-        if self.kind == "labels":
-            return f"preference labels, {self.max_per_user or 1} of each user"
-        if self.kind == "points":
-            limited = f", at most {self.limit} items of one user" if self.limit else ""
-            return f"points from {self.points} of {self.items} items{limited}"
-        if self.kind == "consensus":
-            rule = f", ranked by {self.rule}" if self.rule else ""
-            return f"{self.items} items ({self.pairs} pairs), rankings, method {self.named}{rule}"
-        shown = f"{self.link} model"
-        if self.kind == "scores":
-            shown = f"shown ∝ 1/rank^{self.exposure:g}" if self.exposure else "shown equally often"
-            shown += ", opponents near in strength" * self.near
-        return f"{self.items} items, {shown}, scores from {-self.spread:g} to {self.spread:g}"
+        """What is planned, and all that was said of it."""
+        told = [
+            f"{name}={getattr(self, name)!r}"
+            for name, parameter in _parameters().items()
+            if name not in _OF_ANY[:3] and getattr(self, name) not in (None, parameter.default)
+        ]
+        return f"Plan of {self.of.what}: {', '.join(told)}"
 
-    def opening(self, facts: Mapping[str, Any]) -> str:
+    @property
+    def opening(self) -> str:
         """Who sees which answers, and what ε counts for."""
-        what, published = {
-            "survey": ("answers", ""),
-            "scores": ("answers", "scores with noise, as privrank rank does"),
-            "consensus": ("rankings", "a noisy consensus, as privrank aggregate does"),
-            "points": ("ballots", "noisy totals, as privrank aggregate --method scores does"),
-            "labels": ("labels", ""),
-        }[self.kind]
+        given, published = self.of.given, self.of.published
         if self.steps is not None:
             published = f"a leaderboard with noise after each of {self.steps} steps"
         seen = {
-            "central": f"a curator sees all {what} and publishes only {published}",
-            "local": f"users randomize their own {what} before sending them, so that nobody else sees one as meant",
-            "shuffled": f"users randomize their own {what} before sending them, and a shuffler hides who sent which",
-        }[self.trusted]  # fmt: skip
-        opening = f"In this plan {seen} (--trust {self.trusted}). epsilon counts for a user."
-        if self.of_answers:
-            many = f"a user with about {self.answers_per_user:.4g} answers has epsilon = "
-            opening = f"In this plan {seen} (--trust local). epsilon counts for one answer; {many}"
-            opening += f"{facts['epsilon_per_user']:.3g} in all."
-        if "local_epsilon" in facts:
-            opening += f" Whoever sees an answer with its sender, as the shuffler does: {facts['local_epsilon']:.3g}."
-        if self.kind == "scores" and self.share_of_scores < 1:
-            opening += " A tenth of it is for intervals (rank --intervals none keeps it)."
-        if self.adjacency == "add-remove":
-            opening += " How many users there are is not published."
-        return opening
+            "central": f"A curator sees all {given} and publishes only {published}.",
+            "local": f"All users randomize their own {given} before sending them.",
+            "shuffled": f"All users randomize their own {given}, and a shuffler hides who sent which.",
+        }[self.trusted]
+        return f"{seen} epsilon counts for {'one answer' if self.of_answers else 'a user'}."
 
-    def protected(self, epsilon: float) -> str:
-        """What is protected."""
-        found = f"epsilon = {epsilon:.3g}" + f", delta = {self.delta:g}" * bool(self.delta)
-        if self.of_answers:
-            return f"One answer is protected with {found}; fewer of a user (--share-observed) protect users better."
-        change = {
-            "flip": "is answered differently",
-            "replace": "is replaced by any other",
-            "add-remove": "is added or removed",
-        }[self.adjacency]
-        whole = "all that the user gave"
-        if self.kind == "scores":
-            whole = f"what the user gave, at most {self.max_per_user:,} comparisons,"
-        return f"A user is protected with {found}: against a change in which {whole} {change}."
+    def guarantee(self, epsilon: float) -> str:
+        """What a release of this plan promises."""
+        from privrank_jax.privacy.guarantee import Guarantee
 
-    def figure(
-        self,
-        points: list[dict[str, float]],
-        lines: dict[str, str],
-        what: str,
-        plan: tuple[float, float],
-        epsilon: float,
-    ) -> Callable[[], Any]:
-        """What makes the figure of ``lines`` through points by users."""
-
-        def draw() -> Any:
-            from privrank_jax.plotting import planned_errors
-
-            told = {"title": self.title(), "guarantee_text": self.protected(epsilon)}
-            return planned_errors(points, lines, plan, target=self.target, y_label=what, **told)
-
-        return draw
+        kept = self.max_per_user if self.kind == "scores" else None
+        of = ("comparison", "flip") if self.of_answers else ("user", self.adjacency)
+        promise = Privacy(
+            epsilon, unit=of[0], adjacency=of[1], delta=self.delta, contributions=kept
+        )
+        return Guarantee(promise, trust=self.trusted, numerics="exact").in_words()
 
     def reached(self, epsilon: float, needed: int | None) -> str:
         """How the target is reached: by so many users, or by this ε."""
         if self.target is None:
-            return "Give a target (--target) in place of the users or of epsilon to get these."
-        goal = f"a {self.errors()[self.goal]} of at most {self.target:g}"
+            return "Give a `target` in place of `users` or `epsilon` to get these."
+        goal = f"a {self.errors[self.goal]} of at most {self.target:g}"
         goal += f", with probability {self.certainty:g}" if self.certainty else ", on average"
-        if self.epsilon is None:
+        if needed is None:
             return f"For {goal}, {self.users:,} users may each have epsilon = {epsilon:.3g}."
-        if self.users is None:
-            return f"For {goal}: {needed:,} users."
-        if (more := (needed or 0) - self.users) > 0:
-            return f"For {goal}: {more:,} more users."
-        return f"{self.users:,} users are enough for {goal}."
+        if needed <= (self.users or 0):
+            return f"{self.users:,} users are enough for {goal}."
+        more = f"{needed - (self.users or 0):,} more users" if self.users else f"{needed:,} users"
+        return f"For {goal}: {more}."
+
+    def solved(
+        self,
+        facts: dict[str, Any],
+        rows: list[tuple[str, ...]],
+        heads: tuple[str, ...],
+        said: tuple[str, str],
+        points: list[dict[str, float]],
+        lines: dict[str, str],
+        what: str,
+    ) -> Plan:
+        """The plan: its table, what is said around the guarantee, and the points of its picture by users."""
+        from privrank_jax.jobs.checks import about_delta
+
+        guarantee, users = self.guarantee(facts["epsilon"]), facts["users"]
+        star = users, next(one[next(iter(lines))] for one in points if one["users"] == users)
+
+        def draw() -> Any:
+            from privrank_jax.plotting import planned_errors
+
+            told = {"title": self.title, "guarantee_text": guarantee, "y_label": what}
+            return planned_errors(points, lines, star, target=self.target, **told)
+
+        paragraphs = (said[0], guarantee, *filter(None, said[1:]))
+        columns = {head: [row[place] for row in rows] for place, head in enumerate(heads)}
+        flat, warnings = (
+            facts.get("methods") or [_flat(facts)],
+            about_delta(self.delta, users, "user"),
+        )
+        return Plan(self.title, self.opening, columns, paragraphs, facts, flat, warnings, draw)
 
 
-def _option(name: str) -> str:
-    return f"{name} (--{name.replace('_', '-')})"
+def _parameters() -> Mapping[str, inspect.Parameter]:
+    from privrank_jax.jobs.plan import plan
+
+    return inspect.signature(plan).parameters
+
+
+def _flat(facts: dict[str, Any], head: str = "") -> dict[str, Any]:
+    """Nested facts as columns."""
+    found: dict[str, Any] = {}
+    for name, value in facts.items():
+        nested = isinstance(value, dict)
+        found |= _flat(value, f"{head}{name}_") if nested else {head + name: value}
+    return found

@@ -21,11 +21,7 @@ _CLEAR = 0.9  # of the second example: nine of ten would say the same
 
 
 def worth(epsilon: float, chance: float = 0.5) -> float:
-    """As how many labels without privacy a randomized one counts.
-
-    Args:
-        epsilon: ε of the label.
-        chance: q, the probability of the label.
+    """As how many labels without privacy one counts that is randomized with ε, where it has the probability ``chance``.
 
     >>> round(worth(1.0), 3), round(worth(1.0, 0.9), 3), worth(math.inf)
     (0.214, 0.089, 1.0)
@@ -43,21 +39,19 @@ def plan_labels(design: Design) -> Plan:
         return each * worth(budget / each, chance)
 
     if epsilon is None:
-        if design.target >= (most := users * each):
+        if design.target >= users * each:
             raise ValueError(
-                f"{most:,} labels can't count as {design.target:,g} without privacy: take more users (--users), or a "
-                "smaller target (--target)."
+                f"{users * each:,} labels can't count as {design.target:,g} without privacy: take more `users`, or a "
+                "smaller `target`."
             )
         ends = LARGEST_EPSILON, SMALLEST_EPSILON
-        enough = furthest(
-            lambda one: users * of_user(float(one)) >= design.target, *ends, relative=1e-6
-        )
-        epsilon = float(enough)
+        epsilon = furthest(lambda one: users * of_user(one) >= design.target, *ends, relative=1e-6)
     elif design.target is not None:
         needed = math.ceil(design.target / of_user(epsilon))
     users = users or needed or 1
-    kept = 0.5 + 0.5 * math.tanh(epsilon / each / 2)
-    found = design.told("trust", "target") | {
+    found = {
+        "trust": design.trusted,
+        "target": design.target,
         "users": users,
         "users_needed": needed,
         "more_users": None if needed is None else max(needed - (design.users or 0), 0),
@@ -74,19 +68,16 @@ def plan_labels(design: Design) -> Plan:
         ("labels of each user", f"{each:,}"),
         ("epsilon of a user", f"{epsilon:.3g}"),
         ("epsilon of a label", f"{epsilon / each:.3g}"),
-        ("labels that stay as they were", f"{kept:.1%}"),
+        ("labels that stay as they were", f"{0.5 + 0.5 * math.tanh(epsilon / each / 2):.1%}"),
         ("labels without privacy that say as much, of hard choices", f"{found['worth']:,.4g}"),
         ("of choices on which nine of ten users agree", f"{found['worth_of_clear_labels']:,.4g}"),
         ("of hard choices, if each user gave one label", f"{found['worth_of_one_label_each']:,.4g}"),
     ]  # fmt: skip
-    answer = f"These labels count as {found['worth']:,.4g} without privacy."
+    said = f"These labels count as {found['worth']:,.4g} without privacy.", ""
+    lines = {"hard": "hard choices", "clear": "nine of ten agree"}
     points = [
         {"users": one, "hard": one * of_user(epsilon), "clear": one * of_user(epsilon, _CLEAR)}
         for one in (users / 10, users, users * 10)
     ]
-    lines = {"hard": "hard choices", "clear": "nine of ten agree"}
     what = "labels without privacy that say as much"
-    draw = design.figure(points, lines, what, (users, found["worth"]), epsilon)
-    columns = {"plan": [row[0] for row in rows], "": [row[1] for row in rows]}
-    told = (answer, design.protected(epsilon))
-    return Plan(design.title(), design.opening(found), columns, told, found, [found], (), draw)
+    return design.solved(found, rows, ("plan", ""), said, points, lines, what)

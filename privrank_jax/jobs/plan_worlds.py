@@ -47,8 +47,11 @@ from privrank_jax.aggregation.majority_rules import RULES
 from privrank_jax.aggregation.scores import PointTotals, dp_scores, least_noise
 from privrank_jax.aggregation.sub_rankings import best_size, told_chance, weights_of_leads
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.jobs.mechanisms import MECHANISMS, function_of
+from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.jobs.plan_design import OF_ORDER, Design
 from privrank_jax.jobs.points import scale_of
+from privrank_jax.jobs.rules import KEMENY
 from privrank_jax.links import get_link
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise.continual import continual_score_sums, continual_totals, fit_score_sums
@@ -61,20 +64,20 @@ Errors = dict[str, Array]
 Measured = tuple[float, float | None]
 """A number, and its standard error, None where the slope of the error is unknown."""
 
+LEVEL = 0.95  # of upper errors, unless another one is asked for
 _EXACT, _REACHED = 8.0, 32  # up to which mean quantiles of binomial laws are exact; what they reach
-_BUDGETS = 8  # that stand for those of users between --epsilon and --epsilon-max
+_BUDGETS = 8  # that stand for those of users between two ends
 _NEAR = 0.5  # spread of the strengths of opponents, where they are near
-_POOL = 4096  # rankings
-_MANY = 1 << 22  # places in rankings of a mean
+_POOL, _MANY = 4096, 1 << 22  # rankings; places in rankings of a mean
 _EPSILONS, _OF_REPORTS = (1e-6, 1e4), (1e-4, 15.0)  # among which ε is sought; of users' own reports
 _SHARP, _AROUND = (
     1e-3,
     0.15,
-)  # of logarithms: tolerance of an answer, and how far around it its slope is taken
+)  # of logarithms: tolerance of an answer, how far around it its slope is taken
 _SEARCHED = 20  # simulated points of a search
 _PAIRS, _FEWEST = 1 << 22, 16  # of items in all draws of a crowd; draws
-LEVEL = 0.95  # of upper errors, unless another one is asked for
 _REPORTS = 128  # users whose reports are drawn at once
+_TWO_SETS, _TOO_FEW = "subset-selection", "too few users for all pairs"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,13 +108,11 @@ class Solver:
     def __init__(self, design: Design) -> None:
         searches = 0 if design.target is None else 1 if design.epsilon is None else 2
         self._design, self._done, self._all = design, 0, 10 + searches * _SEARCHED
-        self._world = world_of(design)
+        self.world, self._programs = WORLDS[design.kind](design), {}
         most = max(_PAIRS // design.pairs, _FEWEST)
-        self.draws = max(round(min(design.draws, most) * self._world.share), 2)
-        self._crowd = self._world.crowd(np.random.default_rng(design.seed), self.draws)
+        self.draws = max(round(min(design.draws, most) * self.world.share), 2)
+        self._crowd = self.world.crowd(np.random.default_rng(design.seed), self.draws)
         self._key = jax.random.key(design.seed)
-        self._programs: dict[Hashable, Any] = {}
-        self._epsilons = _EPSILONS if design.trusted == "central" else _OF_REPORTS
         self.at = functools.cache(self._at)
 
     @np.errstate(over="ignore", invalid="ignore")  # what is no number is refused in the end
@@ -121,11 +122,10 @@ class Solver:
         around = np.array([0, -1, 1]) * math.sqrt(level * (1 - level) / number) + level
         for name, drawn in self._drawn(users, epsilon).items():
             if name not in OF_ORDER or self._design.spread:
-                errors = np.asarray(drawn)
-                upper, low, high = np.quantile(errors, np.clip(around, 0, 1))
+                upper, low, high = np.quantile(drawn, np.clip(around, 0, 1))
                 found[name] = {
-                    "mean": float(np.mean(errors)),
-                    "standard_error": float(np.std(errors, ddof=1) / math.sqrt(number)),
+                    "mean": float(np.mean(drawn)),
+                    "standard_error": float(np.std(drawn, ddof=1) / math.sqrt(number)),
                     "upper": float(upper),
                     "upper_standard_error": float(high - low) / 2,
                 }
@@ -134,71 +134,59 @@ class Solver:
             self._design.progress(min(self._done / self._all, 1.0))
         return found
 
-    def _drawn(self, users: float, epsilon: float) -> Errors:
-        of_answer, setting = epsilon, None
-        if not math.isinf(epsilon):
-            of_answer, setting = self._world.asked(users, epsilon)
+    def _drawn(self, users: float, epsilon: float) -> dict[str, np.ndarray]:
+        private = not math.isinf(epsilon)
+        of_answer, setting = self.world.asked(users, epsilon) if private else (epsilon, None)
         arguments = self._key, self._crowd, np.float64(users), np.float64(of_answer)
         if setting not in self._programs:
-            one = functools.partial(self._world.errors, setting=setting)
+            one = functools.partial(self.world.errors, setting=setting)
 
             def errors(key: Key, *others: Any) -> Errors:
                 keys = jax.random.split(key, self.draws)  # here, not by a program of its own
                 return jax.vmap(one, in_axes=(0, 0, None, None))(keys, *others)
 
             self._programs[setting] = compiled(jax.jit(errors).lower(*arguments), optimized="some")
-        return self._programs[setting](*arguments)
+        return jax.tree.map(np.asarray, self._programs[setting](*arguments))
 
     def error(self, users: float, epsilon: float) -> Measured:
         """The error that the target is about."""
         found = self.at(users, epsilon)[self._design.goal]
-        if self._design.certainty is None:
-            return found["mean"], found["standard_error"]
-        return found["upper"], found["upper_standard_error"]
+        names = ("mean", "") if self._design.certainty is None else ("upper", "upper_")
+        return found[names[0]], found[f"{names[1]}standard_error"]
 
-    def users_needed(self, epsilon: float) -> Measured:
-        """The number of users that reaches the target, and its standard error."""
-        most = self._design.most_users
-        found = self._least(lambda users: self.error(users, epsilon), (1.0, float(most)))
-        if found is None:
-            raise ValueError(
-                f"the target takes more than {most:,} users, if it can be reached at all: take a larger target "
-                "(--target) or epsilon (--epsilon), or another error (--error)."
-            )
-        return found
+    def least(self, *, users: int | None = None, epsilon: float | None = None) -> Measured:
+        """The least number of users, or ε where users are given, that reaches the target; and its standard error.
 
-    def epsilon_needed(self, users: int) -> Measured:
-        """ε that reaches the target, and its standard error."""
-        found = self._least(lambda epsilon: self.error(users, epsilon), self._epsilons)
-        if found is None:
-            clear, target = self.error(users, math.inf)[0], self._design.target
-            raise ValueError(
-                f"{users:,} users are too few for any epsilon up to {self._epsilons[1]:g}: without privacy the error "
-                f"would be {clear:.3g}, against a target (--target) of {target:g}; take more users."
-            )
-        return found
+        Raises:
+            ValueError: none does.
+        """
+        design = self._design
+        if users is None:
+            ends, told = (1.0, float(design.most_users)), {"epsilon": epsilon}
+        else:
+            ends, told = _EPSILONS if design.trusted == "central" else _OF_REPORTS, {"users": users}
+        other = "users" if users is None else "epsilon"
 
-    def _least(
-        self, error_at: Callable[[float], Measured], ends: tuple[float, float]
-    ) -> Measured | None:
-        def reaches(log: float) -> bool:
-            return error_at(math.exp(log))[0] <= self._design.target
+        def error_at(log: float) -> Measured:
+            return self.error(**told, **{other: math.exp(log)})
 
         low, high = map(math.log, ends)
-        if not reaches(high):
-            return None
-        if reaches(low):
+        if error_at(high)[0] > design.target:
+            if users is None:
+                raise ValueError(
+                    f"the target takes more than {ends[1]:,.0f} users, if it can be reached at all: take a larger "
+                    "`target` or `epsilon`, or another `error`."
+                )
+            raise ValueError(
+                f"{users:,} users are too few for any epsilon up to {ends[1]:g}: without privacy the error would be "
+                f"{self.error(users, math.inf)[0]:.3g}, against target={design.target:g}; take more `users`."
+            )
+        if error_at(low)[0] <= design.target:
             return ends[0], 0.0
-        log = furthest(reaches, high, low, absolute=_SHARP)
-        sides = (error_at(math.exp(log + side))[0] for side in (-_AROUND, _AROUND))
-        value, fall = math.exp(log), (next(sides) - next(sides)) / (2 * _AROUND)
-        return value, value * (error_at(value)[1] or 0.0) / fall if fall > 0 else None
-
-
-def world_of(design: Design) -> World:
-    """The world of a design."""
-    kinds = {"survey": _survey, "scores": _scores, "consensus": _consensus, "points": _points}
-    return kinds[design.kind](design)
+        log = furthest(lambda x: error_at(x)[0] <= design.target, high, low, absolute=_SHARP)
+        fall = (error_at(log - _AROUND)[0] - error_at(log + _AROUND)[0]) / (2 * _AROUND)
+        value = math.exp(log)
+        return value, value * (error_at(log)[1] or 0.0) / fall if fall > 0 else None
 
 
 def _promised(design: Design, epsilon: Any, **more: Any) -> Privacy:
@@ -287,9 +275,9 @@ def _survey(design: Design) -> World:
         budgets = epsilon + (jnp.arange(parts) + 0.5) / parts * (high - epsilon)
         budgets = jnp.where(jnp.isinf(epsilon), jnp.inf, budgets)
         told = 0.5 + jnp.tanh(budgets / 2)[:, None] * (ahead - 0.5)
-        asked = binomial(crowd[0], users / parts, design.share_answered)
+        asked = binomial(crowd[0], users / parts, design.share_observed)
         if dealt:
-            asked = jnp.floor(users * design.share_answered) + 0 * asked
+            asked = jnp.floor(users * design.share_observed) + 0 * asked
         won = binomial(crowd[1], asked, told)
         lean, weight = coefficients(budgets, True, True, "randomized-response")
         sums = DebiasedSums.from_pairs(product(lean, won - asked / 2), product(weight, asked))
@@ -372,67 +360,58 @@ def _scores(design: Design) -> World:
 # --- rankings ---------------------------------------------------------------------------------------
 
 
-def _orders(seed: int, users: int, items: int, spread: float) -> Int[np.ndarray, "users items"]:
-    """Orders of items by users of the Plackett-Luce model."""
-    drawn = np.random.default_rng(seed).gumbel(size=(users, items))
-    return np.argsort(-(drawn + np.linspace(spread, -spread, items)), axis=1)
-
-
-def _solved(design: Design, weights: PairMatrix) -> Ranks:
-    if design.rule in (None, "kemeny"):
+def _ranked(design: Design, name: str, weights: PairMatrix) -> Ranks:
+    """The order that a method makes of private weights."""
+    if name == "borda":
+        return ranks_from_scores(jnp.sum(weights, axis=1))
+    if design.adjacency == "replace":  # shares of users, not sums
+        weights = jnp.clip(weights, 0, 1)
+    if design.rule in (None, KEMENY):
         return local_search(weights)
     return ranks_from_scores(RULES[design.rule](weights))
 
 
-def _of_shares(design: Design, weights: PairMatrix) -> Ranks:
-    summed = design.adjacency == "add-remove"  # not shares of users
-    return _solved(design, weights if summed else jnp.clip(weights, 0, 1))
+FINISHED: dict[str, Callable[..., Ranks]] = {
+    "borda": lambda design, scores: ranks_from_scores(scores),
+    "weights": lambda design, weights: _ranked(design, "weights", weights),
+    "noise-all": lambda design, weights: _ranked(design, "noise-all", weights),
+    "footrule": lambda design, counts: aggregation.assignment(counts),
+    "kwiksort": lambda design, ranks: ranks,
+    "exponential": lambda design, ranks: ranks,
+}
+"""By method of a curator: (design, what the mechanism of that method released) -> ranks."""
 
 
-def _of_weights(design: Design, method: str, weights: PairMatrix) -> Ranks:
-    if method == "borda":
-        return ranks_from_scores(jnp.sum(weights, axis=1))
-    return _of_shares(design, weights)
-
-
-SIMULATED: dict[str, tuple[str, Callable[..., Ranks]]] = {
-    "borda": ("k-norm", lambda _, *given, noise: ranks_from_scores(aggregation.dp_borda(*given, noise=noise).value)),
-    "weights": ("k-norm", lambda design, *given, noise: _of_shares(
-        design, aggregation.private_weights(*given, noise=noise).value)),
-    "noise-all": ("k-norm", lambda design, *given, noise: _of_shares(
-        design, aggregation.noise_all(*given, noise=noise).value)),
-    "footrule": ("k-norm", lambda _, *given, noise: aggregation.assignment(
-        aggregation.dp_footrule(*given, noise=noise).value)),
-    "kwiksort": ("laplace", lambda _, *given, noise: aggregation.dp_kwiksort(*given, noise=noise, split=SPLIT).value),
-    "exponential": ("", lambda _, *given, noise: aggregation.exponential_kemeny(*given).value),
-}  # fmt: skip
-"""Methods of a curator: their usual noise, and (design, key, votes, promise) -> ranks. Of reports they are others."""
-
-_TWO_SETS, _TOO_FEW = "subset-selection", "too few users for all pairs"
+def _released(design: Design, key: Key, votes: Any, epsilon: Array) -> Ranks:
+    """By the mechanism of a curator's method, with the noise that it takes where none is named."""
+    mechanism = MECHANISMS[CONSENSUS[design.named].mechanism("central")]
+    options: dict[str, Any] = {"split": SPLIT} if design.named == "kwiksort" else {}
+    if design.named != "exponential":
+        options["noise"] = "gaussian" if design.delta else mechanism.noises[0]
+    found = function_of(mechanism.simulated)(key, votes, _promised(design, epsilon), **options)
+    return FINISHED[design.named](design, found.value)
 
 
 def _consensus(design: Design) -> World:
-    """A consensus of rankings, with the noise that the method takes where none is named."""
-    method = design.named
+    """A consensus of rankings."""
     items, trust, true = design.items, design.trusted, _true(design)
     first, second = _pairs_of(items)
-    pool = np.argsort(
-        _orders(1, max(_POOL * 40 // max(items, 40), 16), items, design.spread), axis=1
-    )
+    pool = np.argsort(_orders(1, max(_POOL * 40 // max(items, 40), 16), design), axis=1)
     lead = 1 / (1 + np.exp(true[second] - true[first]))
     ahead_of = (pool[:, first] < pool[:, second]).astype(np.float32)
-    at_places = at_mean = None
-    if method == "footrule" and trust == "central":
+    placed = design.named == "footrule" and trust == "central"
+    if placed:
         at_places = np.eye(items, dtype=np.float32)[pool].reshape(len(pool), -1)
-        order = _orders(2, max(_MANY // items, 1000), items, design.spread)
-        counts = [np.bincount(one, minlength=items) for one in order.T]
-        at_mean = np.stack(counts, axis=1) / len(order)
+        order = _orders(2, max(_MANY // items, 1000), design)
+        at_mean = np.stack([np.bincount(one, minlength=items) for one in order.T], axis=1) / len(
+            order
+        )
 
     def crowd(source: np.random.Generator, draws: int) -> dict[str, np.ndarray]:
         normal = source.standard_normal((draws, len(pool))).astype(np.float32)
         normal = (normal - normal.mean(axis=1, keepdims=True)) / math.sqrt(len(pool))
         found = {"lead": normal @ ahead_of}
-        if at_places is not None:
+        if placed:
             found["places"] = (normal @ at_places).reshape(draws, items, items)
         if trust == "shuffled":
             found["answers"] = source.standard_normal((draws, 2, len(lead)))
@@ -442,21 +421,17 @@ def _consensus(design: Design) -> World:
         key: Key, drawn: Any, weights: Array, users: Array, epsilon: Array, asked: Any
     ) -> Ranks:
         if trust == "local":
-            return _by_reports(design, method, key, pool, asked, weights, users, epsilon)
+            return _by_reports(design, key, pool, asked, weights, users, epsilon)
         if trust == "shuffled":
-            upper = weights[_pairs_of(items)]
             answers = binomial(drawn["answers"][0], users, 1 / len(lead))
-            chance = told_chance(2, epsilon)
+            chance, upper = told_chance(2, epsilon), weights[first, second]
             told = binomial(drawn["answers"][1], answers, 0.5 + chance * (upper - 0.5))
             found = weights_of_leads(told, answers, chance, num_items=items)
-            return _of_weights(design, method, found)
-        counted: Any = aggregation.PairWeights(weights, users)
-        if at_mean is not None:
-            counts = 4 * users * (at_mean + drawn["places"] / jnp.sqrt(users))
-            counted = aggregation.PositionHistograms(jnp.round(counts).astype(int), users)
-        usual, release = SIMULATED[method]
-        noise = "gaussian" if design.delta else usual
-        return release(design, key, counted, _promised(design, epsilon), noise=noise)
+            return _ranked(design, design.named, found)
+        if not placed:
+            return _released(design, key, aggregation.PairWeights(weights, users), epsilon)
+        counts = jnp.round(4 * users * (at_mean + drawn["places"] / jnp.sqrt(users))).astype(int)
+        return _released(design, key, aggregation.PositionHistograms(counts, users), epsilon)
 
     def errors(key: Key, drawn: Any, users: Array, epsilon: Array, setting: Any) -> Errors:
         ahead = jnp.clip(lead + drawn["lead"].astype(float) / jnp.sqrt(users), 0, 1)
@@ -469,9 +444,14 @@ def _consensus(design: Design) -> World:
 
     if trust == "central":
         return World(crowd, errors)
-    if trust == "shuffled":
-        return World(crowd, errors, functools.partial(_shuffled, design))
-    return World(crowd, errors, functools.partial(_asked, design, method), share=0.2)
+    asked = functools.partial(_shuffled if trust == "shuffled" else _asked, design)
+    return World(crowd, errors, asked, share=0.2 if trust == "local" else 1.0)
+
+
+def _orders(seed: int, users: int, design: Design) -> Int[np.ndarray, "users items"]:
+    """Orders of items by users of the Plackett-Luce model."""
+    drawn = np.random.default_rng(seed).gumbel(size=(users, design.items))
+    return np.argsort(-(drawn + _true(design)), axis=1)
 
 
 def _cost(weights: PairMatrix, ranks: Any) -> Array:
@@ -479,24 +459,23 @@ def _cost(weights: PairMatrix, ranks: Any) -> Array:
     return jnp.sum(jnp.where(ranks[:, None] > ranks, weights, 0))
 
 
-def _asked(design: Design, method: str, users: float, epsilon: float) -> tuple[float, Hashable]:
+def _asked(design: Design, users: float, epsilon: float) -> tuple[float, Hashable]:
     """Of how many items each user tells the order, or that it is two sets of items."""
-    items, users = design.items, int(min(users, 1e9))
-    if method != "borda":
-        size = items if users < design.pairs else int(best_size(items, users, epsilon))
-        return epsilon, size
+    items, users, few = design.items, int(min(users, 1e9)), users < design.pairs
+    if design.named != "borda":
+        return epsilon, items if few else int(best_size(items, users, epsilon))
     promise = Privacy(epsilon, unit="user", adjacency="replace")
     if choose_report(items, users, promise) == _TWO_SETS:
         return epsilon, _TWO_SETS
-    return epsilon, _TOO_FEW if users < design.pairs else 2
+    return epsilon, _TOO_FEW if few else 2
 
 
 def _by_reports(
-    design: Design, method: str, key: Key, pool: np.ndarray, asked: Any, weights: Array, users: Array, epsilon: Array
+    design: Design, key: Key, pool: np.ndarray, asked: Any, weights: Array, users: Array, epsilon: Array
 ) -> Ranks:  # fmt: skip
     """Reports of a part of the pool; their deviation from what these users say is scaled to n users."""
     if asked in (None, _TOO_FEW):
-        return _of_weights(design, method, weights)
+        return _ranked(design, design.named, weights)
     each = asked not in (_TWO_SETS, design.items)  # is asked about a pair of its own, at least
     number = -(-_REPORTS // design.pairs) * design.pairs if each else _REPORTS
     given, scale = pool[np.arange(number) % len(pool)], jnp.sqrt(number / users)
@@ -507,7 +486,7 @@ def _by_reports(
         return ranks_from_scores(jnp.sum(weights, axis=1) + scale * moved)
     found = aggregation.sub_ranking_weights(key, given, promise, size=asked).value
     exact = np.stack([(given[:, [item]] < given).mean(axis=0) for item in range(design.items)])
-    return _of_weights(design, method, weights + scale * (found - exact))
+    return _ranked(design, design.named, weights + scale * (found - exact))
 
 
 def _points(design: Design) -> World:
@@ -531,3 +510,6 @@ def _points(design: Design) -> World:
         }
 
     return World(_normal(design.items), errors)
+
+
+WORLDS = {"survey": _survey, "scores": _scores, "consensus": _consensus, "points": _points}
