@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax.cli.console import Side, print_json, print_paragraphs, print_table
+from privrank_jax.cli.console import print_json, print_paragraphs, print_table, saved
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
 
     from privrank_jax._types import Key
     from privrank_jax.plotting.revealed import Guess
@@ -208,23 +209,54 @@ def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
     keys = jax.random.split(key, 3)
     votes, noisy = guess_votes(keys[0], arena)
     guesses = [*votes, *guess_ballot(keys[1], ballots), *guess_answer(keys[2])]
-    pictures, remark = _draw(arena, noisy, guesses, out)
+    pictures, remark = saved(out, lambda: _figures(arena, noisy, guesses), colors=64)
+    battles, ballot = arena.explained[arena.target][0], _ballot_left(ballots)
     if as_json:
-        print_json(
-            {
-                "voters": VOTERS,
-                "voters_revealed": arena.revealed,
-                "battles": [[MODELS[item] for item in pair] for pair in arena.explained[arena.target][0]],
-                "ballot": _ballot_left(ballots),
-                "epsilon": EPSILON,
-                "draws": DRAWS,
-                "guesses": [one._asdict() for one in guesses],
-                "pictures": pictures,
-            }
-        )  # fmt: skip
+        facts = {"voters": VOTERS, "voters_revealed": arena.revealed, "ballot": ballot}
+        facts |= {"battles": [[MODELS[item] for item in pair] for pair in battles]}
+        facts |= {"epsilon": EPSILON, "draws": DRAWS, "pictures": pictures}
+        print_json(facts | {"guesses": [one._asdict() for one in guesses]})
         return
-    _tell(arena, ballots, guesses)
-    print_paragraphs(f"Pictures: {', '.join(pictures)}" if pictures else remark)
+    words = [f"{MODELS[winner]} beat {MODELS[loser]}" for winner, loser in battles]
+    old, new = (board.tolist() for board in arena.boards[arena.target : arena.target + 2])
+    rows = []
+    for name, before, after in zip(MODELS, old, new, strict=True):
+        gained = zip(("won", "lost"), before, after)
+        change = ", ".join(f"{now - then:+d} {word}" for word, then, now in gained if now > then)
+        rows.append([name, *map(str, (*before, *after)), change])
+    print_table(
+        "Two exact leaderboards of an arena (made up); one person voted in between",
+        ("model", "before: won", "lost", "after: won", "lost", "change"),
+        rows,
+    )
+    print_paragraphs(
+        f"Subtract one from the other, and her votes are left: {', '.join(words)}. Nothing else explains the change. "
+        f"Of {arena.revealed} of the {VOTERS} voters all votes can be told in this way, of the others a few "
+        "possibilities stay.",
+    )
+    points = len(PROJECTS) - 1 - ballots
+    totals, known = points.sum(0), points[:-1].sum(0)
+    print_table(
+        f"{STREET} neighbors rank {len(PROJECTS)} projects; the council publishes the exact points",
+        ("project", "points of all", f"of the {STREET - 1} that a friend knows", "left"),
+        [[name, *map(str, row)] for name, *row in zip(PROJECTS, totals, known, totals - known)],
+    )
+    print_paragraphs(
+        f"What is left is the ballot of the twelfth, from first to last: {', '.join(ballot)}.", ""
+    )
+    print_table(
+        f"The same published with epsilon = {EPSILON:g}: how often the best guess is right, in {DRAWS:,} draws",
+        ("what is asked", "blind guess", "best guess", "promise", "exact"),
+        [[one.question, *(f"{share:.1%}" for share in one[1:])] for one in guesses],
+    )
+    print_paragraphs(
+        "The best guess is that of somebody who knows everything but this person's answers, and how the noise is "
+        f"drawn; it was measured to within {2 * math.sqrt(0.25 / DRAWS):.1%}. The promise: nobody, whatever they know "
+        f"or compute, guesses more than {guesses[0].bound:.1%} of the answers rightly if two are equally likely, "
+        "e^epsilon/(1 + e^epsilon), and fewer if there are more answers. An answer that is randomized at home comes "
+        "up to that; totals over several people stay below.",
+        f"Pictures: {', '.join(pictures)}" if pictures else f"No pictures: {remark}",
+    )
 
 
 def _ballot_left(ballots: np.ndarray) -> list[str]:
@@ -234,94 +266,26 @@ def _ballot_left(ballots: np.ndarray) -> list[str]:
     return [PROJECTS[k] for k in left.argsort()[::-1]]
 
 
-def _tell(arena: Arena, ballots: np.ndarray, guesses: list[Guess]) -> None:
-    before, after = arena.boards[arena.target : arena.target + 2].tolist()
-    (battles,) = arena.explained[arena.target]
-    numbers: list[tuple[str, Side]] = [
-        (name, "right") for name in ("before: won", "lost", "after: won", "lost")
-    ]
-    heads: list[tuple[str, Side]] = [("model", "left"), *numbers, ("change", "left")]
-    rows = []
-    for name, old, new in zip(MODELS, before, after, strict=True):
-        gained = [
-            f"{new[k] - old[k]:+d} {word}"
-            for k, word in enumerate(("won", "lost"))
-            if new[k] > old[k]
-        ]
-        rows.append([name, *map(str, (*old, *new)), ", ".join(gained)])  # fmt: skip
-    print_table(
-        "Two exact leaderboards of an arena (made up); one person voted in between", heads, rows
-    )
-    points = len(PROJECTS) - 1 - ballots
-    totals, known = points.sum(0), points[:-1].sum(0)
-    print_paragraphs(
-        f"Subtract one from the other, and her votes are left: {_battles(battles)}. Nothing else explains the change. "
-        f"Of {arena.revealed} of the {VOTERS} voters all votes can be told in this way, of the others a few "
-        "possibilities stay.",
-    )
-    print_table(
-        f"{STREET} neighbors rank {len(PROJECTS)} projects; the council publishes the exact points",
-        [("project", "left"), ("points of all", "right"), (f"of the {STREET - 1} that a friend knows", "right"),
-         ("left", "right")],
-        [[name, *map(str, row)] for name, *row in zip(PROJECTS, totals, known, totals - known, strict=True)],
-    )  # fmt: skip
-    print_paragraphs(
-        f"What is left is the ballot of the twelfth, from first to last: {', '.join(_ballot_left(ballots))}.",
-        "",
-    )
-    print_table(
-        f"The same published with epsilon = {EPSILON:g}: how often the best guess is right, in {DRAWS:,} draws",
-        [("what is asked", "left"), ("blind guess", "right"), ("best guess", "right"), ("promise", "right"),
-         ("exact", "right")],
-        [[one.question, *(f"{share:.1%}" for share in one[1:])] for one in guesses],
-    )  # fmt: skip
-    print_paragraphs(
-        "The best guess is that of somebody who knows everything but this person's answers, and how the noise is "
-        f"drawn; it was measured to within {2 * math.sqrt(0.25 / DRAWS):.1%}. The promise: nobody, whatever they know "
-        f"or compute, guesses more than {guesses[0].bound:.1%} of the answers rightly if two are equally likely, "
-        "e^epsilon/(1 + e^epsilon), and fewer if there are more answers. An answer that is randomized at home comes "
-        "up to that; totals over several people stay below.",
-    )
-
-
-def _battles(battles: Battles) -> str:
-    words = [f"{MODELS[winner]} beat {MODELS[loser]}" for winner, loser in battles]
-    return ", ".join(words)
-
-
-def _draw(
-    arena: Arena, noisy: np.ndarray, guesses: list[Guess], out: Path
-) -> tuple[list[str], str]:
-    """Paths of the pictures, or none and why."""
+def _figures(arena: Arena, noisy: np.ndarray, guesses: list[Guess]) -> dict[str, Figure]:
     from privrank_jax import plotting
 
     before, after = arena.boards[arena.target : arena.target + 2]
-    won = (after - before)[:, 0]
     battles = arena.explained[arena.target][0]
-    try:
-        figures = [
-            plotting.changed_leaderboards(
-                MODELS,
-                won,
-                noisy,
-                epsilon=EPSILON,
-                title=f"One person voted in {len(battles)} battles: what does the next leaderboard tell?",
-                guarantee_text="An arena of chat models, made up. Left: the difference of two exact leaderboards is "
-                "what one person answered. Right: the same votes, hidden in the noise that protects each person, "
-                "whether or not anybody knows the board before.",
-            ),
-            plotting.best_guesses(
-                guesses,
-                epsilon=EPSILON,
-                title="How often is a guess about one person right?",
-                guarantee_text="Guesses of somebody who knows all other people's answers. Blue: the share of "
-                f"{DRAWS:,} private publications from which the best possible guess is right.",
-            ),
-        ]
-    except ImportError as error:
-        return [], f"No pictures: {error}"
-    out.mkdir(parents=True, exist_ok=True)
-    paths = [out / name for name in PICTURES]
-    for figure, path in zip(figures, paths, strict=True):
-        plotting.save(figure, path, colors=64)
-    return [str(path) for path in paths], ""
+    boards = plotting.changed_leaderboards(
+        MODELS,
+        (after - before)[:, 0],
+        noisy,
+        epsilon=EPSILON,
+        title=f"One person voted in {len(battles)} battles: what does the next leaderboard tell?",
+        guarantee_text="An arena of chat models, made up. Left: the difference of two exact leaderboards is what one "
+        "person answered. Right: the same votes, hidden in the noise that protects each person, whether or not anybody "
+        "knows the board before.",
+    )
+    shares = plotting.best_guesses(
+        guesses,
+        epsilon=EPSILON,
+        title="How often is a guess about one person right?",
+        guarantee_text="Guesses of somebody who knows all other people's answers. Blue: the share of "
+        f"{DRAWS:,} private publications from which the best possible guess is right.",
+    )
+    return dict(zip(PICTURES, (boards, shares), strict=True))

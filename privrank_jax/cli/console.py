@@ -20,8 +20,8 @@ from privrank_jax._arguments import Argument, ArgumentError
 from privrank_jax.cli import spelling
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
-    from rich.table import Table
 
 P = ParamSpec("P")
 Side = Literal["left", "right"]
@@ -36,6 +36,8 @@ REFUSED = 2
 _ARGUMENT = re.compile(
     r"""\b[a-z_]+(?:=(?:'[^']*'|"[^"]*"|\[[^]]*\]|\([^)]*\)|[\w.]+))? \((--[^()]*)\)"""
 )
+# A cell that stands at the right: a number, with its rank, its error or another end; or a gap.
+_NUMBER = re.compile(r"([-+]?[\d.,]+(e[-+]?\d+)?%?( \(\d+\)| (±|to) ([\d.,e+-]+|unknown))?)?|-")
 
 
 class Refusal(ValueError):
@@ -231,53 +233,61 @@ def console() -> Console:
 
 
 def print_table(
-    title: str, columns: Sequence[tuple[str, Side]], rows: Iterable[Sequence[str]]
+    title: str, columns: Iterable[str | tuple[str, Side]], rows: Iterable[Sequence[str]]
 ) -> None:
     """Print a table, or in a narrow terminal that it does not fit a block of lines for each row.
 
     Args:
         title: printed above.
-        columns: (heading, ``"left"`` or ``"right"``) of each.
+        columns: headings, or (heading, ``"left"`` or ``"right"``); alone, numbers stand right.
         rows: their cells.
     """
+    from rich.box import SIMPLE_HEAD
     from rich.measure import Measurement
+    from rich.table import Table
+    from rich.text import Text
 
     cells = [[printable(cell) for cell in row] for row in rows]
-    out, table = console(), _table(columns, cells)
+    out, table = console(), Table(box=SIMPLE_HEAD)
+    heads = [one if isinstance(one, str) else one[0] for one in columns]
+    for place, (head, told) in enumerate(zip(heads, columns)):
+        side = _side([row[place] for row in cells]) if isinstance(told, str) else told[1]
+        table.add_column(Text(head), justify=side, overflow="fold", no_wrap=side == "right")
+    for row in cells:
+        table.add_row(*map(Text, row))
     out.print(printable(title), style="bold", soft_wrap=True)
     wide = Measurement.get(out, out.options.update(width=10_000), table).maximum
-    if len(columns) > 2 and out.width < min(_NARROW, wide):
-        table = _records([heading for heading, _ in columns], cells)
+    if len(heads) > 2 and out.width < min(_NARROW, wide):  # a line per cell that is not empty
+        table = Table(box=None, show_header=False, padding=(0, 1))
+        for _ in range(2):
+            table.add_column(overflow="fold")
+        for row in cells:
+            table.add_row()
+            for head, cell in zip(heads, row, strict=True):
+                if cell:
+                    table.add_row(Text(head, style="bold"), Text(cell))
     out.print(table)
 
 
-def _table(columns: Sequence[tuple[str, Side]], rows: Iterable[Sequence[str]]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD)
-    for heading, side in columns:
-        table.add_column(Text(heading), justify=side, overflow="fold", no_wrap=side == "right")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+def _side(cells: Sequence[str]) -> Side:
+    """Where the cells of a column stand: numbers, with what measures their error, right."""
+    return "right" if all(_NUMBER.fullmatch(cell) for cell in cells) and any(cells) else "left"
 
 
-def _records(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A line per cell that is not empty, after its heading; a blank line between rows."""
-    from rich.table import Table
-    from rich.text import Text
+def saved(
+    folder: Path, draw: Callable[[], Mapping[str, Figure]], **how: int
+) -> tuple[list[str], str]:
+    """Draw pictures into files of a folder, by name: their paths, or none and what is missing to draw them."""
+    from privrank_jax import plotting
 
-    table = Table(box=None, show_header=False, padding=(0, 1))
-    table.add_column(overflow="fold")
-    table.add_column(overflow="fold")
-    for row in rows:
-        table.add_row()
-        for heading, cell in zip(headings, row, strict=True):
-            if cell:
-                table.add_row(Text(heading, style="bold"), Text(cell))
-    return table
+    try:
+        figures = draw()
+    except ImportError as error:
+        return [], str(error)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, figure in figures.items():
+        plotting.save(figure, folder / name, **how)
+    return [str(folder / name) for name in figures], ""
 
 
 def print_paragraphs(*paragraphs: str) -> None:

@@ -6,24 +6,24 @@ import dataclasses
 import itertools
 import math
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from privrank_jax.cli import hardware
 from privrank_jax.cli.console import (
-    Side,
     check_folder,
     check_seed,
     print_json,
     print_paragraphs,
     print_table,
+    saved,
 )
 from privrank_jax.cli.options import Folder, Json, Seed, command
 
 if TYPE_CHECKING:
     from jaxtyping import Array
+    from matplotlib.figure import Figure
 
     from privrank_jax._types import Key, Scalar
     from privrank_jax.comparisons import WinCounts
@@ -57,16 +57,6 @@ HELP = (
     "  privrank demo --out pictures\n\n"
     "  privrank demo --attack"
 )
-
-
-class Votes(TypedDict):
-    """Win totals of the offices, without noise and with noise, by budget."""
-
-    wins: list[float]
-    sensitivity: float
-    deviation: float  # of the noise of each total, at ε = 1
-    noisy: dict[float, list[float]]
-    winner_kept: dict[float, float]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -104,13 +94,17 @@ def demo(request: Request) -> None:
             "", f"Running {REPLICATES:,} surveys for each of {len(STUDY_BUDGETS)} budgets ..."
         )
     result = run_study(study_key)
-    picture, remark = _draw(result, request.out)
+    pictures, remark = saved(request.out, lambda: {PICTURE: _figure(result)})
     if request.json:
-        print_json(_document(votes, result, picture))
+        cells = [
+            row | {"epsilon": row["epsilon"] if math.isfinite(row["epsilon"]) else None}
+            for row in result.rows
+        ]
+        print_json({"voters": votes, "study": cells, "picture": pictures[0] if pictures else None})
         return
     _print_study(result)
     print_paragraphs(
-        f"Picture: {picture}" if picture else remark,
+        f"Picture: {pictures[0]}" if pictures else f"No picture: {remark}",
         f"{time.perf_counter() - started:.0f} s in all. Next: privrank rank --help",
     )
 
@@ -125,7 +119,7 @@ def voter_wins() -> WinCounts:
     return WinCounts.from_comparisons(winners, losers, num_items=len(OFFICES))
 
 
-def rank_voters(key: Key) -> Votes:
+def rank_voters(key: Key) -> dict[str, Any]:
     """Win totals of the offices: without noise, with noise at each budget, and how often the winner stays."""
     import jax
     import numpy as np
@@ -140,22 +134,23 @@ def rank_voters(key: Key) -> Votes:
     # One voter may reverse the whole ranking; every pair is asked once.
     promise = Privacy(1.0, unit="user", adjacency="flip")
     asked = pairwise.questionnaire_counts(pairs, len(OFFICES))
-    sensitivity = questionnaire_sensitivity(asked, promise)
 
     def noisy(key: Key, epsilon: Scalar) -> Array:
         privacy = dataclasses.replace(promise, epsilon=epsilon)
         return pairwise.noisy_counts(key, wins, privacy, questionnaire=asked).value
 
-    repeats = jax.random.split(key, REPEATS)
     many = jax.vmap(jax.vmap(noisy, (0, None)), (None, 0))
-    totals = quickly(many, repeats, np.array(VOTER_BUDGETS))
-    winners, best = totals.argmax(-1), int(np.argmax(wins.totals))
+    totals = quickly(many, jax.random.split(key, REPEATS), np.array(VOTER_BUDGETS))
+    kept = (totals.argmax(-1) == int(np.argmax(wins.totals))).mean(-1)
     return {
+        "items": list(OFFICES.values()),
         "wins": np.asarray(wins.totals).tolist(),
-        "sensitivity": sensitivity,
-        "deviation": noise_on_totals("k-norm", 1.0, len(OFFICES), asked, "flip").deviation(),
-        "noisy": dict(zip(VOTER_BUDGETS, totals[:, 0].tolist(), strict=True)),
-        "winner_kept": dict(zip(VOTER_BUDGETS, (winners == best).mean(-1).tolist(), strict=True)),
+        "sensitivity": questionnaire_sensitivity(asked, promise),
+        "noise_deviation": noise_on_totals("k-norm", 1.0, len(OFFICES), asked, "flip").deviation(),
+        "private": [
+            {"epsilon": epsilon, "noisy_wins": drawn[0].tolist(), "winner_kept": float(share)}
+            for epsilon, drawn, share in zip(VOTER_BUDGETS, totals, kept, strict=True)
+        ],
     }
 
 
@@ -169,7 +164,7 @@ def run_study(key: Key) -> StudyResult:
 
 
 def _survey(key: Key, parameters: dict[str, Scalar]) -> dict[str, dict[str, Array]]:
-    """One simulated survey: true scores, answers of the users, both private rankings, their errors."""
+    """True scores, answers of the users, both private rankings, and their errors."""
     import jax
 
     from privrank_jax import pairwise
@@ -187,46 +182,36 @@ def _survey(key: Key, parameters: dict[str, Scalar]) -> dict[str, dict[str, Arra
         "mle": pairwise.perturbed_mle(mle_key, wins, privacy).value,
     }
     truth = ranks_from_scores(scores)
-    errors = {}
-    for method, value in values.items():
-        ranks = ranks_from_scores(value, key=tie_key)
-        errors[method] = {
-            "kendall": kendall_distance(ranks, truth, normalized=True),
-            "top": top_k_error(ranks, truth, TOP),
+    ranks = {method: ranks_from_scores(value, key=tie_key) for method, value in values.items()}
+    return {
+        method: {
+            "kendall": kendall_distance(found, truth, normalized=True),
+            "top": top_k_error(found, truth, TOP),
         }
-    return errors
+        for method, found in ranks.items()
+    }
 
 
-def _print_votes(votes: Votes) -> None:
-    places: list[tuple[str, Side]] = [(f"{place}.", "left") for place in range(1, 6)]
+def _print_votes(votes: dict[str, Any]) -> None:
     print_table(
         "Four voters rank the offices (Alabi et al., Table 1), best first",
-        [("voter", "right"), *places],
-        [
-            [str(number), *(OFFICES[letter] for letter in voter)]
-            for number, voter in enumerate(VOTERS, start=1)
-        ],
+        ("voter", *(f"{place}." for place in range(1, 6))),
+        [[str(k), *map(OFFICES.__getitem__, voter)] for k, voter in enumerate(VOTERS, start=1)],
     )
-    columns: list[tuple[str, Side]] = [("office", "left"), ("wins", "right")]
-    for epsilon in VOTER_BUDGETS:
-        columns.append((f"epsilon = {epsilon:g}", "right"))
-    order = sorted(range(len(OFFICES)), key=lambda item: -votes["wins"][item])
-    names = list(OFFICES.values())
-    cells = [_ranked(votes["wins"], "{:.0f}")]
-    cells += [_ranked(votes["noisy"][epsilon], "{:.1f}") for epsilon in VOTER_BUDGETS]
+    wins, private = votes["wins"], votes["private"]
+    cells = [_ranked(wins, "{:.0f}"), *(_ranked(one["noisy_wins"], "{:.1f}") for one in private)]
+    rows = list(zip(votes["items"], *cells, strict=True))
     print_table(
         "Each ranking is 10 comparisons; wins of each office with its rank, without noise and with",
-        columns,
-        [[names[item], *(column[item] for column in cells)] for item in order],
+        ("office", "wins", *(f"epsilon = {one['epsilon']:g}" for one in private)),
+        [rows[item] for item in sorted(range(len(OFFICES)), key=lambda item: -wins[item])],
     )
-    kept = ", ".join(
-        f"{share:.0%} at epsilon = {epsilon:g}" for epsilon, share in votes["winner_kept"].items()
-    )
+    kept = ", ".join(f"{one['winner_kept']:.0%} at epsilon = {one['epsilon']:g}" for one in private)
     print_paragraphs(
         f"One voter who changes the whole ranking moves the wins by up to {votes['sensitivity']:.0f} in all. K-norm "
-        f"noise, in the shape of what one voter can change, has standard deviation {votes['deviation']:.1f}/epsilon "
-        f"for each office (Laplace noise: {votes['sensitivity'] * 2**0.5:.1f}/epsilon), and the wins lie between 0 "
-        "and 16.",
+        f"noise, in the shape of what one voter can change, has standard deviation "
+        f"{votes['noise_deviation']:.1f}/epsilon for each office (Laplace noise: "
+        f"{votes['sensitivity'] * 2**0.5:.1f}/epsilon), and the wins lie between 0 and 16.",
         f"Over {REPEATS:,} repeats Mountain View stays first in {kept} (chance: 20%). With four voters, "
         "each has a large influence: a ranking that protects each of them well can hardly depend on any. "
         "Privacy costs less accuracy the more voters there are, as the study below shows.",
@@ -239,23 +224,22 @@ def _ranked(values: list[float], form: str) -> list[str]:
 
 
 def _print_study(result: StudyResult) -> None:
-    columns: list[tuple[str, Side]] = [("epsilon", "right")]
-    for short, m in itertools.product(("wrong pairs", f"missed top {TOP}"), METHODS):
-        columns.append((f"{short}, {m}", "right"))
-    rows = []
-    for epsilon in STUDY_BUDGETS:
-        cells = [
-            result.row(metric, method=method, epsilon=epsilon)["mean"]
-            for metric in METRICS
-            for method in METHODS
-        ]
-        name = "no privacy" if math.isinf(epsilon) else f"{epsilon:g}"
-        rows.append([name, *(f"{cell:.3f}" for cell in cells)])
     print_table(
         f"{USERS} users compare {PER_USER} pairs each of {ITEMS} items; all answers of a user are protected, "
         "who met whom is public",
-        columns,
-        rows,
+        (
+            "epsilon",
+            *(f"{name}, {of}" for name in ("wrong pairs", f"missed top {TOP}") for of in METHODS),
+        ),
+        [
+            [f"{epsilon:g}" if math.isfinite(epsilon) else "no privacy"]
+            + [
+                f"{result.row(metric, method=method, epsilon=epsilon)['mean']:.3f}"
+                for metric in METRICS
+                for method in METHODS
+            ]
+            for epsilon in STUDY_BUDGETS
+        ],
     )
     facts = result.diagnostics
     worst = max(row["standard_error"] for row in result.rows)
@@ -269,58 +253,21 @@ def _print_study(result: StudyResult) -> None:
     )
 
 
-def _draw(result: StudyResult, out: Path) -> tuple[str | None, str]:
-    """Path of the picture, or None and why there is none."""
+def _figure(result: StudyResult) -> Figure:
     from privrank_jax import plotting
 
-    rows = [
-        {**row, "method": METHODS[row["method"]], "metric": METRICS[row["metric"]]}
-        for row in result.rows
-        if math.isfinite(row["epsilon"])
-    ]
+    private = [row for row in result.rows if math.isfinite(row["epsilon"])]
+    rows = [row | {"method": METHODS[row["method"]]} for row in private]
     for metric in METRICS:  # the best that either method could do, a horizontal line
-        free = result.row(metric, method="mle", epsilon=math.inf)
-        rows += [
-            {**free, "epsilon": epsilon, "method": "MLE without privacy", "metric": METRICS[metric]}
-            for epsilon in STUDY_BUDGETS
-            if math.isfinite(epsilon)
-        ]
-    try:
-        figure = plotting.study_curves(
-            rows,
-            "epsilon",
-            curve="method",
-            x_label="privacy budget ε per user",
-            title=f"{USERS} users, {PER_USER} comparisons each, {ITEMS} items",
-            log_x=True,
-        )
-    except ImportError as error:
-        return None, f"No picture: {error}"
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / PICTURE
-    plotting.save(figure, path)
-    return str(path), ""
-
-
-def _document(votes: Votes, result: StudyResult, picture: str | None) -> dict[str, object]:
-    def budget(epsilon: float) -> float | None:
-        return epsilon if math.isfinite(epsilon) else None
-
-    return {
-        "voters": {
-            "items": list(OFFICES.values()),
-            "wins": votes["wins"],
-            "sensitivity": votes["sensitivity"],
-            "noise_deviation": votes["deviation"],
-            "private": [
-                {
-                    "epsilon": e,
-                    "noisy_wins": votes["noisy"][e],
-                    "winner_kept": votes["winner_kept"][e],
-                }
-                for e in VOTER_BUDGETS
-            ],
-        },
-        "study": [{**row, "epsilon": budget(row["epsilon"])} for row in result.rows],
-        "picture": picture,
-    }
+        free = result.row(metric, method="mle", epsilon=math.inf) | {
+            "method": "MLE without privacy"
+        }
+        rows += [free | {"epsilon": one} for one in STUDY_BUDGETS if math.isfinite(one)]
+    return plotting.study_curves(
+        [row | {"metric": METRICS[row["metric"]]} for row in rows],
+        "epsilon",
+        curve="method",
+        x_label="privacy budget ε per user",
+        title=f"{USERS} users, {PER_USER} comparisons each, {ITEMS} items",
+        log_x=True,
+    )

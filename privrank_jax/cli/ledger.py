@@ -7,21 +7,14 @@ import dataclasses
 import shlex
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from privrank_jax import _interrupt
 from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, listed, of_column
 from privrank_jax._promise import Privacy
-from privrank_jax.cli.console import (
-    Refusal,
-    Side,
-    print_json,
-    print_paragraphs,
-    print_table,
-    say,
-)
+from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, say
 from privrank_jax.cli.options import Json, command
 from privrank_jax.cli.request import User
 from privrank_jax.data.file import File
@@ -55,84 +48,60 @@ HELP = (
 _GIVEN_TOGETHER = "--data FILE and --budget EPSILON together make a ledger: give both"
 
 
+def _option(metavar: str, words: str) -> Any:
+    return typer.Option(metavar=metavar, help=words)
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Json):
     """The options of one run."""
 
+    # fmt: off
     file: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
-    data: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Make a ledger of these data, or this named data set."),
-    ] = None
+    data: Annotated[str | None, _option("FILE", "Make a ledger of these data, or this named data set.")] = None
     budget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="EPSILON",
-            help="Budget of all releases through this ledger together; it can't be changed.",
-        ),
+        str | None, _option("EPSILON", "Budget of all releases through this ledger together; it can't be changed.")
     ] = None
     budget_delta: Annotated[
-        str,
-        typer.Option(
-            metavar="DELTA",
-            help="Budget of delta; it can't be changed either. 0 allows no release with a --delta.",
-        ),
+        str, _option("DELTA",
+            "Budget of delta; it can't be changed either. 0 allows no release with a --delta.")
     ] = "0"
     slack: Annotated[
-        str,
-        typer.Option(
-            metavar="DELTA",
-            help="Keep this part of --budget-delta to add releases up by Rényi divergences too, which allows more of "
-            "them, most where Laplace noise (--noise laplace) is on many numbers. It can't be changed either.",
-        ),
+        str, _option("DELTA",
+            "Keep this part of --budget-delta to add releases up by Rényi divergences too, which allows more of them, "
+            "most where Laplace noise (--noise laplace) is on many numbers. It can't be changed either.")
     ] = "0"
     series: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Make it the ledger of the series with this public name, such as 'citizen survey': its budget is for "
-            "all data sets together that join the series. So becomes a ledger that exists, with its budget.",
-        ),
+        str | None, _option("NAME",
+            "Make it the ledger of the series with this public name, such as 'citizen survey': its budget is for all "
+            "data sets together that join the series. So becomes a ledger that exists, with its budget.")
     ] = None
     count: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="LEDGER",
-            help="Count this other ledger of data of the series too, at its whole budget, whatever it spends of that.",
-        ),
+        Path | None, _option("LEDGER",
+            "Count this other ledger of data of the series too, at its whole budget, whatever it spends of that.")
     ] = None
-    unit: Annotated[
-        str, typer.Option(metavar="NAME", help="What is protected: user, comparison or rank.")
-    ] = "user"
+    unit: Annotated[str, _option("NAME", "What is protected: user, comparison or rank.")] = "user"
     adjacency: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="How neighboring data differ: replace, flip or add-remove. Releases that protect less are "
-            "refused; replace is more than flip. Default: replace; flip for preferences (.jsonl with chosen and "
-            "rejected), as privrank privatize protects which answer was chosen.",
-        ),
+        str | None, _option("NAME",
+            "How neighboring data differ: replace, flip or add-remove. Releases that protect less are refused; replace "
+            "is more than flip. Default: replace; flip for preferences (.jsonl with chosen and rejected), as privrank "
+            "privatize protects which answer was chosen.")
     ] = None
     public: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FACT",
-            help="What is public anyway, so that releases may show it; once for each of items (which there are), "
+        list[str] | None, _option("FACT",
+            "What is public anyway, so that releases may show it; once for each of items (which there are), "
             "participation (which users answered at all), questionnaire (which pairs each user was asked), "
             "ranked-items (which items each user ranked), budgets (each user's epsilon), covariates (of each "
             "comparison, and which item was first), or none. Default: items; none for a PrefLib file, which lists its "
-            "items whatever was answered; for a named data set, what it defines.",
-        ),
+            "items whatever was answered; for a named data set, what it defines.")
     ] = None
     user: User = None
     delta: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DELTA",
-            help="Also show the epsilon of all releases together at this delta, by tighter accounting, which "
-            "is valid only if the releases were fixed ahead of time; it is not enforced.",
-        ),
+        str | None, _option("DELTA",
+            "Also show the epsilon of all releases together at this delta, by tighter accounting, which is valid only "
+            "if the releases were fixed ahead of time; it is not enforced.")
     ] = None
+    # fmt: on
 
 
 @command
@@ -235,94 +204,71 @@ def _users(request: Request, data: File, header: list[str], *, trained: bool) ->
 def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
     account, spends, series = found.account, found.spends(), found.series
     budget, left, spent = numbers(account.budget), found.left(), found.spent()
-    together = None if delta is None else _together(account, spends, delta)
+    together = {} if delta is None else _together(account, spends, delta)
     sets = [(one, found.spent(one.number)) for one in found.data_sets()] if series else []
     if as_json:
         of_sets = [{**vars(one), "spent": _pair(of)} for one, of in sets]
-        print_json(
-            {
-                "ledger": str(found.path),
-                "data": account.data,
-                **({"series": series, "data_sets": of_sets} if series else {}),
-                **_facts(account.budget),
-                "created": account.created,
-                "budget": _pair(budget),
-                "spent": _pair(spent),
-                "left": _pair(left),
-                **({} if account.filter is None else {"slack": float(account.filter.slack)}),
-                **({} if together is None else {"together": together}),
-                "releases": [
-                    {
-                        **{name: fact for name, fact in vars(one).items() if name not in _APART},
-                        **({"changes": noise_cell(one.changes)} if one.changes else {}),
-                        **({} if one.rho is None else {"rho": float(one.rho)}),
-                        **_facts(one.privacy),
-                        **_pair(numbers(one.privacy)),
-                    }
-                    for one in spends
-                ],
-            }
-        )
+        document: dict[str, object] = {"ledger": str(found.path), "data": account.data}
+        document |= {"series": series, "data_sets": of_sets} if series else {}
+        document |= _facts(account.budget) | {"created": account.created}
+        document |= {"budget": _pair(budget), "spent": _pair(spent), "left": _pair(left)}
+        document |= {} if account.filter is None else {"slack": float(account.filter.slack)}
+        document |= {"together": together} if together else {}
+        print_json(document | {"releases": [_release(one) for one in spends]})
         return
     if spends:
         table = [
-            {
-                "no.": str(one.number),
-                **({"data set": str(one.data_set)} if series else {}),
-                "time (UTC)": one.time[:19].replace("T", " "),
-                "command": one.command,
-                "method": one.method,
-                **dict(zip(("epsilon", "delta"), map(plain, numbers(one.privacy)))),
-                "protects": _briefly(one.privacy),
-                "trust": one.trust,
-                "state": one.state,
-            }
+            {"no.": str(one.number)}
+            | ({"data set": str(one.data_set)} if series else {})
+            | {"time (UTC)": one.time[:19].replace("T", " ")}
+            | {"command": one.command, "method": one.method}
+            | dict(zip(("epsilon", "delta"), map(plain, numbers(one.privacy))))
+            | {"protects": _briefly(one.privacy), "trust": one.trust, "state": one.state}
             for one in spends
         ]
-        _print_rows(_title(found), table)
+        print_table(_title(found), table[0], [list(row.values()) for row in table])
     else:
         named = f" --series {shlex.quote(series)}" if series else ""
         print_paragraphs(_title(found), _NOTHING_SPENT.format(found.path.name + named))
     if series:
         counts = collections.Counter(one.data_set for one in spends)
-        table = [
-            {"data set": str(one.number), "name": one.data, "joined": one.time[:10]}
-            | {"releases": str(counts[one.number])}
-            | dict(zip(("epsilon", "delta"), map(plain, of)))
-            for one, of in sets
-        ]
-        _print_rows(f"The data sets of the series {series!r}", table)
+        print_table(
+            f"The data sets of the series {series!r}",
+            ("data set", "name", "joined", "releases", "epsilon", "delta"),
+            [
+                (str(one.number), one.data, one.time[:10], str(counts[one.number]), *map(plain, of))
+                for one, of in sets
+            ],
+        )
         print_paragraphs(_SUM)
-    print_paragraphs(
-        f"Left: {in_words(*left, budget[1])} of {in_words(*budget)}. Spent: {in_words(*spent, budget[1])}."
-    )
+    shown, whole = (in_words(*of, budget[1]) for of in (left, spent)), in_words(*budget)
+    print_paragraphs(f"Left: {next(shown)} of {whole}. Spent: {next(shown)}.")
     if account.filter is not None:
         print_paragraphs(_SLACK.format(plain(account.filter.slack)))
-    if together is not None:
+    if together:
         print_paragraphs(
-            f"Together, by privacy loss distributions: epsilon {together['epsilon']:.6g} at delta "
-            f"{together['delta']:g}. {together['holds']}"
+            "Together, by privacy loss distributions: epsilon {epsilon:.6g} at delta {delta:g}. {holds}".format(
+                **together
+            )
         )
-    lost = sum(one.state == "spent" for one in spends)
-    if lost:
+    if lost := sum(one.state == "spent" for one in spends):
         print_paragraphs(
             f"State spent ({lost}): the command has not finished, or was killed or failed before its result was "
             "known to be shown. It counts, for the result may have been seen."
         )
 
 
-def _print_rows(title: str, rows: list[dict[str, str]]) -> None:
-    """A table of rows with the same headings."""
-    sides: list[tuple[str, Side]] = [
-        (name, "right" if name in _NUMBERS else "left") for name in rows[0]
-    ]
-    print_table(title, sides, [list(row.values()) for row in rows])
+def _release(one: Spend) -> dict[str, object]:
+    """A release as plain values."""
+    facts = {name: fact for name, fact in vars(one).items() if name not in _APART}
+    facts |= {"changes": noise_cell(one.changes)} if one.changes else {}
+    facts |= {} if one.rho is None else {"rho": float(one.rho)}
+    return facts | _facts(one.privacy) | _pair(numbers(one.privacy))
 
 
 def _title(found: Ledger) -> str:
-    account, series = found.account, found.series
-    promised = account.budget.neighbors
-    of = f"the series {series!r}" if series else account.data
+    account, promised = found.account, found.account.budget.neighbors
+    of = f"the series {found.series!r}" if found.series else account.data
     title = f"{found.path.name}: releases from {of}, {dataclasses.replace(promised, public=()).in_words()}"
     if not promised.public:
         return title
@@ -379,4 +325,3 @@ _SUM = (
     "In the worst case the same person is in all of these data sets, so what is spent from them adds up: whatever one "
     "person answered in each may change."
 )
-_NUMBERS = ("no.", "data set", "releases", "epsilon", "delta")

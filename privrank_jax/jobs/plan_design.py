@@ -19,6 +19,7 @@ METHODS = tuple(name for name, of in CONSENSUS.items() if not of.lists and name 
 OF_ORDER = ("pairs", "first", "place")
 MOST_ENUMERATED = 12
 _OF_ANY = ("epsilon", "target", "users", "trust", "draws", "seed", "progress")
+_UNTOLD = ("epsilon", "target", "users", "draws", "seed", "progress")  # by the title
 _SIMULATED = (*_OF_ANY, "items", "error", "top_k", "confidence", "spread", "delta")
 _NOT_OF_TRUST = {"local": ("delta",), "shuffled": ("share_observed", "epsilon_max"), "central": ()}
 
@@ -297,7 +298,7 @@ class Design(types.SimpleNamespace):
         told = [
             f"{name}={getattr(self, name)!r}"
             for name, parameter in _parameters().items()
-            if name not in _OF_ANY[:3] and getattr(self, name) not in (None, parameter.default)
+            if name not in _UNTOLD and getattr(self, name) not in (None, parameter.default)
         ]
         return f"Plan of {self.of.what}: {', '.join(told)}"
 
