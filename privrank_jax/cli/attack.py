@@ -13,15 +13,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax import aggregation, pairwise, plotting, privacy
+from privrank_jax._promise import Privacy
+from privrank_jax._types import Key
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.cli.console import print_json, print_paragraphs, print_table, saved
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.plotting.revealed import Guess
+from privrank_jax.privacy.geometry import Zonotope, gauge
+from privrank_jax.privacy_audit.guesses import Battles, battles_between, guess_bound, right_guesses
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.figure import Figure
-
-    from privrank_jax._types import Key
-    from privrank_jax.plotting.revealed import Guess
-    from privrank_jax.privacy_audit.guesses import Battles
 
 MODELS = ("Aster", "Birch", "Cedar", "Dahlia", "Elm", "Fern")
 VOTERS, MOST = 40, 3  # battles of a voter
@@ -57,10 +64,6 @@ class Arena:
 
 def made_up_arena(seed: int) -> Arena:
     """Voters with one to three battles each, and what the leaderboards reveal of them."""
-    import numpy as np
-
-    from privrank_jax.privacy_audit.guesses import battles_between
-
     random = np.random.default_rng(seed)
     pairs = list(itertools.combinations(range(len(MODELS)), 2))
     boards = [np.zeros((len(MODELS), 2), int)]
@@ -76,21 +79,12 @@ def made_up_arena(seed: int) -> Arena:
 
 def made_up_ballots(seed: int) -> np.ndarray:
     """``(street, projects)`` ranks of the projects, 0 = best."""
-    import numpy as np
-
     random = np.random.default_rng(seed)
     return np.array([random.permutation(len(PROJECTS)) for _ in range(STREET)])
 
 
 def guess_votes(key: Key, arena: Arena) -> tuple[list[Guess], np.ndarray]:
     """Guesses about the target's battles from private win totals, and how these show the true ones."""
-    import jax.numpy as jnp
-    import numpy as np
-
-    from privrank_jax import pairwise
-    from privrank_jax._promise import Privacy
-    from privrank_jax.comparisons import WinCounts
-
     (battles,) = arena.explained[arena.target]
     outcomes = np.array(list(itertools.product((0, 1), repeat=len(battles))))
     possible = np.zeros((len(outcomes), len(MODELS), len(MODELS)))
@@ -99,96 +93,60 @@ def guess_votes(key: Key, arena: Arena) -> tuple[list[Guess], np.ndarray]:
         possible[turned == 1, loser, winner] += 1
     promise = Privacy(EPSILON, unit="user", adjacency="replace", contributions=MOST)
 
-    def release(key: Key, matrix: Any) -> Any:
-        found = pairwise.noisy_counts(key, WinCounts(matrix), promise)
-        return found.value, found.diagnostics.noise_scale
-
-    def log_densities(published: Any, scale: Any) -> Any:
-        return -jnp.abs(published - possible.sum(2)).sum(1) / scale
-
     # The wins of all others are known, so they are left out: they would only be subtracted again.
-    logs, truth, published = _draws(key, release, log_densities, possible)
+    def once(key: Key, matrix: Any) -> Any:
+        found = pairwise.noisy_counts(key, WinCounts(matrix), promise)
+        moved = jnp.abs(found.value - possible.sum(2)).sum(1)
+        return -moved / found.diagnostics.noise_scale, found.value
+
     questions: dict[str, Any] = {"who won one of the battles": outcomes[:, 0]}
     if len(battles) > 1:
         questions[f"who won all {len(battles)} battles"] = None
-    return _guesses(logs, truth, possible.sum(2), questions), published[truth == 0][0]
+    found, truth, published = _guesses(key, once, possible, possible.sum(2), questions)
+    return found, published[truth == 0][0]
 
 
 def guess_ballot(key: Key, ballots: np.ndarray) -> list[Guess]:
     """Guesses about the last ballot from private Borda scores of all."""
-    import jax.numpy as jnp
-    import numpy as np
-
-    from privrank_jax import aggregation
-    from privrank_jax._promise import Privacy
-    from privrank_jax.aggregation import PairWeights
-    from privrank_jax.privacy.geometry import Zonotope, gauge
-
     orders = np.array(list(itertools.permutations(range(len(PROJECTS)))))
-    matrices = np.array([
-        PairWeights.from_ranks(np.concatenate([ballots[:-1], order[None]])).matrix for order in orders
-    ])  # fmt: skip
+    crowds = [np.concatenate([ballots[:-1], order[None]]) for order in orders]
+    matrices = np.array([PairWeights.from_ranks(ranks).matrix for ranks in crowds])
     promise = Privacy(EPSILON, unit="user", adjacency="replace")
     body = Zonotope.of_all_pairs(len(PROJECTS))
 
-    def release(key: Key, matrix: Any) -> Any:
-        return aggregation.dp_borda(key, PairWeights(matrix, STREET), promise).value, 1 / EPSILON
-
-    def log_densities(published: Any, scale: Any) -> Any:
-        import jax
-
+    def once(key: Key, matrix: Any) -> Any:
+        published = aggregation.dp_borda(key, PairWeights(matrix, STREET), promise).value
         noise = STREET * (published - matrices.sum(2))
-        return -jax.vmap(lambda one: gauge(body, one))(noise) / scale
+        return -jax.vmap(lambda one: gauge(body, one))(noise) * EPSILON, published
 
-    logs, truth, _ = _draws(key, release, log_densities, jnp.asarray(matrices))
     questions = {"which project came first": orders.argmin(1), "the whole ballot": None}
-    return _guesses(logs, truth, matrices.sum(2).round(6), questions)
+    return _guesses(key, once, jnp.asarray(matrices), matrices.sum(2).round(6), questions)[0]
 
 
 def guess_answer(key: Key) -> list[Guess]:
     """Guesses of an answer that a person randomizes before it leaves home: the report itself is the best guess."""
-    import numpy as np
-
-    from privrank_jax import privacy
-
-    def release(key: Key, bit: Any) -> Any:
-        return privacy.randomized_response(key, bit, EPSILON), 1 / EPSILON
-
-    def log_densities(published: Any, scale: Any) -> Any:
-        return (published == bits) / scale
-
     bits = np.array([False, True])
-    logs, truth, _ = _draws(key, release, log_densities, bits)
-    return _guesses(logs, truth, bits[:, None], {"an answer, randomized at home": None})
 
+    def once(key: Key, bit: Any) -> Any:
+        published = privacy.randomized_response(key, bit, EPSILON)
+        return (published == bits) * EPSILON, published
 
-def _draws(key: Key, release: Callable[..., Any], log_densities: Callable[..., Any], possible: Any) -> Any:  # fmt: skip
-    """Values, each equally likely; what was published of each, and its log densities under all of them."""
-    import jax
-    import jax.numpy as jnp
-    import numpy as np
-
-    choice, noise = jax.random.split(key)
-    keys = jax.random.split(noise, DRAWS)
-    truth = jax.random.randint(choice, (DRAWS,), 0, len(possible))
-
-    def one(key: Key, value: Any) -> Any:
-        published, scale = release(key, jnp.asarray(possible)[value])
-        return log_densities(published, scale), published
-
-    logs, published = jax.jit(jax.vmap(one))(keys, truth)
-    return np.asarray(logs), np.asarray(truth), np.asarray(published)
+    return _guesses(key, once, bits, bits[:, None], {"an answer, randomized at home": None})[0]
 
 
 def _guesses(
-    logs: np.ndarray, truth: np.ndarray, totals: np.ndarray, questions: dict[str, Any]
-) -> list[Guess]:
-    """How often questions are answered rightly; ``totals`` are what an exact publication shows of each value."""
-    import numpy as np
+    key: Key, once: Callable[..., Any], possible: Any, totals: np.ndarray, questions: dict[str, Any]
+) -> tuple[list[Guess], np.ndarray, np.ndarray]:
+    """How often questions are answered rightly; which value was the true one; and what was published.
 
-    from privrank_jax.plotting.revealed import Guess
-    from privrank_jax.privacy_audit.guesses import guess_bound, right_guesses
-
+    ``once`` draws log densities under all possible values, and what was published; ``totals`` are what an exact
+    publication shows of each value.
+    """
+    choice, noise = jax.random.split(key)
+    truth = jax.random.randint(choice, (DRAWS,), 0, len(possible))
+    draw = jax.jit(jax.vmap(lambda key, value: once(key, jnp.asarray(possible)[value])))
+    logs, published = draw(jax.random.split(noise, DRAWS), truth)
+    logs, truth = np.asarray(logs), np.asarray(truth)
     exactly = np.where((totals[:, None] == totals).all(-1), 0.0, -np.inf)
     found = []
     for question, answers in questions.items():
@@ -198,13 +156,11 @@ def _guesses(
         exact = float(right_guesses(exactly, np.arange(len(totals)), answers).mean())
         bound = guess_bound(EPSILON, prior)
         found.append(Guess(question, float(prior.max()), best, bound, exact))
-    return found
+    return found, truth, np.asarray(published)
 
 
 def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
     """Make up the data, attack both kinds of publications, draw the pictures, and tell it."""
-    import jax
-
     arena, ballots = made_up_arena(seed), made_up_ballots(seed)
     keys = jax.random.split(key, 3)
     votes, noisy = guess_votes(keys[0], arena)
@@ -267,8 +223,6 @@ def _ballot_left(ballots: np.ndarray) -> list[str]:
 
 
 def _figures(arena: Arena, noisy: np.ndarray, guesses: list[Guess]) -> dict[str, Figure]:
-    from privrank_jax import plotting
-
     before, after = arena.boards[arena.target : arena.target + 2]
     battles = arena.explained[arena.target][0]
     boards = plotting.changed_leaderboards(

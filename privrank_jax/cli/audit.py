@@ -45,32 +45,22 @@ class Request(Seed, Json):
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Name of a mechanism; see --list.")
     ] = None
+    # fmt: off
     epsilon: Annotated[
         float | None,
-        typer.Option(
-            help="Epsilon to run the mechanism at.  [default: the claimed one, usually 1]"
-        ),
+        typer.Option(help="Epsilon to run the mechanism at.  [default: the claimed one, usually 1]"),
     ] = None
     draws: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Draws from each data set; half select the event, half test it.",
-        ),
+        int, typer.Option(metavar="N", help="Draws from each data set; half select the event, half test it.")
     ] = 1_000_000
     confidence: Annotated[
-        float,
-        typer.Option(
-            metavar="Q", help="Confidence of the lower bound, corrected for all intervals."
-        ),
+        float, typer.Option(metavar="Q", help="Confidence of the lower bound, corrected for all intervals.")
     ] = 0.999
     plot: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Draw the events, and the lower bound beside the claim (.png, .svg, .pdf).",
-        ),
+        typer.Option(metavar="FILE", help="Draw the events, and the lower bound beside the claim (.png, .svg, .pdf)."),
     ] = None
+    # fmt: on
     listing: Annotated[bool, typer.Option("--list", help="List the mechanisms, and stop.")] = False
 
     def check(self) -> None:
@@ -98,20 +88,17 @@ def audit(request: Request) -> None:
         from privrank_jax import privacy_audit
 
         hardware.keep_programs()
-    assert request.name is not None
-    row = privacy_audit.get(request.name)
+    row = privacy_audit.get(str(request.name))
     if request.plot is not None:
         from privrank_jax import plotting  # fails before the work if matplotlib is missing
 
         plotting.check_picture(request.plot)
+    key, options = (
+        jax.random.key(request.seed),
+        {"draws": request.draws, "confidence": request.confidence},
+    )
     with busy("compiling and drawing"):
-        found = privacy_audit.audit(
-            jax.random.key(request.seed),
-            row,
-            request.epsilon,
-            draws=request.draws,
-            confidence=request.confidence,
-        )
+        found = privacy_audit.audit(key, row, request.epsilon, **options)
     if request.plot is not None:
         from privrank_jax import plotting
 
@@ -122,8 +109,7 @@ def audit(request: Request) -> None:
         print_json({**found.as_dict(), **released, "picture": picture})
     else:
         _print_result(found)
-        if request.plot is not None:
-            print_paragraphs(f"Written: {request.plot}")
+        print_paragraphs(*([f"Written: {request.plot}"] if request.plot else []))
     if found.verdict == "violated":
         raise typer.Exit(VIOLATED)
 
@@ -131,29 +117,30 @@ def audit(request: Request) -> None:
 def _print_list(json: bool) -> None:
     from privrank_jax import privacy_audit
 
+    names = ("name", "title", "function", "trust", "calibration", "sound")
     rows = [privacy_audit.get(name) for name in privacy_audit.names()]
     if json:
-        print_json({"mechanisms": [_facts(row) for row in rows]})
+        facts = [
+            {name: getattr(row, name) for name in names}
+            | {"unit": row.promise.unit, "adjacency": row.promise.adjacency}
+            for row in rows
+        ]
+        print_json({"mechanisms": facts})
         return
+    claims = [row.calibration if row.sound else "unsound" for row in rows]
     print_table(
         "Audited mechanisms",
-        (("name", "left"), ("what it is", "left"), ("protects", "left"), ("claim", "left")),
+        ("name", "what it is", "protects", "claim"),
         [
             (
-                row.name,
-                row.title,
-                f"{row.promise.unit}, {row.promise.adjacency}, {row.trust}",
-                row.calibration if row.sound else "unsound",
+                one.name,
+                one.title,
+                f"{one.promise.unit}, {one.promise.adjacency}, {one.trust}",
+                claim,
             )
-            for row in rows
+            for one, claim in zip(rows, claims)
         ],
     )
-
-
-def _facts(row: Audited) -> dict[str, object]:
-    of_promise = {fact: getattr(row.promise, fact) for fact in ("unit", "adjacency")}
-    facts = ("name", "title", "function", "trust", "calibration", "sound")
-    return {fact: getattr(row, fact) for fact in facts} | of_promise
 
 
 def _released_by(row: Audited) -> str | None:
@@ -166,41 +153,37 @@ def _released_by(row: Audited) -> str | None:
 
 
 def _print_result(found: AuditResult) -> None:
-    row, promise = found.mechanism, found.promise
+    row, promise, worst = found.mechanism, found.promise, found.worst
     claim = f"{promise.epsilon:.4g}" + (f", delta {promise.delta:g}" if promise.delta else "")
     likelier, other = found.frequencies
-    rows = [
-        ("claimed epsilon", claim),
-        ("exact epsilon, these neighbors", "-" if found.exact is None else f"{found.exact:.4g}"),
-        *_worst_case(found),
-        (f"lower bound at confidence {found.confidence:g}", f"{found.lower:.4g}"),
-        ("estimate from the same event", f"{found.estimate:.4g}"),
-        ("its frequency, likelier neighbor", f"{likelier:.4g}"),
-        ("its frequency, other neighbor", f"{other:.4g}"),
-        ("draws under each", f"{found.draws:,}"),
-        ("verdict", found.verdict),
-    ]
-    print_table(f"{row.name}: {row.title}", (("audit", "left"), ("", "right")), rows)
+    rows = {
+        "claimed epsilon": claim,
+        "exact epsilon, these neighbors": "-" if found.exact is None else f"{found.exact:.4g}",
+        **(
+            {f"exact epsilon, all {worst.pairs:,} small neighbors": f"{worst.loss:.4g}"}
+            if worst
+            else {}
+        ),
+        f"lower bound at confidence {found.confidence:g}": f"{found.lower:.4g}",
+        "estimate from the same event": f"{found.estimate:.4g}",
+        "its frequency, likelier neighbor": f"{likelier:.4g}",
+        "its frequency, other neighbor": f"{other:.4g}",
+        "draws under each": f"{found.draws:,}",
+        "verdict": found.verdict,
+    }
+    print_table(f"{row.name}: {row.title}", (("audit", "left"), ("", "right")), rows.items())
     protects = f"Protects: {promise.unit}, adjacency {promise.adjacency}, trust {row.trust}."
     if exact := _released_by(row):
         protects += f" Real releases draw it by {exact}."
-    print_paragraphs(f"Event tested: {found.event}.", f"{protects} See: {row.note}.")
     if found.verdict == "violated":
-        print_paragraphs(
+        verdict = (
             f"Violated: the claim of {promise.epsilon:.4g} is refuted, the true epsilon is above "
             f"{found.lower:.4g} (confidence {found.confidence:g})."
         )
     elif not row.sound:
-        print_paragraphs(
+        verdict = (
             "This claim is known to be wrong, but these draws do not show it: use more --draws."
         )
     else:
-        print_paragraphs("Consistent: these neighbors, events and draws show no more than claimed.")
-
-
-def _worst_case(found: AuditResult) -> list[tuple[str, str]]:
-    if found.worst is None:
-        return []
-    return [
-        (f"exact epsilon, all {found.worst.pairs:,} small neighbors", f"{found.worst.loss:.4g}")
-    ]
+        verdict = "Consistent: these neighbors, events and draws show no more than claimed."
+    print_paragraphs(f"Event tested: {found.event}.", f"{protects} See: {row.note}.", verdict)

@@ -37,24 +37,20 @@ def check_already_randomized(
 
     Args:
         request: the request with its options.
-        served: names of the options that still apply.
-        budget: names of the options that choose how much privacy.
+        served: names of the options that still apply, but for those in ``budget``, which choose how much privacy.
+        budget: their names.
         what: what the file holds, such as ``"votes.csv holds randomized reports"``.
         raw: what it does not hold, such as ``"answers"``.
     """
-    for name in budget:
-        if name in request.given:
-            raise Refusal(
-                f"{option(name)} does not apply: {what}, each randomized with the epsilon of its row. Ranking "
-                "them is post-processing, adds no noise and spends nothing more. "
-                f"Leave out {option(name)}; for another epsilon, privatize the {raw} again (both files together then "
-                "spend the sum)."
-            )
-    others = [
-        option(name) for name in request.names() if name in request.given and name not in served
+    wrong = [
+        option(name)
+        for name in request.names()
+        if name in request.given and (name in budget or name not in served)
     ]
-    if others:
-        verb, them = ("do", "them") if len(others) > 1 else ("does", "it")
+    if wrong:
+        verb, them = ("do", "them") if len(wrong) > 1 else ("does", "it")
         raise Refusal(
-            f"{', '.join(others)} {verb} not apply: {what}, so the {raw} are already randomized. Leave {them} out."
+            f"{', '.join(wrong)} {verb} not apply: {what}, each randomized with the epsilon of its row. Ranking them "
+            f"is post-processing, adds no noise and spends nothing more. Leave {them} out; for another epsilon, "
+            f"privatize the {raw} again (both files together then spend the sum)."
         )

@@ -59,7 +59,11 @@ def refusing(
                 with contextlib.ExitStack() as stack:
                     stack.callback(_STACK.reset, _STACK.set(stack))
                     stack.callback(_interrupt.release)
-                    _check_output()
+                    if sys.stdout is None:  # before it spends anything on a result
+                        raise Refusal(
+                            "standard output is closed, so no result could be shown. Where only files are wanted, "
+                            "send it to /dev/null."
+                        )
                     command(*args, **kwargs)
             except BrokenPipeError:  # who reads has seen enough, as `head` has
                 drop_output()
@@ -73,14 +77,6 @@ def refusing(
     return decorate
 
 
-def _check_output() -> None:
-    """Refuse a command that was started without a standard output, before it spends anything on a result."""
-    if sys.stdout is None:
-        raise Refusal(
-            "standard output is closed, so no result could be shown. Where only files are wanted, send it to /dev/null."
-        )
-
-
 def drop_output() -> None:
     """Discard what stdout still holds, and all that is printed from now on: its reader or its disk takes no more."""
     with contextlib.suppress(OSError):  # raised where stdout is no file of the system
@@ -90,16 +86,16 @@ def drop_output() -> None:
         os.close(nowhere)
 
 
+_STACK: contextvars.ContextVar[contextlib.ExitStack | None] = contextvars.ContextVar(
+    "what a command closes at its end", default=None
+)
+
+
 def at_end(close: Callable[[], None]) -> None:
     """Call ``close`` when the command ends, normally or not."""
     stack = _STACK.get()
     if stack is not None:
         stack.callback(close)
-
-
-_STACK: contextvars.ContextVar[contextlib.ExitStack | None] = contextvars.ContextVar(
-    "what a command closes at its end", default=None
-)
 
 
 def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
@@ -165,18 +161,17 @@ def busy(what: str) -> Iterator[Callable[[float], None]]:
     """
     shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
-    def advance(share: float) -> None:
+    def tell(words: str) -> None:
         if shown:
-            bar = "█" * round(_BAR * share)
-            typer.echo(f"\rprivrank: {what} {bar:░<{_BAR}} {share:4.0%}", err=True, nl=False)
+            typer.echo(words, err=True, nl=False)
 
-    if shown:
-        typer.echo(f"privrank: {what}…", err=True, nl=False)
+    tell(f"privrank: {what}…")
     try:
-        yield advance
+        yield lambda share: tell(
+            f"\rprivrank: {what} {'█' * round(_BAR * share):░<{_BAR}} {share:4.0%}"
+        )
     finally:
-        if shown:
-            typer.echo("\r\x1b[K", err=True, nl=False)
+        tell("\r\x1b[K")
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
@@ -184,10 +179,9 @@ def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         from privrank_jax.data.names import did_you_mean
 
+        meant = did_you_mean(value, choices)
         listed = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
-        raise Refusal(
-            f"{option} {value!r} is unknown{did_you_mean(value, choices)}; choose {listed}."
-        )
+        raise Refusal(f"{option} {value!r} is unknown{meant}; choose {listed}.")
 
 
 def check_seed(seed: int) -> None:
@@ -200,10 +194,9 @@ def check_folder(folder: Path) -> None:
     """Refuse, before the work, a folder for results that cannot be created or written to."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         folder.lstat()  # raises for invalid file names
-    there = (
-        path for path in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(path)
+    nearest = next(
+        one for one in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(one)
     )
-    nearest = next(there)
     if not nearest.is_dir():
         raise Refusal(f"--out {folder}: {nearest} is not a folder; choose another.")
     tempfile.TemporaryFile(dir=nearest).close()

@@ -228,7 +228,7 @@ def _print_study(result: StudyResult) -> None:
         f"{USERS} users compare {PER_USER} pairs each of {ITEMS} items; all answers of a user are protected, "
         "who met whom is public",
         (
-            "epsilon",
+            ("epsilon", "right"),
             *(f"{name}, {of}" for name in ("wrong pairs", f"missed top {TOP}") for of in METHODS),
         ),
         [

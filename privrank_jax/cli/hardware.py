@@ -40,8 +40,7 @@ def keep_programs() -> None:
 
 
 def use_cores() -> None:
-    """Make each core that this process may use a device. Together they finish a batch sooner than operations that each
-    use all cores, one after another. An accelerator is used if there is one.
+    """Make each core of this process a device: together they finish a batch sooner than operations on all cores.
 
     JAX's own settings take precedence (``JAX_NUM_CPU_DEVICES``, ``--xla_force_host_platform_device_count``).
     """
@@ -69,51 +68,47 @@ def user_cache() -> Path:
 
 def prune(folder: Path, most: int) -> None:
     """Delete the oldest files of a folder until at most ``most`` bytes remain."""
-    files = [(path, path.stat()) for path in folder.iterdir() if path.is_file()]
-    total = sum(found.st_size for _, found in files)
-    for path, found in sorted(files, key=lambda file: file[1].st_mtime):
-        if total <= most:
-            break
-        path.unlink(missing_ok=True)
-        total -= found.st_size
+    files = {path: path.stat() for path in folder.iterdir() if path.is_file()}
+    for path, found in sorted(files.items(), key=lambda one: one[1].st_mtime, reverse=True):
+        most -= found.st_size
+        if most < 0:
+            path.unlink(missing_ok=True)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Processes(Options):
     """The processes that share the work."""
 
+    # fmt: off
     coordinator: Annotated[
         str | None,
         typer.Option(
             metavar="HOST:PORT",
             help="Share the work with the other processes that run this command: where the first of them listens; "
-            f"{AUTO}: ask Slurm, Open MPI or Kubernetes.",
-        ),
+            f"{AUTO}: ask Slurm, Open MPI or Kubernetes."),
     ] = None
     processes: Annotated[
         int | None, typer.Option(metavar="N", help="How many processes share the work.")
     ] = None
     process_id: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Which of them this is; 0 listens, prints and writes."),
+        int | None, typer.Option(metavar="N", help="Which of them this is; 0 listens, prints and writes.")
     ] = None
+    # fmt: on
 
     def check_processes(self) -> None:
         """Refuse options that do not describe a group of processes, before anything is loaded."""
-        given = self.processes is not None or self.process_id is not None
-        if self.coordinator is None or self.coordinator == AUTO:
-            if given:
-                raise Refusal("--processes and --process-id need --coordinator HOST:PORT.")
-            return
-        host, _, port = self.coordinator.rpartition(":")
-        if not host or not port.isdigit():
+        given = [self.processes is not None, self.process_id is not None]
+        address = self.coordinator not in (None, AUTO)
+        host, _, port = (self.coordinator or "").rpartition(":")
+        if address and not (host and port.isdigit()):
             raise Refusal(f"--coordinator {self.coordinator!r} is neither HOST:PORT nor {AUTO}.")
-        if self.processes is None or self.process_id is None:
-            raise Refusal("--coordinator HOST:PORT needs --processes and --process-id.")
-        if self.processes < 1 or not 0 <= self.process_id < self.processes:
+        if given != [address, address]:
             raise Refusal(
-                f"--process-id {self.process_id} of {self.processes} processes: they count from 0 to "
-                f"{max(self.processes, 1) - 1}."
+                "--processes and --process-id go with --coordinator HOST:PORT, which needs both."
+            )
+        if address and not 0 <= (self.process_id or 0) < (self.processes or 0):
+            raise Refusal(
+                f"--process-id {self.process_id} of {self.processes} processes: they count from 0."
             )
 
 
@@ -123,23 +118,19 @@ def join(group: Processes) -> bool:
 
     if group.coordinator is None:
         return True
-    _set_stdout_apart()
-    if group.coordinator == AUTO:
-        try:
-            jax.distributed.initialize()
-        except (ValueError, RuntimeError) as error:
-            raise Refusal(
-                f"--coordinator {AUTO} found no cluster that JAX knows ({error}); give --coordinator "
-                "HOST:PORT, --processes and --process-id."
-            ) from error
-    else:
-        jax.distributed.initialize(group.coordinator, group.processes, group.process_id)
-    return jax.process_index() == 0
-
-
-def _set_stdout_apart() -> None:
-    """Keep output that libraries themselves write to stdout (collectives do) out of ours."""
+    # What libraries write to stdout (collectives do) is kept out of what this command prints.
     sys.stdout.flush()
     ours = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = os.fdopen(ours, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
+    if group.coordinator != AUTO:
+        jax.distributed.initialize(group.coordinator, group.processes, group.process_id)
+        return jax.process_index() == 0
+    try:
+        jax.distributed.initialize()
+    except (ValueError, RuntimeError) as error:
+        raise Refusal(
+            f"--coordinator {AUTO} found no cluster that JAX knows ({error}); give --coordinator HOST:PORT, "
+            "--processes and --process-id."
+        ) from error
+    return jax.process_index() == 0

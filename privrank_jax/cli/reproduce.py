@@ -4,26 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privrank_jax import _interrupt
-from privrank_jax.cli import hardware
-from privrank_jax.cli.console import (
-    REFUSED,
-    Refusal,
-    Side,
-    busy,
-    check_folder,
-    check_seed,
-    print_json,
-    print_paragraphs,
-    print_table,
-    printable,
-    say,
-)
+from privrank_jax.cli import console, hardware
+from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, say
 from privrank_jax.cli.options import Folder, Json, Seed, command
 
 if TYPE_CHECKING:
@@ -55,41 +43,34 @@ HELP = (
 class Request(Seed, Folder, hardware.Processes, Json):
     """The options of one run."""
 
+    # fmt: off
     studies: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[STUDY]...", help="Names of the studies; see --list."),
+        list[str] | None, typer.Argument(metavar="[STUDY]...", help="Names of the studies; see --list.")
     ] = None
     every: Annotated[bool, typer.Option("--all", help="Run all studies.")] = False
     jobs: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Of several studies, how many at once; each may take 2 GiB of memory."
-        ),
+        int, typer.Option(metavar="N", help="Of several studies, how many at once; each may take 2 GiB of memory.")
     ] = 2
     replicates: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Replicates of each cell; below 30 all verdicts are undecided.  [default: that of the study]",
-        ),
+            help="Replicates of each cell; below 30 all verdicts are undecided.  [default: that of the study]"),
     ] = None
     set: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PARAMETER=VALUE",
             help="Replace a parameter of the study, e.g. users=250,500; may be repeated. Its files have names of their "
-            "own, and nothing is compared with printed values.",
-        ),
+            "own, and nothing is compared with printed values."),
     ] = None
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over, whatever an interrupted run has left.")
     ] = False
     listing: Annotated[
-        bool,
-        typer.Option(
-            "--list", help="List the studies, or the parameters of those named, and stop."
-        ),
+        bool, typer.Option("--list", help="List the studies, or the parameters of those named, and stop.")
     ] = False
+    # fmt: on
 
     @property
     def named(self) -> list[str]:
@@ -98,21 +79,18 @@ class Request(Seed, Folder, hardware.Processes, Json):
 
     def check(self) -> None:
         """Refuse invalid options before anything is loaded."""
-        if self.every and self.studies:
-            raise Refusal("--all runs all studies: name none.")
-        if not self.every and not self.studies:
-            raise Refusal("name a study; `privrank reproduce --list` shows all.")
-        if self.jobs < 1:
-            raise Refusal(f"--jobs must be at least 1, got {self.jobs}.")
-        if (self.every or len(self.named) > 1) and self.coordinator is not None:
-            raise Refusal("--coordinator shares one study between processes: name one.")
-        if self.replicates is not None and self.replicates < 2:
-            raise Refusal(
-                f"--replicates {self.replicates} gives no standard errors; take 2 or more."
-            )
-        if self.replicates is not None and self.replicates > _MOST_REPLICATES:
-            raise Refusal(f"--replicates must be at most {_MOST_REPLICATES:,}.")
-        check_seed(self.seed)
+        most, several = _MOST_REPLICATES, self.every or len(self.named) > 1
+        for wrong, words in (
+            (self.every and self.studies, "--all runs all studies: name none."),
+            (not self.every and not self.studies, "name a study; `privrank reproduce --list` shows all."),
+            (self.jobs < 1, f"--jobs must be at least 1, got {self.jobs}."),
+            (several and self.coordinator, "--coordinator shares one study between processes: name one."),
+            (self.replicates is not None and not 2 <= self.replicates <= most,
+             f"--replicates must be from 2, for standard errors, to {most:,}."),
+        ):  # fmt: skip
+            if wrong:
+                raise Refusal(words)
+        console.check_seed(self.seed)
         self.check_processes()
 
 
@@ -134,71 +112,57 @@ def reproduce(request: Request) -> None:
 
 def _reproduce_several(request: Request) -> None:
     """Run studies in processes of their own; print a table of them, and exit with an error if any failed."""
-    with busy("loading"):
+    with console.busy("loading"):
         from privrank_jax import experiments
         from privrank_jax.cli.studies import run_all
 
         names = experiments.names() if request.every else request.named
         for name in names:
             _asked(request, name)
-    check_folder(request.out)
+    console.check_folder(request.out)
     _interrupt.say(_GOES_ON)
-    options = ["--out", str(request.out), "--seed", str(request.seed)]
-    if request.replicates is not None:
-        options += ["--replicates", str(request.replicates)]
-    for setting in request.set or ():
-        options += ["--set", setting]
-    if request.fresh:
-        options.append("--fresh")
+    given = {"--out": [request.out], "--seed": [request.seed], "--set": request.set or []}
+    given["--replicates"] = [] if request.replicates is None else [request.replicates]
+    options = [
+        str(word) for name, values in given.items() for one in values for word in (name, one)
+    ]
+    options += ["--fresh"] * request.fresh
     say(f"{len(names)} studies, {min(request.jobs, len(names))} at a time")
-    ended = {}
-    started = time.perf_counter()
+    ended, started = {}, time.perf_counter()
     for study in run_all(names, options, request.jobs, say):
         ended[study.name] = study
-        took = time.perf_counter() - started
-        word = "failed" if study.code else "done"
-        say(f"{study.name} {word}, {len(ended)} of {len(names)} after {took:.0f} s")
-    seconds = time.perf_counter() - started
-    found = [ended[name] for name in names]
-    failed = [study for study in found if study.code]
+        told = f"{study.name} {'failed' if study.code else 'done'}, {len(ended)} of {len(names)}"
+        say(f"{told} after {time.perf_counter() - started:.0f} s")
+    found, seconds = [ended[name] for name in names], time.perf_counter() - started
+    failed = {study.name: study.reason for study in found if study.code}
     if request.json:
-        print_json(
-            {
-                "studies": [study.document for study in found if study.document is not None],
-                "failed": {study.name: study.reason for study in failed},
-                "total_seconds": seconds,
-                "seed": request.seed,
-            }
-        )
+        documents = [study.document for study in found if study.document is not None]
+        times = {"total_seconds": seconds, "seed": request.seed}
+        print_json({"studies": documents, "failed": failed, **times})
     else:
         _print_several(found, seconds)
     if failed:
-        raise typer.Exit(REFUSED)
+        raise typer.Exit(console.REFUSED)
 
 
 def _print_several(found: Sequence[Finished], seconds: float) -> None:
     """Print a line of each study, then the reasons why others failed."""
     from privrank_jax.experiments.claims import WORDS
 
-    columns = ["study", *WORDS.values(), "seconds", "compile", "run"]
+    done = {one.name: one.document for one in found if one.document is not None}
     rows = []
-    for study in found:
-        if study.document is None:
-            continue
-        words = [verdict["verdict"] for verdict in study.document["verdicts"]]
-        facts = study.document["diagnostics"]
+    for name, document in done.items():
+        words = [verdict["verdict"] for verdict in document["verdicts"]]
+        facts = document["diagnostics"]
         times = [f"{facts[f'{part}_seconds']:.1f}" for part in ("total", "compile", "run")]
-        counts = [str(words.count(word)) for word in WORDS.values()]
-        rows.append([study.name, *counts, *times])
-    sides: list[Side] = ["right"] * len(columns)
-    sides[0] = "left"
+        rows.append([name, *(str(words.count(word)) for word in WORDS.values()), *times])
     print_table(
-        f"{len(rows)} of {len(found)} studies in {seconds:.0f} s: claims by verdict, and seconds",
-        list(zip(columns, sides, strict=True)),
+        f"{len(done)} of {len(found)} studies in {seconds:.0f} s: claims by verdict, and seconds",
+        ("study", *WORDS.values(), "seconds", "compile", "run"),
         rows,
     )
     print_paragraphs(*(f"{one.name} failed: {one.reason}" for one in found if one.document is None))
-    notes = {one.name: one.document.get("note") for one in found if one.document is not None}
+    notes = {name: document.get("note") for name, document in done.items()}
     print_paragraphs(*(f"{name}: {note}" for name, note in notes.items() if note))
 
 
@@ -211,7 +175,7 @@ def _asked(request: Request, name: str) -> Experiment:
 
 
 def _reproduce_one(request: Request, name: str) -> None:
-    with busy("loading"):
+    with console.busy("loading"):
         import jax
 
         from privrank_jax import experiments
@@ -221,7 +185,7 @@ def _reproduce_one(request: Request, name: str) -> None:
             hardware.use_cores()
         first = hardware.join(request)
         found = _asked(request, name)
-    check_folder(request.out)
+    console.check_folder(request.out)
     _interrupt.say(_GOES_ON)
     try:
         result = experiments.run(
@@ -238,7 +202,7 @@ def _reproduce_one(request: Request, name: str) -> None:
         raise
     if not first:
         return
-    _interrupt.say(f"the results are in {printable(str(request.out))}")
+    _interrupt.say(f"the results are in {console.printable(str(request.out))}")
     if request.json:
         print_json({**result.as_dict(), "seed": request.seed})
     else:
@@ -249,36 +213,22 @@ def _print_parameters(names: Sequence[str], json: bool) -> None:
     from privrank_jax import experiments
     from privrank_jax.experiments.parameters import written
 
-    found = [experiments.get(name) for name in names]
+    heads = ("name", "published", "meaning")
+    found = {
+        study: [
+            (one.name, written(one.published), one.meaning) for one in study.parameters.values()
+        ]
+        for study in map(experiments.get, names)
+    }
     if json:
-        print_json(
-            {
-                "studies": [
-                    {
-                        "name": study.name,
-                        "parameters": [
-                            {
-                                "name": one.name,
-                                "published": written(one.published),
-                                "meaning": one.meaning,
-                            }
-                            for one in study.parameters.values()
-                        ],
-                    }
-                    for study in found
-                ]
-            }
-        )
+        told = [
+            {"name": study.name, "parameters": [dict(zip(heads, row)) for row in rows]}
+            for study, rows in found.items()
+        ]
+        print_json({"studies": told})
         return
-    columns: list[tuple[str, Side]] = [
-        (head, "left") for head in ("parameter", "published", "meaning")
-    ]
-    for study in found:
-        print_table(
-            f"{study.name}: {study.title}",
-            columns,
-            [(o.name, written(o.published), o.meaning) for o in study.parameters.values()],
-        )
+    for study, rows in found.items():
+        print_table(f"{study.name}: {study.title}", [(head, "left") for head in heads], rows)
     print_paragraphs("Change one by --set PARAMETER=VALUE, with commas between several values.")
 
 
@@ -297,46 +247,26 @@ def _print_list(json: bool) -> None:
         ]
         print_json({"studies": studies})
         return
-    columns: dict[str, Side] = {
-        "name": "left",
-        "what it studies": "left",
-        "replicates": "right",
-        "data": "left",
-        "where": "left",
-    }
-    print_table(
-        "Studies",
-        list(columns.items()),
-        [
-            (one.name, one.title, f"{one.replicates:,}", _data_words(one, yours), one.paper)
-            for one in found
-        ],
-    )
-    files: dict[str, str] = {}
-    for one in yours.values():
-        files |= one
-    named = ", ".join(f"{file} ({package})" for file, package in files.items())
+    rows = []
+    for one in found:
+        words = ", ".join(f"{name}*" if yours[name] else name for name in one.data)
+        words = f"({words})" if words and one.data_optional else words
+        rows.append((one.name, one.title, f"{one.replicates:,}", words, one.paper))
+    print_table("Studies", ("name", "what it studies", "replicates", "data", "where"), rows)
+    files = {file: package for one in yours.values() for file, package in one.items()}
     print_paragraphs(
         "Studies without data are simulated. Data in parentheses are left out where they are missing. Those with * "
         "cannot be fetched: take them from the R package named here, put them into a folder as these files, and set "
-        f"PRIVRANK_DATA to it: {named}."
+        f"PRIVRANK_DATA to it: {', '.join(f'{file} ({package})' for file, package in files.items())}."
     )
 
 
-def _data_words(study: Experiment, yours: Mapping[str, Mapping[str, str]]) -> str:
-    """Names of the data sets of a study, starred where the user has to provide files."""
-    words = ", ".join(f"{name}*" if yours[name] else name for name in study.data)
-    return f"({words})" if words and study.data_optional else words
-
-
 def _print_result(result: ExperimentResult) -> None:
-    study = result.experiment
+    study, facts = result.experiment, result.diagnostics
     header, body = result.outline()
+    title = f"{study.full_name}: {'as published, ' * bool(study.changes)}{study.title}"
     print_table(
-        f"{study.full_name}: {'as published, ' * bool(study.changes)}{study.title} "
-        f"({result.replicates:,} replicates)",
-        [(name, "left") for name in header],
-        body,
+        f"{title} ({result.replicates:,} replicates)", [(name, "left") for name in header], body
     )
     header, body = result.beside_printed()
     if body:
@@ -348,15 +278,11 @@ def _print_result(result: ExperimentResult) -> None:
     if study.note:
         print_paragraphs(study.note, "")
     if result.verdicts:
-        print_table(
-            f"Claims ({study.paper})",
-            (("verdict", "left"), ("claim", "left"), ("evidence", "left")),
-            [(verdict.word, claim.text, verdict.evidence) for claim, verdict in result.verdicts],
-        )
+        rows = [(verdict.word, claim.text, verdict.evidence) for claim, verdict in result.verdicts]
+        print_table(f"Claims ({study.paper})", ("verdict", "claim", "evidence"), rows)
     if study.differences:
         print_paragraphs("How this differs from the printed study:")
         print_paragraphs(*(f"- {text}" for text in study.differences), "")
-    facts = result.diagnostics
     print_paragraphs(
         "Written: " + ", ".join(str(path) for path in result.paths.values()),
         f"{facts['total_seconds']:.0f} s in all; compiled {facts['compilations']} program(s) in "

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from privrank_jax import _interrupt
 
 _HEAD = "privrank: "  # of every line that a command writes to stderr
+_MEMORY = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")  # the second is the old one
 _FOR_ALL = 0.9  # share of an accelerator's memory for all studies together
 
 
@@ -41,7 +42,7 @@ def run_all(
     """Run ``privrank reproduce`` for each study, ``jobs`` at a time; yield each as it ends.
 
     A study that fails does not stop the others. Those that run at once get equal parts of an accelerator's memory,
-    unless JAX's own setting says how much a process gets (``XLA_CLIENT_MEM_FRACTION``).
+    of which the first would take three quarters, unless JAX's own setting says how much a process gets.
 
     Args:
         names: names of the studies; they start in this order.
@@ -49,8 +50,10 @@ def run_all(
         jobs: studies at once.
         notice: called with what a study says while it runs.
     """
+    environment, at_once = dict(os.environ), min(jobs, len(names))
+    if at_once > 1 and not any(map(os.environ.get, _MEMORY)):
+        environment[_MEMORY[0]] = f"{_FOR_ALL / at_once:.3f}"
     with ThreadPoolExecutor(jobs, "privrank-study") as executor:
-        environment = _shared_memory(min(jobs, len(names)))
         futures = [executor.submit(_run, name, options, environment, notice) for name in names]
         try:
             for future in as_completed(futures):
@@ -59,42 +62,20 @@ def run_all(
             executor.shutdown(wait=False, cancel_futures=True)
 
 
-def _shared_memory(processes: int) -> dict[str, str]:
-    """This process's environment, in which each of some processes takes its part of an accelerator's memory: without
-    it the first takes three quarters."""
-    names = (
-        "XLA_CLIENT_MEM_FRACTION",
-        "XLA_PYTHON_CLIENT_MEM_FRACTION",
-    )  # the second is the old one
-    if processes < 2 or any(os.environ.get(name) for name in names):
-        return dict(os.environ)
-    return os.environ | {names[0]: f"{_FOR_ALL / processes:.3f}"}
-
-
 def _run(
-    name: str,
-    options: Sequence[str],
-    environment: Mapping[str, str],
-    notice: Callable[[str], None],
+    name: str, options: Sequence[str], environment: dict[str, str], notice: Callable[[str], None]
 ) -> Finished:
     command = [sys.executable, "-m", "privrank_jax", "reproduce", name, *options, "--json"]
+    told: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace", "env": environment}
+    told |= {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
     last = ""
     # A file, as a full pipe would stop the study while its other output is read here.
     with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
         with (
-            subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=printed,
-                stderr=subprocess.PIPE,
-                env=environment,
-                encoding="utf-8",
-                errors="backslashreplace",
-            ) as process,
+            subprocess.Popen(command, stdout=printed, **told) as process,
             _interrupt.ending(process.terminate),
         ):
-            assert process.stderr is not None
-            for line in process.stderr:
+            for line in process.stderr or ():
                 last = line.strip().removeprefix(_HEAD) or last
                 if line.startswith(_HEAD):
                     notice(f"{name}: {last}")

@@ -7,6 +7,7 @@ by the slope of the error. Beside it stands what papers prove.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -104,7 +105,7 @@ def plan(
     >>> found.facts["users_needed"] > 10 * found.facts["users_needed_without_privacy"] / 3
     True
     """
-    design = Design(**locals())
+    design = Design(inspect.signature(plan).parameters, **locals())
     import jax
 
     from privrank_jax.jobs.plan_labels import plan_labels
@@ -162,9 +163,9 @@ def _simulated(design: Design) -> Plan:
     if design.kind in _BESIDE:
         more, own = _BESIDE[design.kind](design, facts)
         rows, facts = rows + more, facts | own
-    part = "mean" if design.certainty is None else "upper"
     points = [
-        {"users": one} | {name: of[design.goal][part] for name, of in zip(both, pair, strict=True)}
+        {"users": one}
+        | {name: of[design.goal][design.part] for name, of in zip(both, pair, strict=True)}
         for one, pair in found.items()
     ]
     how = (
@@ -219,9 +220,8 @@ def _of_answers(design: Design, found: dict[str, Any]) -> _Beside:
 def _of_rankings(design: Design, found: dict[str, Any]) -> _Beside:
     """What is proven of the mean cost of all methods, whatever the users prefer."""
     from privrank_jax.aggregation import proven_errors
-    from privrank_jax.privacy.privacy import Privacy
 
-    promise = Privacy(found["epsilon"], unit="user", adjacency=design.adjacency, delta=design.delta)
+    promise = design.promise(found["epsilon"])
     told = {"trust": design.trusted, "method": design.method}
     names = ("method", "noise", "ratio", "additive", "order", "source", "remark")
     methods = [

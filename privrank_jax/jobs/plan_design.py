@@ -47,7 +47,7 @@ class Kind:
     facts: tuple[str, ...] = ()
     trusts: tuple[str, ...] = ("central",)
     adjacencies: tuple[str, ...] = ("replace", "add-remove")
-    errors: tuple[str | None, ...] = ("largest", *OF_ORDER)
+    errors: tuple[str, ...] = ("largest", *OF_ORDER)
     most_items: int = 300
 
 
@@ -88,7 +88,7 @@ KINDS = {
         given="labels",
         options=(*_OF_ANY, "labels", "max_per_user"),
         trusts=("local",),
-        errors=(None,),
+        errors=("",),
     ),
 }
 
@@ -158,14 +158,14 @@ class Design(types.SimpleNamespace):
         ValueError: an argument is out of range, or does not fit the others.
     """
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, parameters: Mapping[str, inspect.Parameter], **given: Any) -> None:
+        super().__init__(**given, parameters=parameters)
         balloted = "points" if self.points is not None else "consensus" if self.rankings else ""
         compared = "scores" if self.trust == "central" else "survey"
         self.kind = "labels" if self.labels else balloted or compared
         self.of = KINDS[self.kind]
         self.trusted = self.trust or self.of.trusts[0]
-        self.goal = self.error or self.of.errors[0]
+        self.goal: str = self.error or self.of.errors[0]
         self.certainty = self.confidence
         if self.certainty is None and (self.kind, self.goal) == ("points", "largest"):
             self.certainty = 0.95
@@ -181,7 +181,7 @@ class Design(types.SimpleNamespace):
     def _check(self) -> None:
         from privrank_jax._validate import check_choice
 
-        of, parameters = self.of, _parameters()
+        of, parameters = self.of, self.parameters
         unused = {*parameters}.difference(of.options) | {*_NOT_OF_TRUST.get(self.trusted, ())}
         for name in parameters:
             if name in unused and getattr(self, name) != parameters[name].default:
@@ -200,7 +200,7 @@ class Design(types.SimpleNamespace):
             check_choice(name, getattr(self, name), choices)
         if self.items is None and self.kind != "labels":
             raise ValueError("give the number of items by `items`.")
-        largest = {"pairs": 0.5, "first": 1.0}.get(str(self.goal), math.inf)
+        largest = {"pairs": 0.5, "first": 1.0}.get(self.goal, math.inf)
         budgets = f"from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}; 1 is usual"
         for name, fits, words in (
             ("items", lambda m: 2 <= m <= of.most_items, f"from 2 to {of.most_items:,} here"),
@@ -264,6 +264,15 @@ class Design(types.SimpleNamespace):
                 f"{' or '.join(map(repr, others))}: take one of these."
             )
 
+    def promise(self, epsilon: Any, **more: Any) -> Privacy:
+        """What a release to users promises."""
+        return Privacy(epsilon, unit="user", adjacency=self.adjacency, delta=self.delta, **more)
+
+    @property
+    def part(self) -> str:
+        """What the target bounds of the errors: their mean, or their upper quantile."""
+        return "mean" if self.certainty is None else "upper"
+
     @property
     def named(self) -> str:
         """The method of a consensus: as given, else the one that serves any crowd, or that a rule needs."""
@@ -297,7 +306,7 @@ class Design(types.SimpleNamespace):
         """What is planned, and all that was said of it."""
         told = [
             f"{name}={getattr(self, name)!r}"
-            for name, parameter in _parameters().items()
+            for name, parameter in self.parameters.items()
             if name not in _UNTOLD and getattr(self, name) not in (None, parameter.default)
         ]
         return f"Plan of {self.of.what}: {', '.join(told)}"
@@ -368,12 +377,6 @@ class Design(types.SimpleNamespace):
             about_delta(self.delta, users, "user"),
         )
         return Plan(self.title, self.opening, columns, paragraphs, facts, flat, warnings, draw)
-
-
-def _parameters() -> Mapping[str, inspect.Parameter]:
-    from privrank_jax.jobs.plan import plan
-
-    return inspect.signature(plan).parameters
 
 
 def _flat(facts: dict[str, Any], head: str = "") -> dict[str, Any]:

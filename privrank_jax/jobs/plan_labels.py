@@ -45,7 +45,9 @@ def plan_labels(design: Design) -> Plan:
                 "smaller `target`."
             )
         ends = LARGEST_EPSILON, SMALLEST_EPSILON
-        epsilon = furthest(lambda one: users * of_user(one) >= design.target, *ends, relative=1e-6)
+        epsilon = float(
+            furthest(lambda one: users * of_user(float(one)) >= design.target, *ends, relative=1e-6)
+        )
     elif design.target is not None:
         needed = math.ceil(design.target / of_user(epsilon))
     users = users or needed or 1

@@ -1,14 +1,13 @@
 r"""Crowds, mechanisms and errors of plans: what happens once, from a key, a number of users n and ε, to errors.
 
-Nothing is derived a second time: a world draws a crowd and calls the function that simulates the release. n and ε are
-traced, and standard normal numbers of the crowd and keys of the noise are the same at all n and ε, so that errors at
-different ones differ little by chance.
+A world draws a crowd and calls the function that simulates the release. n and ε are traced, and normal numbers of the
+crowd and keys of the noise are the same at all n and ε, so that errors at different ones differ little by chance.
 
-**Comparisons.** Items have scores evenly from S to -S. n users are counted, not drawn one by one: how often a pair is
-compared and who wins are quantiles of binomial laws, exact up to a mean of 8 and by Cornish and Fisher's expansion
-beyond; the total number of comparisons thus varies a little. An item of rank r by exposure is shown in proportion to
-1/r^power, in an order that has nothing to do with the scores; where opponents are near, in proportion to
-exp(-(θ_i - θ_j)²/2s²), s = 1/2, too. A share of ties between equal items makes Davidson's model.
+**Comparisons.** Items have scores evenly from S to -S. How often a pair is compared and who wins are quantiles of
+binomial laws, exact up to a mean of 8 and by Cornish and Fisher's expansion beyond; the total number of comparisons
+thus varies a little. An item of rank r by exposure is shown in proportion to 1/r^power, in an order that has nothing
+to do with the scores; where opponents are near, in proportion to exp(-(θ_i - θ_j)²/2s²), s = 1/2, too. A share of ties
+between equal items makes Davidson's model.
 
 **Rankings** are those of the Plackett-Luce model with these scores. Means over n users are those of a fixed pool of
 rankings plus 1/√n times a weighted sum with normal weights: the normal limit of n draws from the pool. Reports of users
@@ -70,14 +69,16 @@ _BUDGETS = 8  # that stand for those of users between two ends
 _NEAR = 0.5  # spread of the strengths of opponents, where they are near
 _POOL, _MANY = 4096, 1 << 22  # rankings; places in rankings of a mean
 _EPSILONS, _OF_REPORTS = (1e-6, 1e4), (1e-4, 15.0)  # among which ε is sought; of users' own reports
-_SHARP, _AROUND = (
-    1e-3,
-    0.15,
-)  # of logarithms: tolerance of an answer, how far around it its slope is taken
+_SHARP = 1e-3  # tolerance of the logarithm of an answer
+_AROUND = 0.15  # how far around it its slope is taken
 _SEARCHED = 20  # simulated points of a search
 _PAIRS, _FEWEST = 1 << 22, 16  # of items in all draws of a crowd; draws
 _REPORTS = 128  # users whose reports are drawn at once
 _TWO_SETS, _TOO_FEW = "subset-selection", "too few users for all pairs"
+
+
+def _as_told(users: float, epsilon: float) -> tuple[float, Hashable]:
+    return epsilon, None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +95,7 @@ class World:
 
     crowd: Callable[[np.random.Generator, int], Any]
     errors: Callable[..., Errors]
-    asked: Callable[[float, float], tuple[float, Hashable]] = lambda users, epsilon: (epsilon, None)
+    asked: Callable[[float, float], tuple[float, Hashable]] = _as_told
     share: float = 1.0
 
 
@@ -148,49 +149,39 @@ class Solver:
             self._programs[setting] = compiled(jax.jit(errors).lower(*arguments), optimized="some")
         return jax.tree.map(np.asarray, self._programs[setting](*arguments))
 
-    def error(self, users: float, epsilon: float) -> Measured:
-        """The error that the target is about."""
-        found = self.at(users, epsilon)[self._design.goal]
-        names = ("mean", "") if self._design.certainty is None else ("upper", "upper_")
-        return found[names[0]], found[f"{names[1]}standard_error"]
-
-    def least(self, *, users: int | None = None, epsilon: float | None = None) -> Measured:
+    def least(self, *, users: int | None = None, epsilon: float = math.inf) -> Measured:
         """The least number of users, or ε where users are given, that reaches the target; and its standard error.
 
         Raises:
             ValueError: none does.
         """
-        design = self._design
-        if users is None:
-            ends, told = (1.0, float(design.most_users)), {"epsilon": epsilon}
-        else:
-            ends, told = _EPSILONS if design.trusted == "central" else _OF_REPORTS, {"users": users}
-        other = "users" if users is None else "epsilon"
+        target, ends = self._design.target, (1.0, float(self._design.most_users))
+        if users is not None:
+            ends = _EPSILONS if self._design.trusted == "central" else _OF_REPORTS
 
         def error_at(log: float) -> Measured:
-            return self.error(**told, **{other: math.exp(log)})
+            given = (math.exp(log), epsilon) if users is None else (users, math.exp(log))
+            error, part = self.at(*given)[self._design.goal], self._design.part
+            return error[part], error[
+                "standard_error" if part == "mean" else "upper_standard_error"
+            ]
 
         low, high = map(math.log, ends)
-        if error_at(high)[0] > design.target:
-            if users is None:
-                raise ValueError(
-                    f"the target takes more than {ends[1]:,.0f} users, if it can be reached at all: take a larger "
-                    "`target` or `epsilon`, or another `error`."
-                )
+        if error_at(high)[0] > target:
+            clear = self.at(users or ends[1], math.inf)[self._design.goal][self._design.part]
+            least = f"takes more than {ends[1]:,.0f} users"
+            if users is not None:
+                least = f"can't be reached by {users:,} users with any epsilon up to {ends[1]:g}"
             raise ValueError(
-                f"{users:,} users are too few for any epsilon up to {ends[1]:g}: without privacy the error would be "
-                f"{self.error(users, math.inf)[0]:.3g}, against target={design.target:g}; take more `users`."
+                f"target={target:g} {least}; without privacy the error would be {clear:.3g}. Take more `users`, or a "
+                "larger `target` or `epsilon`, or another `error`."
             )
-        if error_at(low)[0] <= design.target:
+        if error_at(low)[0] <= target:
             return ends[0], 0.0
-        log = furthest(lambda x: error_at(x)[0] <= design.target, high, low, absolute=_SHARP)
+        log = furthest(lambda x: error_at(x)[0] <= target, high, low, absolute=_SHARP)
         fall = (error_at(log - _AROUND)[0] - error_at(log + _AROUND)[0]) / (2 * _AROUND)
         value = math.exp(log)
         return value, value * (error_at(log)[1] or 0.0) / fall if fall > 0 else None
-
-
-def _promised(design: Design, epsilon: Any, **more: Any) -> Privacy:
-    return Privacy(epsilon, unit="user", adjacency=design.adjacency, delta=design.delta, **more)
 
 
 def _of_order(design: Design, ranks: Ranks) -> Errors:
@@ -210,12 +201,7 @@ def _of_scores(design: Design, scores: Scores, true: Any) -> Errors:
 
 
 def binomial(deviate: Array, trials: Any, chance: Any) -> Array:
-    """The quantile of a binomial law at the same level as ``deviate`` of the normal law.
-
-    Args:
-        deviate: standard normal numbers.
-        trials: n >= 0.
-        chance: p.
+    """The quantile of a binomial law, n = ``trials`` and p = ``chance``, at the level of ``deviate`` of the normal law.
 
     >>> binomial(jnp.array([-1.0, 0.0, 1.0]), 100.0, 0.3).tolist(), binomial(jnp.array(1.5), 2.0, 0.5).tolist()
     ([25.0, 30.0, 35.0], 2.0)
@@ -263,30 +249,26 @@ def _true(design: Design) -> np.ndarray:
 
 def _survey(design: Design) -> World:
     """Users randomize their answers, which a fit debiases; a shuffler may hide who sent which."""
-    link, true, shuffled = get_link(design.link), _true(design), design.trusted == "shuffled"
+    link, true, share = get_link(design.link), _true(design), design.share_observed
     first, second = _pairs_of(design.items)
-    ahead, parts = np.asarray(link.cdf(true[first] - true[second])), 1
-    if design.epsilon_max is not None:
-        parts = _BUDGETS
-    dealt = shuffled and design.question == "public"
+    ahead = np.asarray(link.cdf(true[first] - true[second]))
+    shuffled, parts = design.trusted == "shuffled", 1 if design.epsilon_max is None else _BUDGETS
 
     def errors(key: Key, crowd: Array, users: Array, epsilon: Array, setting: None) -> Errors:
         high = epsilon if design.epsilon_max is None else design.epsilon_max
         budgets = epsilon + (jnp.arange(parts) + 0.5) / parts * (high - epsilon)
         budgets = jnp.where(jnp.isinf(epsilon), jnp.inf, budgets)
         told = 0.5 + jnp.tanh(budgets / 2)[:, None] * (ahead - 0.5)
-        asked = binomial(crowd[0], users / parts, design.share_observed)
-        if dealt:
-            asked = jnp.floor(users * design.share_observed) + 0 * asked
+        asked = binomial(crowd[0], users / parts, share)
+        if shuffled and design.question == "public":  # dealt evenly
+            asked = jnp.floor(users * share) + 0 * asked
         won = binomial(crowd[1], asked, told)
         lean, weight = coefficients(budgets, True, True, "randomized-response")
         sums = DebiasedSums.from_pairs(product(lean, won - asked / 2), product(weight, asked))
         return _of_scores(design, scores_from_sums(sums, link).value, true)
 
-    crowd = _normal(2, parts, design.pairs)
-    if shuffled:
-        return World(crowd, errors, functools.partial(_shuffled, design))
-    return World(crowd, errors)
+    asked = functools.partial(_shuffled, design) if shuffled else _as_told
+    return World(_normal(2, parts, design.pairs), errors, asked)
 
 
 def _shuffled(design: Design, users: float, epsilon: float) -> tuple[float, Hashable]:
@@ -321,11 +303,11 @@ def _scores(design: Design) -> World:
     steps = design.steps
 
     def fitted(key: Key, wins: WinCounts, promise: Privacy) -> Scores:
+        if steps is None and not design.ties:
+            return pairwise.perturbed_mle(key, wins, promise, noise=noise).value
+        if steps is None and design.adjacency != "flip":
+            return pairwise.perturbed_davidson(key, wins, promise, noise=noise).value.scores
         if steps is None:
-            if not design.ties:
-                return pairwise.perturbed_mle(key, wins, promise, noise=noise).value
-            if design.adjacency != "flip":
-                return pairwise.perturbed_davidson(key, wins, promise, noise=noise).value.scores
             counted = pairwise.noisy_ties(key, wins, promise, noise=noise).value
             met = pairwise.Counts(wins.comparisons, ties=True)
             added = pairwise.noisy_ties.noise(promise, Facts(items), noise)
@@ -343,15 +325,14 @@ def _scores(design: Design) -> World:
         pairs = 0.0 if told.pair_deviations is None else told.pair_deviations[-1]
         return fit_score_sums(found.value[-1], items, told.deviations[-1], pairs)
 
-    kept = design.share_of_scores
-
     def errors(key: Key, crowd: Array, users: Array, epsilon: Array, setting: None) -> Errors:
         met = binomial(crowd[0], users * most, shares)
         tied = binomial(crowd[1], met, even / (1 + even)) if design.ties else 0 * met
         won = binomial(crowd[2], met - tied, ahead)
         wins = _matrix(items, won + tied / 2, met - won - tied / 2)
         counted = WinCounts(wins, ties=jnp.sum(tied) if design.ties else None)
-        scores = fitted(key, counted, _promised(design, kept * epsilon, contributions=most))
+        epsilon = design.share_of_scores * epsilon
+        scores = fitted(key, counted, design.promise(epsilon, contributions=most))
         return _of_scores(design, scores, true)
 
     return World(_normal(3, design.pairs), errors, share=1.0 if steps is None else 0.2)
@@ -360,26 +341,19 @@ def _scores(design: Design) -> World:
 # --- rankings ---------------------------------------------------------------------------------------
 
 
-def _ranked(design: Design, name: str, weights: PairMatrix) -> Ranks:
-    """The order that a method makes of private weights."""
-    if name == "borda":
-        return ranks_from_scores(jnp.sum(weights, axis=1))
+def _ranked(design: Design, released: Any, *, of_weights: bool = False) -> Ranks:
+    """The order that a method makes of what its mechanism released, or of private weights."""
+    if design.named == "borda":
+        return ranks_from_scores(jnp.sum(released, axis=1) if of_weights else released)
+    if design.named == "footrule" and not of_weights:
+        return aggregation.assignment(released)
+    if not CONSENSUS[design.named].solves:  # it releases ranks
+        return released
     if design.adjacency == "replace":  # shares of users, not sums
-        weights = jnp.clip(weights, 0, 1)
+        released = jnp.clip(released, 0, 1)
     if design.rule in (None, KEMENY):
-        return local_search(weights)
-    return ranks_from_scores(RULES[design.rule](weights))
-
-
-FINISHED: dict[str, Callable[..., Ranks]] = {
-    "borda": lambda design, scores: ranks_from_scores(scores),
-    "weights": lambda design, weights: _ranked(design, "weights", weights),
-    "noise-all": lambda design, weights: _ranked(design, "noise-all", weights),
-    "footrule": lambda design, counts: aggregation.assignment(counts),
-    "kwiksort": lambda design, ranks: ranks,
-    "exponential": lambda design, ranks: ranks,
-}
-"""By method of a curator: (design, what the mechanism of that method released) -> ranks."""
+        return local_search(released)
+    return ranks_from_scores(RULES[design.rule](released))
 
 
 def _released(design: Design, key: Key, votes: Any, epsilon: Array) -> Ranks:
@@ -388,8 +362,8 @@ def _released(design: Design, key: Key, votes: Any, epsilon: Array) -> Ranks:
     options: dict[str, Any] = {"split": SPLIT} if design.named == "kwiksort" else {}
     if design.named != "exponential":
         options["noise"] = "gaussian" if design.delta else mechanism.noises[0]
-    found = function_of(mechanism.simulated)(key, votes, _promised(design, epsilon), **options)
-    return FINISHED[design.named](design, found.value)
+    found = function_of(mechanism.simulated)(key, votes, design.promise(epsilon), **options)
+    return _ranked(design, found.value)
 
 
 def _consensus(design: Design) -> World:
@@ -400,6 +374,7 @@ def _consensus(design: Design) -> World:
     lead = 1 / (1 + np.exp(true[second] - true[first]))
     ahead_of = (pool[:, first] < pool[:, second]).astype(np.float32)
     placed = design.named == "footrule" and trust == "central"
+    at_places = at_mean = np.empty(0)
     if placed:
         at_places = np.eye(items, dtype=np.float32)[pool].reshape(len(pool), -1)
         order = _orders(2, max(_MANY // items, 1000), design)
@@ -417,9 +392,7 @@ def _consensus(design: Design) -> World:
             found["answers"] = source.standard_normal((draws, 2, len(lead)))
         return found
 
-    def ranked(
-        key: Key, drawn: Any, weights: Array, users: Array, epsilon: Array, asked: Any
-    ) -> Ranks:
+    def ranked(key: Key, drawn: Any, weights: Any, users: Any, epsilon: Any, asked: Any) -> Ranks:
         if trust == "local":
             return _by_reports(design, key, pool, asked, weights, users, epsilon)
         if trust == "shuffled":
@@ -427,7 +400,7 @@ def _consensus(design: Design) -> World:
             chance, upper = told_chance(2, epsilon), weights[first, second]
             told = binomial(drawn["answers"][1], answers, 0.5 + chance * (upper - 0.5))
             found = weights_of_leads(told, answers, chance, num_items=items)
-            return _ranked(design, design.named, found)
+            return _ranked(design, found, of_weights=True)
         if not placed:
             return _released(design, key, aggregation.PairWeights(weights, users), epsilon)
         counts = jnp.round(4 * users * (at_mean + drawn["places"] / jnp.sqrt(users))).astype(int)
@@ -471,11 +444,11 @@ def _asked(design: Design, users: float, epsilon: float) -> tuple[float, Hashabl
 
 
 def _by_reports(
-    design: Design, key: Key, pool: np.ndarray, asked: Any, weights: Array, users: Array, epsilon: Array
-) -> Ranks:  # fmt: skip
+    design: Design, key: Key, pool: np.ndarray, asked: Any, weights: Any, users: Any, epsilon: Any
+) -> Ranks:
     """Reports of a part of the pool; their deviation from what these users say is scaled to n users."""
     if asked in (None, _TOO_FEW):
-        return _ranked(design, design.named, weights)
+        return _ranked(design, weights, of_weights=True)
     each = asked not in (_TWO_SETS, design.items)  # is asked about a pair of its own, at least
     number = -(-_REPORTS // design.pairs) * design.pairs if each else _REPORTS
     given, scale = pool[np.arange(number) % len(pool)], jnp.sqrt(number / users)
@@ -486,7 +459,7 @@ def _by_reports(
         return ranks_from_scores(jnp.sum(weights, axis=1) + scale * moved)
     found = aggregation.sub_ranking_weights(key, given, promise, size=asked).value
     exact = np.stack([(given[:, [item]] < given).mean(axis=0) for item in range(design.items)])
-    return _ranked(design, design.named, weights + scale * (found - exact))
+    return _ranked(design, weights + scale * (found - exact), of_weights=True)
 
 
 def _points(design: Design) -> World:
@@ -497,12 +470,12 @@ def _points(design: Design) -> World:
     chance *= min(1.0, (design.limit or design.items) / chance.sum())
     noise = "gaussian"
     if not design.delta:
-        noise = least_noise(design.items, _promised(design, 1.0), **rules)
+        noise = least_noise(design.items, design.promise(1.0), **rules)
 
     def errors(key: Key, crowd: Array, users: Array, epsilon: Array, setting: None) -> Errors:
         totals = binomial(crowd, users * (high - low), chance)
         data = PointTotals(totals, users, **rules)
-        found = dp_scores(key, data, _promised(design, epsilon), noise=noise)
+        found = dp_scores(key, data, design.promise(epsilon), noise=noise)
         moved = found.value + users * found.diagnostics.center - totals
         return {
             "largest": jnp.max(jnp.abs(moved)) / users,

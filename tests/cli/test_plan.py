@@ -17,7 +17,7 @@ CURATOR = ("--trust", "central", "--max-per-user", 3)
         (("--epsilon", 1, "--target", 0.15, "--users", 100), "more users"),
         (("--epsilon", 1, "--target", 0.15, "--users", 10_000), "10,000 users are enough"),
         (("--users", 10_000, "--target", 0.15), "users may each have epsilon"),
-        (("--epsilon", 1, "--users", 900, *CURATOR, "--near"), "opponents near in strength"),
+        (("--epsilon", 1, "--users", 900, *CURATOR, "--near"), "--near"),
         (("--epsilon", 1, "--users", 900, *CURATOR, "--steps", 3), "after each of 3 steps"),
         (("--epsilon", 1, "--target", 0.2, *CURATOR, "--error", "first", "--top-k", 2), "the first 2 are not"),
         (("--rankings", "--epsilon", 1, "--users", 90), "proven of exponential (none): mean cost at most"),

@@ -71,7 +71,6 @@ OPTION_DEFAULTS = {
     "cli.ledger Request.unit",
     "cli.leaderboard Request.adjacency",
     "cli.leaderboard Request.unit",
-    "cli.plan Design.adjacency",
     "cli.rank Request.adjacency",
     "cli.rank Request.unit",
 }
