@@ -121,8 +121,9 @@ def _reproduce_several(request: Request) -> None:
             _asked(request, name)
     console.check_folder(request.out)
     _interrupt.say(_GOES_ON)
-    given = {"--out": [request.out], "--seed": [request.seed], "--set": request.set or []}
-    given["--replicates"] = [] if request.replicates is None else [request.replicates]
+    replicates = [] if request.replicates is None else [request.replicates]
+    given = {"--out": [request.out], "--seed": [request.seed], "--replicates": replicates}
+    given |= {"--set": request.set or []}
     options = [
         str(word) for name, values in given.items() for one in values for word in (name, one)
     ]
