@@ -57,19 +57,14 @@ HELP = (
     "  privrank demo --out pictures\n\n"
     "  privrank demo --attack"
 )
+_ATTACK = "Read one person's answers off exact rankings, and guess them from private ones."
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Folder, Seed, Json):
     """The options of one run."""
 
-    attack: Annotated[
-        bool,
-        typer.Option(
-            "--attack",
-            help="Read one person's answers off exact rankings, and guess them from private ones.",
-        ),
-    ] = False
+    attack: Annotated[bool, typer.Option("--attack", help=_ATTACK)] = False
 
 
 @command
@@ -90,17 +85,16 @@ def demo(request: Request) -> None:
     votes = rank_voters(vote_key)
     if not request.json:
         _print_votes(votes)
-        print_paragraphs(
-            "", f"Running {REPLICATES:,} surveys for each of {len(STUDY_BUDGETS)} budgets ..."
-        )
+        surveys = f"{REPLICATES:,} surveys for each of {len(STUDY_BUDGETS)} budgets"
+        print_paragraphs("", f"Running {surveys} ...")
     result = run_study(study_key)
     pictures, remark = saved(request.out, lambda: {PICTURE: _figure(result)})
     if request.json:
-        cells = [
-            row | {"epsilon": row["epsilon"] if math.isfinite(row["epsilon"]) else None}
-            for row in result.rows
+        finite = [
+            one if math.isfinite(one) else None for one in (row["epsilon"] for row in result.rows)
         ]
-        print_json({"voters": votes, "study": cells, "picture": pictures[0] if pictures else None})
+        study = [row | {"epsilon": one} for row, one in zip(result.rows, finite, strict=True)]
+        print_json({"voters": votes, "study": study, "picture": pictures[0] if pictures else None})
         return
     _print_study(result)
     print_paragraphs(
@@ -158,8 +152,7 @@ def run_study(key: Key) -> StudyResult:
     """Errors of both methods at each budget, all replicates of all budgets in one program."""
     from privrank_jax.simulate import Study, grid, run
 
-    cells = grid(epsilon=STUDY_BUDGETS)
-    study = Study("demo", _survey, cells, axes=("method", "metric"))
+    study = Study("demo", _survey, grid(epsilon=STUDY_BUDGETS), axes=("method", "metric"))
     return run(key, study, REPLICATES)
 
 

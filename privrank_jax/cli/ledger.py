@@ -45,7 +45,6 @@ HELP = (
     "  privrank ledger survey.ledger --series 'citizen survey' --data 2025.csv --budget 3\n\n"
     "  privrank aggregate 2026.csv --epsilon 0.5 --ledger survey.ledger --series 'citizen survey'"
 )
-_GIVEN_TOGETHER = "--data FILE and --budget EPSILON together make a ledger: give both"
 
 
 def _option(metavar: str, words: str) -> Any:
@@ -112,10 +111,13 @@ def ledger(request: Request) -> None:
     if request.given - {"file", "json", "delta", "series", "count"}:
         if request.delta is not None:
             raise Refusal(
-                "--delta is for showing a ledger that exists; the delta of its budget is --budget-delta."
+                "--delta is for showing a ledger that exists; that of its budget is --budget-delta."
             )
         if request.data is None or request.budget is None:
-            raise Refusal(f"{_GIVEN_TOGETHER}; without them, {request.file} is shown.")
+            raise Refusal(
+                "--data FILE and --budget EPSILON together make a ledger: give both; without them, "
+                f"{request.file} is shown."
+            )
         _make(request, request.data, request.budget)
     if request.series is not None:
         _make_series(request, request.series)

@@ -361,7 +361,7 @@ CONSENSUS = {"rankings": True}
         ({"points": "0-1", "trust": "local"}, "central"),
         ({"labels": True}, "items"),
         ({"labels": True, "items": None, "trust": "central"}, "local"),
-        ({"labels": True, "items": None, "epsilon": None, "users": 9, "target": 10}, "take more users"),
+        ({"labels": True, "items": None, "epsilon": None, "users": 9, "target": 10}, "users"),
     ],
 )  # fmt: skip
 def test_refusals(options, name):
