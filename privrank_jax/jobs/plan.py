@@ -119,9 +119,9 @@ def _simulated(design: Design) -> Plan:
 
     solver, budget, needed = Solver(design), (design.epsilon, 0.0), []
     if design.epsilon is None:
-        budget = solver.least(users=design.users)
+        budget = solver.least(users=design.users, epsilon=None)
     elif design.target is not None:
-        needed = [solver.least(epsilon=one) for one in (design.epsilon, math.inf)]
+        needed = [solver.least(users=None, epsilon=one) for one in (design.epsilon, math.inf)]
     epsilon, whole = budget[0], [math.ceil(one) for one, _ in needed]
     users = design.users or (whole[0] if needed else 1)
     near = {min(max(round(users * _STEP**k), 1), design.most_users) for k in range(-2, 3)}

@@ -149,8 +149,8 @@ class Solver:
             self._programs[setting] = compiled(jax.jit(errors).lower(*arguments), optimized="some")
         return jax.tree.map(np.asarray, self._programs[setting](*arguments))
 
-    def least(self, *, users: int | None = None, epsilon: float = math.inf) -> Measured:
-        """The least number of users, or ε where users are given, that reaches the target; and its standard error.
+    def least(self, *, users: int | None, epsilon: float | None) -> Measured:
+        """The least number of users at ``epsilon``, or ε of ``users``, that reaches the target; and its standard error.
 
         Raises:
             ValueError: none does.
@@ -160,7 +160,7 @@ class Solver:
             ends = _EPSILONS if self._design.trusted == "central" else _OF_REPORTS
 
         def error_at(log: float) -> Measured:
-            given = (math.exp(log), epsilon) if users is None else (users, math.exp(log))
+            given = (users or math.exp(log), math.exp(log) if epsilon is None else epsilon)
             error, part = self.at(*given)[self._design.goal], self._design.part
             return error[part], error[
                 "standard_error" if part == "mean" else "upper_standard_error"
