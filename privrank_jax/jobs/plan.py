@@ -75,9 +75,9 @@ def plan(
         share_observed: share of all pairs that a user is asked.
         spread: best score; at 1 the best item beats the worst 88 times of 100.
         link: of comparisons: logistic, normal or laplace.
-        trust: local (each user randomizes the answers, the default of comparisons), shuffled (each answers one
-            question, and a shuffler hides who sent which) or central (a curator sees all, the default of rankings and
-            points; of comparisons it plans published scores, and needs ``max_per_user``).
+        trust: who sees the answers: local (each user randomizes them, the default of comparisons), shuffled (each
+            answers one question, and a shuffler hides who sent which) or central (a curator sees all, the default of
+            rankings and points; of comparisons it plans published scores, and needs ``max_per_user``).
         delta: of shuffled reports, or of Gaussian noise.
         question: of shuffled comparisons: secret (each user draws a pair, which nobody else learns) or public (it is
             known who answers for which pair, equally many for each).

@@ -322,7 +322,12 @@ class Design(types.SimpleNamespace):
             "local": f"All users randomize their own {given} before sending them.",
             "shuffled": f"All users randomize their own {given}, and a shuffler hides who sent which.",
         }[self.trusted]
-        return f"{seen} epsilon counts for {'one answer' if self.of_answers else 'a user'}."
+        counts = "a user"
+        if self.of_answers:
+            counts = "one answer; fewer answers of a user (`share_observed`) protect users better"
+        elif self.kind == "scores" and self.share_of_scores < 1:
+            counts += "; a tenth of it is for intervals"
+        return f"{seen} epsilon counts for {counts}."
 
     def guarantee(self, epsilon: float) -> str:
         """What a release of this plan promises."""
@@ -333,7 +338,7 @@ class Design(types.SimpleNamespace):
         promise = Privacy(
             epsilon, unit=of[0], adjacency=of[1], delta=self.delta, contributions=kept
         )
-        return Guarantee(promise, trust=self.trusted, numerics="exact").in_words()
+        return Guarantee(promise, trust=self.trusted, numerics="unknown").in_words()
 
     def reached(self, epsilon: float, needed: int | None) -> str:
         """How the target is reached: by so many users, or by this ε."""
