@@ -247,7 +247,8 @@ class Asked:
             asked = getattr(self, name) is not None and getattr(self, name) != 0.0
             if asked and not takes(record) and not (self.is_open and takes is _adds_points):
                 able = ", ".join(other.name for other in CONSENSUS.values() if takes(other))
-                raise ValueError(f"`{name}` is for {able}: leave it out of {self.named}.")
+                words = "`rule` or `matrix`" if name == "rule" else f"`{name}`"
+                raise ValueError(f"{words} is for {able}: leave it out of {self.named}.")
         if privacy.unit != "user" or privacy.adjacency not in kept:
             added = [name for name, one in CONSENSUS.items() if "add-remove" in one.adjacencies]
             raise ValueError(
@@ -402,6 +403,7 @@ def _prepared(
         check_items_of(asked.record, table.name, table.num_items)
         mechanism = _mechanism(table, privacy, asked)
         MECHANISMS[mechanism].drawn_exactly(source)  # refuses early
+        _check_sizes(table, privacy, asked, mechanism)
     told = {"complete": table.whole and not partial, "mechanism": mechanism, "warnings": warnings}
     return Work(table=table, asked=asked, privacy=privacy, source=source, **told)
 
@@ -432,12 +434,20 @@ def _mechanism(table: Rankings | RankingRows, privacy: Privacy, asked: Asked) ->
         sets = "ldp-borda-subsets"
         if choose_report(items, users, privacy) == _REPORTS[sets]:
             return sets
-    if found == "ldp-kwiksort" and users < items:
+    return found
+
+
+def _check_sizes(
+    table: Rankings | RankingRows, privacy: Privacy, asked: Asked, mechanism: str
+) -> None:
+    """Refuse too few users for reports of one answer, or for groups of local KwikSort; public numbers say it."""
+    items, users = table.num_items, table.num_users
+    if mechanism == "ldp-kwiksort" and users < items:
         raise ValueError(
             f"kwiksort with local trust splits the users into as many groups as there are items, and {table.name} has "
             f"{users:,} users for {items:,} items: use method='borda'."
         )
-    if found in _ANSWERS and users < items * (items - 1) // 2:
+    if mechanism in _ANSWERS and users < items * (items - 1) // 2:
         orders = asked.trust == "local" and asked.method == "noise-all"
         if not orders or report_deviation(items, users, privacy.epsilon, "sub-ranking") > 0.5:
             raise ValueError(
@@ -445,7 +455,6 @@ def _mechanism(table: Rankings | RankingRows, privacy: Privacy, asked: Asked) ->
                 "each user about one or a few, as exact local and shuffled reports require. Use trust='central', or "
                 "trust='local' and method='borda', with more than 20 items by `accept_idealized`."
             )
-    return found
 
 
 # --- from a draw to an order: what the records of methods name ----------------------------------------

@@ -93,7 +93,7 @@ def check_rule(rule: str | None, xi: float) -> None:
     names = ", ".join((KEMENY, *RULES))
     if rule.lower().replace("_", "-").startswith(_ROUNDS):
         raise ValueError(
-            f"{rule} is no `rule` for noisy weights of pairs. Instant run-off and the single transferable vote drop "
+            f"rule={rule!r} is none for noisy weights of pairs. Instant run-off and the single transferable vote drop "
             "one item after another, for which they need whole ballots. One ballot may change who is dropped first, "
             "and so all that follows, so little noise can't hide it. Take ranked-pairs or schulze: they use the same "
             f"ballots, and put an item that beats all others first. All rules: {names}."

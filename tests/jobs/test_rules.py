@@ -216,8 +216,8 @@ def test_intervals_hold_what_is_shown(unanimous):
     ("asked", "message"),
     [
         ({"rule": "plurality"}, "`rule` must be one of kemeny, copeland, .*got 'plurality'"),
-        ({"rule": "schulze", "method": "borda"}, "`rule` is for weights, noise-all: leave it out of borda"),
-        ({"rule": "kemeny", "method": "exponential"}, "`rule` is for weights, noise-all"),
+        ({"rule": "schulze", "method": "borda"}, "`rule` or `matrix` is for weights, noise-all: leave it out of borda"),
+        ({"rule": "kemeny", "method": "exponential"}, "`rule` or `matrix` is for weights, noise-all"),
         ({"rule": "schulze", "xi": 0.1}, "`xi` is for the rule kemeny"),
         ({"rule": "schulze", "points": "0-5"}, "`points` is for scores, .*leave it out of weights"),
         ({"rule": "schulze", "noise": "laplace"}, "no laplace noise: choose k-norm or gaussian"),
