@@ -13,6 +13,7 @@ import shlex
 _OPTIONS = {
     "bounds": "--covariate",
     "contributions": "--max-per-user",
+    "key": "--simulate",
     "num_users": "--users",
     "weight_most": "--weight",
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
 
 from privrank_jax._neighbors import COMPARISON_UNITS, SHAPED_ADJACENCIES
 from privrank_jax._promise import SHAPED_NOISES, Privacy
@@ -15,9 +14,21 @@ from privrank_jax.jobs.mechanisms import MECHANISMS
 from privrank_jax.jobs.methods import RANK
 
 METHODS = tuple(RANK)
-TIES = ("half", "davidson")
-INTERVALS = ("auto", "none")
-LINKS = ("logistic", "laplace", "normal")
+CHOICES = {
+    "link": ("logistic", "laplace", "normal"),
+    "intervals": ("auto", "none"),
+    "method": METHODS,
+    "ties": ("half", "davidson"),
+}
+"""By argument the names that it takes."""
+MODELS = {
+    "comparisons": ("noisy-counts", "perturbed-mle"),
+    "ties": ("noisy-tie-counts", "perturbed-davidson"),
+    "covariates": ("covariate-sums", "perturbed-covariates"),
+    "covariates and ties": ("covariate-ties", "perturbed-covariates"),
+    "choices": ("noisy-choices", "perturbed-choices"),
+}
+"""By model the mechanisms of scores: noise on what is counted where the design is public, else in the objective."""
 _MOST_PER_USER = 2**31 - 1
 
 
@@ -43,7 +54,12 @@ class Asked:
     intervals: str = "auto"
 
     def check(
-        self, privacy: Privacy | None, *, covariates: bool = False, weighted: bool = False
+        self,
+        privacy: Privacy | None,
+        *,
+        covariates: bool = False,
+        weighted: bool = False,
+        choices: bool = False,
     ) -> None:
         """Refuse what does not go together, before any data are read.
 
@@ -51,123 +67,116 @@ class Asked:
             privacy: the promise; None: no privacy.
             covariates: whether there are covariates.
             weighted: whether comparisons have weights.
+            choices: whether items are chosen from sets.
 
         Raises:
             ValueError: with what to do.
         """
         self.check_scores()
-        check_choice("method (--method)", self.method, METHODS)
-        check_choice("ties (--ties)", self.ties, TIES)
         if self.noise is not None:
-            check_choice("noise (--noise)", self.noise, SHAPED_NOISES)
-        fitted = self.method == "scores"
-        if self.ties == "davidson" or covariates:
-            what = "covariates are" if covariates else "ties='davidson' (--ties davidson) is"
-            if not fitted or self.link != "logistic":
-                raise ValueError(
-                    f"{what} fitted with scores of the logistic link: leave method (--method) and link (--link) out."
-                )
+            check_choice("`noise`", self.noise, SHAPED_NOISES)
+        davidson = self.ties == "davidson"
+        if (davidson or covariates) and (self.method, self.link) != ("scores", "logistic"):
+            what = "covariates are" if covariates else "ties='davidson' is"
+            raise ValueError(
+                f"{what} fitted with scores of the logistic link: leave `method` and `link` out."
+            )
         if self.bounds and not covariates:
-            raise ValueError("bounds (--covariate) are of covariates, of which the data have none.")
+            raise ValueError("`bounds` are of covariates, of which the data have none.")
         if self.weight_most is not None and not (weighted and 0 < self.weight_most < math.inf):
+            raise ValueError("`weight_most` must be positive and finite, of data with weights.")
+        if weighted and (covariates or davidson):
+            raise ValueError("weights go neither with covariates nor with ties='davidson'.")
+        if self.max_per_item is not None and (privacy is None or self.max_per_item < 1):
+            raise ValueError("`max_per_item` lowers privacy noise, and must be at least 1.")
+        if choices and (davidson or self.link != "logistic" or self.max_per_item is not None):
             raise ValueError(
-                "weight_most (--weight COLUMN:MOST) must be positive and finite, of data with weights."
+                "choices from sets are fitted by the Plackett-Luce model: leave `ties`, `link` and `max_per_item` out."
             )
-        if weighted and (covariates or self.ties == "davidson"):
+        if choices and self.lists:
             raise ValueError(
-                "weights (--weight) go neither with covariates nor with ties='davidson' (--ties davidson)."
-            )
-        if self.max_per_item is not None and self.max_per_item < 1:
-            raise ValueError(
-                f"max_per_item (--max-per-item) must be at least 1, got {self.max_per_item}."
+                f"{self.method} is for comparisons: take method='counts', which publishes all counts."
             )
         if privacy is not None:
-            self._check_private(privacy, covariates, weighted)
-        elif self.max_per_item is not None:
-            raise ValueError(
-                "max_per_item (--max-per-item) lowers privacy noise, and there is none: leave it out."
-            )
+            self._check_private(privacy, self.model(covariates, choices), weighted)
 
-    def _check_private(self, privacy: Privacy, covariates: bool, weighted: bool) -> None:
-        check_choice("unit (--unit)", privacy.unit, COMPARISON_UNITS)
+    def _check_private(self, privacy: Privacy, model: str, weighted: bool) -> None:
+        check_choice("`unit`", privacy.unit, COMPARISON_UNITS)
         check_noise(privacy, self.noise)
         if privacy.contributions is not None and privacy.contributions > _MOST_PER_USER:
             raise ValueError(
-                f"contributions (--max-per-user) must be at most {_MOST_PER_USER:,}; the noise grows with it, so use "
-                "what users give."
+                f"`contributions` must be at most {_MOST_PER_USER:,}; the noise grows with it, so use what users give."
             )
         if self.lists and self.top_k is None:
             raise ValueError(needs_top_k(self.method))
         if self.method == "scores" and self.gamma == 0:
             raise ValueError(
-                "gamma (--gamma) must be positive under privacy; leave it out for a good default."
+                "`gamma` must be positive under privacy; leave it out for a good default."
             )
         flips = privacy.adjacency == "flip"
-        if covariates and not flips:
-            for name, ends in self.bounds.items():
-                if ends is None:
-                    raise ValueError(
-                        f"covariate {name} is private, so its range can't be read from the data: give bounds that are "
-                        f"known without looking (--covariate {name}:-3:3), or take adjacency='flip' if covariates and "
-                        "who compared what are public."
-                    )
+        unknown = [name for name, ends in self.bounds.items() if ends is None]
+        if unknown and not flips:
+            raise ValueError(
+                f"covariate {unknown[0]} is private, so its range can't be read from the data: give `bounds` that are "
+                f"known without looking ({unknown[0]}:-3:3), or take adjacency='flip' if covariates and who compared "
+                "what are public."
+            )
         if weighted and (self.method != "scores" or flips):
             raise ValueError(
-                "weights (--weight) are for scores under adjacency replace or add-remove, and for none without privacy."
+                "weights are for scores under adjacency='replace' or 'add-remove', and for none without privacy."
             )
         if weighted and self.weight_most is None:
             raise ValueError(
-                "a largest weight is needed that is known without looking at the data, such as weight_most=10 "
-                "(--weight COLUMN:10); larger ones count as that."
+                "a largest weight, `weight_most`, is needed that is known without looking at the data, such as 10; "
+                "larger ones count as that."
             )
-        mechanism = self.mechanism(privacy, covariates=covariates, weighted=weighted)
+        mechanism = self.mechanism(privacy, model, weighted)
         bounds_item = self.lists or (mechanism == "noisy-counts" and self.noise == "gaussian")
         if self.max_per_item is not None and not (bounds_item and privacy.unit == "user"):
             raise ValueError(
-                "max_per_item (--max-per-item) lowers the noise of the k best items alone, and Gaussian noise on win "
-                "totals: it needs unit='user', and a method that selects top_k items, or noise='gaussian' with a delta "
-                "and counts, or scores with adjacency='flip'."
+                "`max_per_item` lowers the noise of the k best items alone, and Gaussian noise on win totals: it needs "
+                "unit='user', and a method that selects `top_k` items or noise='gaussian' on counts."
             )
         if self.noise == "k-norm" and not self.shapes_noise(privacy, mechanism):
             raise ValueError(
-                "noise='k-norm' (--noise k-norm) is for win totals that protect users: it needs unit='user' (--unit "
-                "user), the logistic link, adjacency='flip' (--adjacency flip) or 'replace', no covariates, and ties "
-                "as half wins."
+                "noise='k-norm' is for win totals that protect users: it needs unit='user', the logistic link, "
+                "adjacency='flip' or 'replace', no covariates, and ties as half wins."
             )
         if self.noise is not None and self.noise not in (*MECHANISMS[mechanism].noises, "k-norm"):
             raise ValueError(
-                "this list, or these scores with covariates or ties whose design is private, have one kind of noise: "
-                "leave noise (--noise) and delta out."
+                "this list, or these scores whose design is private, have one kind of noise: leave `noise` and `delta` "
+                "out."
             )
 
     def check_scores(self) -> None:
         """Refuse invalid arguments of scores, whether fitted to answers or to randomized reports."""
-        check_choice("link (--link)", self.link, LINKS)
-        check_choice("intervals (--intervals)", self.intervals, INTERVALS)
+        for name, choices in CHOICES.items():
+            check_choice(f"`{name}`", getattr(self, name), choices)
         if not 0 < self.level < 1:
             raise ValueError(
-                f"level (--level) must lie between 0 and 1, got {self.level:g}; 0.95 is usual."
+                f"`level` must lie between 0 and 1, got {self.level:g}; 0.95 is usual."
             )
         check_top_k(self.top_k)
         if self.gamma is not None and not 0 <= self.gamma < math.inf:
-            raise ValueError(f"gamma (--gamma) must be finite and at least 0, got {self.gamma:g}.")
+            raise ValueError(f"`gamma` must be finite and at least 0, got {self.gamma:g}.")
 
-    def mechanism(
-        self, privacy: Privacy, *, covariates: bool = False, weighted: bool = False
-    ) -> str:
-        """Name of the mechanism in the table of mechanisms."""
-        flips = privacy.adjacency == "flip"
+    def model(self, covariates: bool = False, choices: bool = False) -> str:
+        """The name of the model of answers, one of :data:`MODELS`."""
+        if choices:
+            return "choices"
+        told = ["covariates"] * covariates + ["ties"] * (self.ties == "davidson")
+        return " and ".join(told) or "comparisons"
+
+    def mechanism(self, privacy: Privacy, model: str = "", weighted: bool = False) -> str:
+        """Name of the mechanism in the table of mechanisms; of the model of comparisons, unless another is given."""
         if self.lists:
             return RANK[self.method].mechanisms["central"][0]
-        if covariates and not flips:
-            return "perturbed-covariates"
-        if covariates:
-            return "covariate-ties" if self.ties == "davidson" else "covariate-sums"
-        if self.ties == "davidson":
-            return "noisy-tie-counts" if flips else "perturbed-davidson"
+        model = model or self.model()
+        public, private = MODELS[model]
         # Where it is public who compared what, noise on the totals is enough for a fit.
-        on_totals = flips and self.fits_totals(weighted)
-        return "noisy-counts" if self.method == "counts" or on_totals else "perturbed-mle"
+        fits = model != "comparisons" or self.fits_totals(weighted)
+        on_totals = fits and privacy.adjacency == "flip"
+        return public if self.method == "counts" or on_totals else private
 
     @property
     def lists(self) -> bool:
@@ -189,8 +198,3 @@ class Asked:
         by_questions = mechanism == "perturbed-mle" and self.fits_questionnaire(privacy, weighted)
         drawn = "noisy-counts" if by_questions else mechanism
         return shaped and "k-norm" in MECHANISMS[drawn].noises
-
-    @property
-    def weight_facts(self) -> dict[str, Any]:
-        """The largest weight as a fact."""
-        return {} if self.weight_most is None else {"weight_most": self.weight_most}

@@ -42,8 +42,8 @@ def draw_best(
     in_order, num_items = name != "canonical", np.size(scores.scores)
     if not in_order and k == num_items:
         raise ValueError(
-            f"the set of the {k} best of {k} items is all of them, whatever the answers: take a smaller top_k "
-            "(--top-k), or a method that publishes their order."
+            f"the set of the {k} best of {k} items is all of them, whatever the answers: take a smaller "
+            "`top_k`, or a method that publishes their order."
         )
     drawn = draw(RANK[name].mechanism("central"), source, scores, promise, k)
     what = "list" if in_order else "set"

@@ -37,11 +37,6 @@ TOO_FAR = (
     "hardly ever lose or win, or where noise or gamma is large compared with the number of comparisons"
 )
 
-_UNKNOWN = "no intervals, and how much of the order is noise is not known: that needs"
-PRIVATE_GRAPH = f"{_UNKNOWN} the number of comparisons of each pair, which is private here"
-PRIVATE_SETS = f"{_UNKNOWN} the sets that were shown, which are private here"
-PRIVATE_WEIGHTS = f"{_UNKNOWN} sums of squared weights, which are private here"
-
 
 def of_fit(
     value: ModelScores | np.ndarray,
@@ -125,25 +120,19 @@ def _of_private_design(
 
 def tie_facts(
     value: ModelScores, interval: ParameterIntervals | None, level: float
-) -> dict[str, Any]:
-    """What a result says of the tie parameter, as facts and as a note.
-
-    Args:
-        value: the fit.
-        interval: of log ν; None where none is known.
-        level: confidence level.
-    """
-    tie, between, facts = float(value.tie), "", {}
+) -> tuple[dict[str, Any], str]:
+    """What a result says of the tie parameter of a fit, as facts and as a note; ``interval`` of log ν, if known."""
+    tie, between = float(value.tie), ""
+    facts: dict[str, Any] = {"tie_model": "davidson", "tie_parameter": tie}
     low, high = (0.0, np.inf) if interval is None else np.exp([interval.low, interval.high])
     if low > 0 and high < np.inf:
-        low, high = float(low), float(high)
         between = f", {100 * level:g}% interval {low:.3g} to {high:.3g}"
-        facts = {"tie_parameter_low": low, "tie_parameter_high": high}
+        facts |= {"tie_parameter_low": float(low), "tie_parameter_high": float(high)}
     note = (
         f"ties are an outcome of their own (Davidson's model): nu = {tie:.3g}{between}, so that equal items tie in "
         f"{100 * tie / (2 + tie):.0f}% of comparisons; at nu = 2 ties would be like half wins"
     )
-    return {"tie_model": "davidson", "tie_parameter": tie, **facts, "tie_note": note}
+    return facts, note
 
 
 def _quasi(errors: Uncertainty) -> dict[str, np.ndarray]:
@@ -168,7 +157,7 @@ def doubts_of(components: int, code: int) -> list[str]:
     """Warnings where the items fall into groups, or the solver did not converge."""
     found = [SEVERAL_GROUPS.format(components)] if components > 1 else []
     if code > 1:
-        found.append(f"the fit did not converge ({CODES[code]}); try a larger gamma (--gamma).")
+        found.append(f"the fit did not converge ({CODES[code]}); try a larger `gamma`.")
     return found
 
 

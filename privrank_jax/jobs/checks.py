@@ -38,18 +38,17 @@ def check_noise(privacy: Privacy, noise: str | None, *, always_delta: bool = Fal
     delta = float(privacy.delta)
     if always_delta and not 0 < delta < 1:
         raise ValueError(
-            "shuffled answers need a delta (--delta) above 0 and below 1; a common choice is 1/n**2 for n users. With "
-            'pure epsilon, shuffling adds no privacy: use trust="local" (--trust local).'
+            "shuffled answers need a `delta` above 0 and below 1; a common choice is 1/n**2 for n users. With pure "
+            "epsilon, shuffling adds no privacy: use trust='local'."
         )
     if delta > 0 and noise != "gaussian" and not always_delta:
         raise ValueError(
-            'delta (--delta) is for Gaussian noise: say noise="gaussian" (--noise gaussian); or leave delta out, for '
-            "all other noise keeps pure epsilon."
+            "`delta` is for noise='gaussian': say so, or leave `delta` out, for all other noise keeps pure epsilon."
         )
     if delta == 0 and noise == "gaussian":
         raise ValueError(
-            "noise='gaussian' (--noise gaussian) needs a delta (--delta) above 0; a common choice is 1/n**2 for n "
-            "users. Or leave the noise out: all other noise keeps pure epsilon."
+            "noise='gaussian' needs a `delta` above 0; a common choice is 1/n**2 for n users. Or leave `noise` out: "
+            "all other noise keeps pure epsilon."
         )
     check_size(float(privacy.epsilon))
 
@@ -58,16 +57,16 @@ def check_size(epsilon: float) -> None:
     """Refuse an epsilon that is not a positive number, leaves only noise, or almost none."""
     if not 0 < epsilon < math.inf:  # NaN too
         raise ValueError(
-            f"epsilon (--epsilon) must be a positive number, got {epsilon:g}. Use a value such as 1."
+            f"`epsilon` must be a positive number, got {epsilon:g}. Use a value such as 1."
         )
     if epsilon < SMALLEST_EPSILON:
         raise ValueError(
-            f"epsilon (--epsilon) {epsilon:g} is so small that the result would be noise alone, whatever the data: "
+            f"`epsilon` {epsilon:g} is so small that the result would be noise alone, whatever the data: "
             "publish nothing, or choose a value such as 1."
         )
     if epsilon > LARGEST_EPSILON:
         raise ValueError(
-            f"epsilon (--epsilon) {epsilon:g} is so large that almost no noise is left and no user is protected: "
+            f"`epsilon` {epsilon:g} is so large that almost no noise is left and no user is protected: "
             "choose a value such as 1."
         )
 
@@ -119,21 +118,19 @@ def about_delta(delta: float, count: int, of: str) -> tuple[str, ...]:
 def check_top_k(top_k: int | None) -> None:
     """Refuse to show fewer items than one, or what is no number of items."""
     if top_k is not None and not (is_whole(top_k) and top_k >= 1):
-        raise ValueError(f"top_k (--top-k) must be at least 1, and whole, got {top_k!r}.")
+        raise ValueError(f"`top_k` must be at least 1, and whole, got {top_k!r}.")
 
 
 def needs_top_k(method: str) -> str:
     """What is said where a method selects the best items and nothing says how many."""
-    return f"{method} selects the best items: say how many, such as top_k=3 (--top-k 3)."
+    return f"{method} selects the best items: say how many, such as top_k=3."
 
 
 def check_items(name: str, count: int, most: int, top_k: int | None = None) -> None:
     """Refuse data with too few items for a ranking, or too many for a table of all pairs."""
     check_top_k(top_k)
     if top_k is not None and top_k > count:
-        raise ValueError(
-            f"top_k (--top-k) {top_k} is more than there are items: {name} has {count}."
-        )
+        raise ValueError(f"`top_k` {top_k} is more than there are items: {name} has {count}.")
     if count > most:
         raise ValueError(
             f"{name} has {count:,} items; a table of all pairs is kept, for at most {most:,}."
@@ -161,20 +158,20 @@ def check_rare_items(data: _Named, *, written: bool) -> tuple[str, ...]:
     if written:
         raise ValueError(
             f"{data.name}: one user alone ranked {few}, and the list of items, read off the answers, would be "
-            "published. List those that are public anyway by items (--items), and correct or remove what else users "
+            "published. List those that are public anyway by `items`, and correct or remove what else users "
             "wrote."
         )
     return private_remark(
         f"{data.name}: {few}: in the rows of one user only, and the list of items, read off the rows, is published. If "
-        "users named items themselves, list those that are public (items, --items)."
+        "users named items themselves, list those that are public by `items`."
     )
 
 
 def rule_of(missing: str) -> str:
     """How an item counts that a user did not rank, in words."""
     if missing == "last":
-        return "an item that a user did not rank counts as behind all that the user ranked (--missing last)"
-    return "of pairs with an item that a user did not rank, that user gives both half a vote (--missing unknown)"
+        return "an item that a user did not rank counts as behind all that the user ranked (missing='last')"
+    return "of pairs with an item that a user did not rank, that user gives both half a vote (missing='unknown')"
 
 
 def what_is(data: object) -> str:

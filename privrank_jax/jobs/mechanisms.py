@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 REHEARSAL = (
     "a rehearsal, not to be published or shared: anyone who knows the seed can remove the noise."
 )
-_REHEARSE = "rehearse by key (--simulate)"
-_ACCEPT = "accept_idealized (--accept-idealized)"
+_REHEARSE = "rehearse by `key`"
+_ACCEPT = "`accept_idealized`"
 
 LAWS = {
     "k-norm": "K-norm",
@@ -60,16 +60,16 @@ _WHY = {
 }
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class Mechanism:
     """One mechanism: its simulated and exact functions, and what it protects.
 
     Attributes:
         label: name in titles of results, after "by".
         simulated: ``"module:function"``, called with ``(key, data, privacy, ...)``.
+        of: what it is for, where a method has several.
         exact: what draws it exactly, called with ``(data, privacy, ...)``: by default its verb ``release``, where
             ``numerics`` says so; else "".
-        of: what it is for, where a method has several.
         numerics: numerics of a release: ``"exact"``, or what is used instead.
         noises: noises that it can draw, the default first; data that say what all users were asked have another one.
         integers: whether the exact noise is of integers, not of real numbers.
@@ -80,6 +80,7 @@ class Mechanism:
     label: str
     simulated: str
     of: str = ""
+    _: dataclasses.KW_ONLY
     exact: str = ""
     numerics: str = "exact"
     noises: tuple[str, ...] = NOISES[:1]
@@ -115,156 +116,112 @@ class Mechanism:
         return not source.rehearsal
 
 
+_REPORTED: dict[str, Any] = {
+    "numerics": "simulation",
+    "trust": "local",
+    "instead": "use method='borda' or trust='central'",
+}
 MECHANISMS = {
     "noisy-counts": Mechanism(
-        label="noisy win totals",
-        simulated="pairwise:noisy_counts",
-        of="comparisons, public who met whom",
+        "noisy win totals",
+        "pairwise:noisy_counts",
+        "comparisons, public who met whom",
         noises=(*NOISES, "k-norm"),
     ),
     "noisy-choices": Mechanism(
-        label="noisy counts of choices",
-        simulated="pairwise:noisy_choices",
-        of="choices, public sets",
-        noises=NOISES,
+        "noisy counts of choices", "pairwise:noisy_choices", "choices, public sets", noises=NOISES
     ),
     "covariate-sums": Mechanism(
-        label="private scores with covariates",
-        simulated="pairwise:noisy_sums",
-        of="covariates, public",
-        noises=NOISES,
+        "private scores with covariates", "pairwise:noisy_sums", "covariates, public", noises=NOISES
     ),
     "covariate-ties": Mechanism(
-        label="private scores with covariates and ties",
-        simulated="pairwise:noisy_sums_and_ties",
-        of="covariates, public, and ties",
+        "private scores with covariates and ties",
+        "pairwise:noisy_sums_and_ties",
+        "covariates, public, and ties",
         noises=NOISES,
     ),
     "noisy-tie-counts": Mechanism(
-        label="noisy win totals and ties",
-        simulated="pairwise:noisy_ties",
-        of="ties, public who met whom",
+        "noisy win totals and ties",
+        "pairwise:noisy_ties",
+        "ties, public who met whom",
         noises=NOISES,
     ),
     "perturbed-mle": Mechanism(
-        label="private scores",
-        simulated="pairwise:perturbed_mle",
-        of="comparisons, or another link",
+        "private scores",
+        "pairwise:perturbed_mle",
+        "comparisons, or another link",
         integers=False,
         noises=NOISES,
     ),
     "perturbed-covariates": Mechanism(
-        label="private scores with covariates",
-        simulated="pairwise:perturbed_covariates",
-        of="covariates, private, with or without ties",
+        "private scores with covariates",
+        "pairwise:perturbed_covariates",
+        "covariates, private, with or without ties",
         integers=False,
     ),
     "perturbed-davidson": Mechanism(
-        label="private scores with ties",
-        simulated="pairwise:perturbed_davidson",
-        of="ties",
-        integers=False,
+        "private scores with ties", "pairwise:perturbed_davidson", "ties", integers=False
     ),
     "perturbed-choices": Mechanism(
-        label="private scores of choices",
-        simulated="pairwise:perturbed_choices",
-        of="choices",
-        integers=False,
+        "private scores of choices", "pairwise:perturbed_choices", "choices", integers=False
     ),
     "noisy-design": Mechanism(
-        label="noisy information about items",
-        simulated="pairwise.private_design:noisy_design",
+        "noisy information about items", "pairwise.private_design:noisy_design"
     ),
-    "one-shot-top-k": Mechanism(
-        label="one-shot noise",
-        simulated="pairwise:one_shot_top_k",
-    ),
+    "one-shot-top-k": Mechanism("one-shot noise", "pairwise:one_shot_top_k"),
     "canonical-top-k": Mechanism(
-        label="one draw among all sets",
-        simulated="pairwise:canonical_top_k",
+        "one draw among all sets",
+        "pairwise:canonical_top_k",
         noises=("exponential",),
         integers=False,
     ),
-    "dp-borda": Mechanism(
-        label="noisy Borda scores",
-        simulated="aggregation:dp_borda",
-        noises=SHAPED_NOISES,
-    ),
-    "dp-scores": Mechanism(
-        label="noisy totals of points",
-        simulated="aggregation:dp_scores",
-        noises=SHAPED_NOISES,
-    ),
-    "dp-kwiksort": Mechanism(
-        label="noisy KwikSort",
-        simulated="aggregation:dp_kwiksort",
-        noises=NOISES,
-    ),
+    "dp-borda": Mechanism("noisy Borda scores", "aggregation:dp_borda", noises=SHAPED_NOISES),
+    "dp-scores": Mechanism("noisy totals of points", "aggregation:dp_scores", noises=SHAPED_NOISES),
+    "dp-kwiksort": Mechanism("noisy KwikSort", "aggregation:dp_kwiksort", noises=NOISES),
     "noise-all": Mechanism(
-        label="Kemeny ranking of noisy weights",
-        simulated="aggregation:noise_all",
-        noises=SHAPED_NOISES,
+        "Kemeny ranking of noisy weights", "aggregation:noise_all", noises=SHAPED_NOISES
     ),
     "private-weights": Mechanism(
-        label="Kemeny ranking of private weights",
-        simulated="aggregation:private_weights",
+        "Kemeny ranking of private weights",
+        "aggregation:private_weights",
         noises=("k-norm", "gaussian"),
     ),
     "dp-footrule": Mechanism(
-        label="least footrule on noisy counts of positions",
-        simulated="aggregation:dp_footrule",
+        "least footrule on noisy counts of positions",
+        "aggregation:dp_footrule",
         noises=SHAPED_NOISES,
     ),
-    "exponential-kemeny": Mechanism(
-        label="the exponential mechanism",
-        simulated="aggregation:exponential_kemeny",
-    ),
+    "exponential-kemeny": Mechanism("the exponential mechanism", "aggregation:exponential_kemeny"),
     "sub-ranking-weights": Mechanism(
-        label="one answer per user",
-        simulated="aggregation:sub_ranking_weights",
-        trust="local",
+        "one answer per user", "aggregation:sub_ranking_weights", trust="local"
     ),
     "shuffled-pair-weights": Mechanism(
-        label="one shuffled answer per user",
-        simulated="aggregation:shuffled_pair_weights",
-        trust="shuffled",
+        "one shuffled answer per user", "aggregation:shuffled_pair_weights", trust="shuffled"
     ),
     "ldp-borda-subsets": Mechanism(
-        label="Borda scores from two sets of items per user",
-        simulated="aggregation:ldp_borda_subsets",
+        "Borda scores from two sets of items per user",
+        "aggregation:ldp_borda_subsets",
         trust="local",
     ),
     **{
         f"ldp-borda{suffix.replace('_', '-')}": Mechanism(
-            label="Borda scores from one report per user",
-            simulated=f"aggregation:ldp_borda{suffix}",
-            numerics="simulation",
-            trust="local",
-            instead="use --method borda or --trust central",
+            "Borda scores from one report per user", f"aggregation:ldp_borda{suffix}", **_REPORTED
         )
         for suffix in ("", "_privunit")
     },
-    "ldp-kwiksort": Mechanism(
-        label="local KwikSort",
-        simulated="aggregation:ldp_kwiksort",
-        numerics="simulation",
-        trust="local",
-        instead="use --method borda or --trust central",
-    ),
+    "ldp-kwiksort": Mechanism("local KwikSort", "aggregation:ldp_kwiksort", **_REPORTED),
     "randomized-response": Mechanism(
-        label="randomized response",
-        simulated="privacy:randomized_response",
+        "randomized response",
+        "privacy:randomized_response",
         exact="exact.randomized_response:flipped_bits",
         trust="local",
     ),
     "preference-labels": Mechanism(
-        label="randomized response",
-        simulated="preferences:randomized_labels",
-        trust="local",
+        "randomized response", "preferences:randomized_labels", trust="local"
     ),
     "mallows-sample": Mechanism(
-        label="the Mallows model",
-        simulated="jobs.randomize:simulated_mallows",
+        "the Mallows model",
+        "jobs.randomize:simulated_mallows",
         exact="mallows:sample.release",
         trust="local",
     ),

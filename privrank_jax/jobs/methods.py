@@ -25,7 +25,8 @@ class Method:
     Attributes:
         name: what ``method`` and ``--method`` take.
         help: what it does, in a few words.
-        run: ``"module:function"``, which makes the result of prepared data and the arguments.
+        run: of consensus methods, by trust ``"module:function"``, which makes the result of prepared data and the
+            arguments.
         mechanisms: by trust the names of the mechanisms that it may draw by; the first is the usual one.
         idealized: the mechanism of local reports that are not drawn exactly, once that is accepted.
         most_items: that it takes; None for any number.
@@ -37,8 +38,8 @@ class Method:
 
     name: str
     help: str
-    run: Mapping[str, str]
     mechanisms: Mapping[str, tuple[str, ...]]
+    run: Mapping[str, str] = dataclasses.field(default_factory=dict)
     idealized: str = ""
     most_items: int | None = None
     solves: bool = False
@@ -74,11 +75,11 @@ def _by_name(*methods: Method) -> dict[str, Method]:
     return {method.name: method for method in methods}
 
 
-def _lists(run: str, otherwise: str, choice: str, **more: Any) -> list[Method]:
+def _lists(run: Mapping[str, str], otherwise: str, choice: str, **more: Any) -> list[Method]:
     """Methods that publish the ``top_k`` best items alone.
 
     Args:
-        run: the function that makes their result.
+        run: by trust the function that makes their result.
         otherwise: the mechanism that ``top-k`` takes where it is not ``canonical``.
         choice: how that is chosen, in words.
         more: further fields of all.
@@ -91,7 +92,7 @@ def _lists(run: str, otherwise: str, choice: str, **more: Any) -> list[Method]:
         ),
         "top-k": (choice, "canonical-top-k", otherwise),
     }
-    made: dict[str, Any] = {"run": {"central": run}, "lists": True, **more}
+    made: dict[str, Any] = {"run": run, "lists": True, **more}
     return [
         Method(name=name, help=words, mechanisms={"central": tuple(mechanisms)}, **made)
         for name, (words, *mechanisms) in named.items()
@@ -169,7 +170,7 @@ CONSENSUS = _by_name(
         most_items=20,
     ),
     *_lists(
-        "jobs.points:by_points",
+        {"central": "jobs.points:by_points"},
         "dp-scores",
         "of approvals or points; canonical or scores, by the limit",
         adjacencies=("replace", "add-remove"),
@@ -181,7 +182,6 @@ RANK = _by_name(
     Method(
         name="scores",
         help="fitted under privacy by maximum likelihood",
-        run={"central": "jobs.comparisons:_scores"},
         mechanisms={
             "central": (
                 "perturbed-mle",
@@ -199,11 +199,10 @@ RANK = _by_name(
     Method(
         name="counts",
         help="noisy win totals, for items that are compared equally often",
-        run={"central": "jobs.comparisons:_counts"},
         mechanisms={"central": ("noisy-counts", "noisy-choices")},
     ),
     *_lists(
-        "jobs.comparisons:_top_list",
+        {},
         "one-shot-top-k",
         "canonical or one-shot, by what one user can change",
     ),
@@ -273,9 +272,7 @@ def check_trust(method: Method, trust: str, methods: Mapping[str, Method]) -> No
     why = f"does not work on {trust} reports"
     if method.trusts == ("central",):
         why = "needs someone who holds all rankings"
-    raise ValueError(
-        f"{method.name} {why}: with trust={trust!r} (--trust {trust}) use {others}, or auto."
-    )
+    raise ValueError(f"{method.name} {why}: with trust={trust!r} use {others}, or auto.")
 
 
 def check_items_of(method: Method, name: str, num_items: int) -> None:
@@ -291,8 +288,7 @@ def check_items_of(method: Method, name: str, num_items: int) -> None:
     """
     if method.most_items is not None and num_items > method.most_items:
         raise ValueError(
-            f"{method.name} takes at most {method.most_items}; {name} has {num_items:,} items: use method='borda' "
-            "(--method borda)."
+            f"{method.name} takes at most {method.most_items}; {name} has {num_items:,} items: use method='borda'."
         )
 
 

@@ -42,7 +42,7 @@ from privrank_jax.data.reports import Reports, check_destination, write_reports
 from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.exact.entropy import random_words
 from privrank_jax.jobs import checks
-from privrank_jax.jobs.comparisons import kept_rows
+from privrank_jax.jobs.answers import kept_rows
 from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, sample
 from privrank_jax.jobs.reports import reports_guarantee
 from privrank_jax.jobs.result import frame_of

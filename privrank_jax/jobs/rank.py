@@ -13,15 +13,14 @@ from privrank_jax.data.comparisons import Comparisons, broken
 from privrank_jax.data.engine_counts import ComparisonRows, RankingRows
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reports import Reports
+from privrank_jax.jobs.answers import prepared
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.checks import check_rare_items, hardly_private, large_delta, what_is
-from privrank_jax.jobs.choices import rank_choices
-from privrank_jax.jobs.comparisons import rank_comparisons
-from privrank_jax.jobs.covariates import rank_covariates
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.jobs.reports import rank_reports
 from privrank_jax.jobs.result import Ranking
 from privrank_jax.jobs.spending import Payment
+from privrank_jax.jobs.ways import ranking_of
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.ledger import Ledger
 
@@ -145,26 +144,21 @@ def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness
             if privacy is not None:
                 warnings = check_rare_items(data, written=True)
             data = broken(data)
-        covariates, weights = data.covariates if not isinstance(data, Choices) else None, False
-        if not isinstance(data, Choices):
-            weights = data.weights is not None
-        asked.check(privacy, covariates=covariates is not None, weighted=weights)
+        choices = isinstance(data, Choices)
+        covariates, weighted = (
+            (None, False) if choices else (data.covariates, data.weights is not None)
+        )
+        told = {"covariates": covariates is not None, "weighted": weighted, "choices": choices}
+        asked.check(privacy, **told)
         if covariates is not None and (more := asked.bounds.keys() - covariates.values.keys()):
             raise ValueError(
-                f"bounds are of no covariate of {data.name}: {', '.join(sorted(more))}; its covariates are "
+                f"`bounds` are of no covariate of {data.name}: {', '.join(sorted(more))}; its covariates are "
                 f"{', '.join(covariates.values)}."
             )
         if privacy is not None:
             number = {"user": data.num_users, "comparison": len(data)}
             warnings += hardly_private(float(privacy.epsilon)) + large_delta(privacy, **number)
-        if isinstance(data, Choices):
-            found = rank_choices(data, privacy, asked, source)
-        elif isinstance(data, Comparisons) and covariates is not None:
-            found = rank_covariates(data, privacy, asked, source)
-        else:
-            found = rank_comparisons(data, privacy, asked, source)
+        found = ranking_of(prepared(data, privacy, asked, source))
     if found.guarantee is not None:
         source.check(found.guarantee.numerics)
-    if not warnings:
-        return found
     return dataclasses.replace(found, warnings=(*warnings, *found.warnings))

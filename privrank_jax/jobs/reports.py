@@ -12,10 +12,10 @@ from privrank_jax._quickly import quickly
 from privrank_jax._types import PairMatrix, Scalar, Scores
 from privrank_jax.data.reports import Reports
 from privrank_jax.estimate import Estimate
+from privrank_jax.jobs.answers import MAX_ITEMS
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_errors
 from privrank_jax.jobs.checks import check_items
-from privrank_jax.jobs.comparisons import MAX_ITEMS
 from privrank_jax.jobs.result import (
     SEVERAL_GROUPS,
     UNDONE,

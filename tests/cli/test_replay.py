@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.cli.console import Refusal
-from privrank_jax.jobs import comparisons as of_comparisons
-from privrank_jax.jobs import methods
+from privrank_jax.jobs import methods, ways
 from privrank_jax.release.ledger import Ledger
 from tests.cli import neighboring, replaying
 from tests.cli.replaying import COMMANDS, FIRST, Command
@@ -165,32 +164,32 @@ def test_a_common_questionnaire(adjacency, name, options, share, monkeypatch, tm
 
 def d_wins(data):
     """As it does in one of the neighbors of the edit ``others``."""
-    totals = np.asarray(data.wins.matrix).sum(1)
+    totals = np.asarray(data.counted.matrix).sum(1)
     return totals[3] > totals[0]
 
 
-def order_of_data(method, data, asked):
-    totals = np.asarray(data.wins.matrix).sum(1)
-    return dataclasses.replace(method(data, asked), order=np.argsort(-totals, kind="stable"))
+def order_of_data(method, data):
+    totals = np.asarray(data.counted.matrix).sum(1)
+    return dataclasses.replace(method(data), order=np.argsort(-totals, kind="stable"))
 
 
-def budget_by_data(method, data, asked):
+def budget_by_data(method, data):
     privacy = dataclasses.replace(data.privacy, epsilon=0.5 if d_wins(data) else 1.0)
-    return method(dataclasses.replace(data, privacy=privacy), asked)
+    return method(dataclasses.replace(data, privacy=privacy))
 
 
-def twice_for_some(method, data, asked):
-    return [method(data, asked) for _ in range(1 + d_wins(data))][-1]
+def twice_for_some(method, data):
+    return [method(data) for _ in range(1 + d_wins(data))][-1]
 
 
-def twice_for_all(method, data, asked):
-    return [method(data, asked) for _ in range(2)][-1]
+def twice_for_all(method, data):
+    return [method(data) for _ in range(2)][-1]
 
 
-def refused_for_some(method, data, asked):
+def refused_for_some(method, data):
     if d_wins(data):
         raise Refusal("too many wins of d: leave some out, or ask others.")
-    return method(data, asked)
+    return method(data)
 
 
 @pytest.mark.parametrize(
@@ -204,8 +203,8 @@ def refused_for_some(method, data, asked):
     ],
 )
 def test_a_fault_in_a_command_is_seen(change, said, monkeypatch, tmp_path):
-    method = of_comparisons._counts
-    monkeypatch.setattr(of_comparisons, "_counts", lambda data, asked: change(method, data, asked))
+    method = ways._counts
+    monkeypatch.setattr(ways, "_counts", lambda data: change(method, data))
     (edit,) = (x for x in COUNTS.edits("user", "replace", "csv") if x.name == "others")
     (found,) = replaying.findings(tmp_path, COUNTS, edit, "csv", shapes=[("--json",)])
     assert said in "; ".join(found.violations(1.0))

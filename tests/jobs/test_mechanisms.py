@@ -101,7 +101,7 @@ def test_twins_take_the_same(name):
 
 def test_a_mechanism_without_twin_needs_consent():
     mechanism = MECHANISMS["ldp-borda"]
-    with pytest.raises(ValueError, match="--accept-idealized"):
+    with pytest.raises(ValueError, match="accept_idealized"):
         mechanism.drawn_exactly(Randomness())
     for source in (Randomness(accept_idealized=True), Randomness(jax.random.key(0))):
         assert not mechanism.drawn_exactly(source)

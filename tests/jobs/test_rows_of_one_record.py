@@ -11,7 +11,7 @@ import pytest
 import privrank_jax as pr
 from privrank_jax.data import DataError, columns
 from privrank_jax.data.comparisons import broken
-from privrank_jax.jobs.comparisons import bounded
+from privrank_jax.jobs.answers import bounded
 from privrank_jax.jobs.mechanisms import Randomness
 
 ITEMS = ("oslo", "rome", "bonn", "bern")

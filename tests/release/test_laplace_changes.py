@@ -13,7 +13,7 @@ from privrank_jax.aggregation import dp_kwiksort, noise_all, private_weights
 from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.exact import integer_noise as samplers
 from privrank_jax.exact import rounded_gaussian
-from privrank_jax.jobs import comparisons
+from privrank_jax.jobs import ways
 from privrank_jax.pairwise import noisy_counts, one_shot_top_k, questionnaire_counts
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
 from tests.reference import accounting as naive
@@ -161,5 +161,5 @@ def test_a_release_composes_by_its_changes():
 def test_two_parts_of_a_release_state_nothing_together():
     """Scores, and the numbers of comparisons for their intervals, each with its noise."""
     part = Guarantee(Privacy(0.4, unit="user", adjacency="replace"), changes=(2, 2), rho=0.1)
-    whole = comparisons._whole(part, 0.5)
+    whole = ways._whole(part, 0.5)
     assert (whole.epsilon, whole.changes, whole.rho) == (0.5, (), None)

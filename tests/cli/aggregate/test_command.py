@@ -69,7 +69,7 @@ def test_json_of_every_private_method(privrank, votes, method, trust):
     assert document["diagnostics"]["seed"] == 1
     assert privrank(*run, *REHEARSAL).out == result.out
     notes = " ".join(document["diagnostics"]["notes"])
-    assert "--missing last" in notes
+    assert "missing='last'" in notes
     for consent in [(), ("--accept-idealized",)][(method, trust) == ("kwiksort", "local") :]:
         released = privrank(*run, *consent).json()
         assert_schema(released, trust)

@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.data import load
-from privrank_jax.jobs import comparisons
+from privrank_jax.jobs import answers, ways
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.pairwise.private_design import design_scale
@@ -130,7 +130,7 @@ def test_items_shown_unequally_often_are_ordered_by_how_good_they_are(privrank, 
 def test_intervals_of_a_public_questionnaire_cover(data_folder):
     """True scores lie in 93 % of 95 % intervals, though answers are missing at random, which nobody is told."""
     promise, source = Privacy(1.0, unit="user", adjacency="replace"), Randomness(jax.random.key(1))
-    data = comparisons._prepared(load("cemspc", data_folder), promise, Asked(), source)
+    data = answers.prepared(load("cemspc", data_folder), promise, Asked(), source)
     random = np.random.default_rng(41)
     assert data.design is not None
     first, second = np.nonzero(np.triu(data.design))
@@ -143,9 +143,9 @@ def test_intervals_of_a_public_questionnaire_cover(data_folder):
         wins = np.zeros(data.design.shape)
         wins[first, second], wins[second, first] = won, met - won
         drawn = dataclasses.replace(
-            data, wins=WinCounts.from_matrix(wins), source=Randomness(jax.random.key(seed))
+            data, counted=WinCounts.from_matrix(wins), source=Randomness(jax.random.key(seed))
         )
         with jax.enable_x64(True):
-            ends = comparisons._scores(drawn, Asked()).certainty.intervals
+            ends = ways.ranking_of(drawn).certainty.intervals
         covered.append((ends["low"] <= truth) & (truth <= ends["high"]))
     assert 0.93 <= np.mean(covered) < 0.985  # and they are not wider than need be

@@ -1,0 +1,337 @@
+"""Answers, ready to be ranked: rows of each user bounded, what they say counted, and the noise chosen for it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from typing import Any, TypeAlias
+
+import jax
+import numpy as np
+
+from privrank_jax import pairwise
+from privrank_jax._counting import count_on_host, count_ties
+from privrank_jax._quickly import quickly
+from privrank_jax.comparisons import WinCounts, bound_contributions
+from privrank_jax.data.choices import Choices
+from privrank_jax.data.comparisons import Comparisons
+from privrank_jax.data.engine_counts import ComparisonRows
+from privrank_jax.jobs.asked import Asked
+from privrank_jax.jobs.checks import check_items, check_rare_items, private_remark
+from privrank_jax.jobs.mechanisms import MECHANISMS, Randomness
+from privrank_jax.pairwise.covariates import CovariateTable
+from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity, totals_sensitivity
+from privrank_jax.privacy.noise import norm_of
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release import exact_bound
+from privrank_jax.release.contributions import capped_rows
+
+MAX_ITEMS = 10_000
+_UNEQUAL = 2  # times as often as another item: beyond it a total says little of how good an item is
+
+Table: TypeAlias = Comparisons | ComparisonRows | Choices
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """Answers, ready to be ranked.
+
+    Attributes:
+        table: as they were read.
+        asked: of their ranking.
+        source: of the noise.
+        model: of the answers, see :data:`~privrank_jax.jobs.asked.MODELS`.
+        counted: what the model sees of those that were kept: ``WinCounts``, ``Choices`` or a ``CovariateTable``.
+        privacy: what is promised, with L, what is public and what a user is; None: nothing.
+        warnings: remarks for the holder of the data; not covered by the guarantee.
+        weights: ``(N,)``, what each comparison counts; None: all count once.
+        noise: the noise.
+        questionnaire: for K-norm noise, and for Laplace noise with ties: ``(m, m)``, how often each user is asked each
+            pair.
+        design: the same where scores are fitted to it, as who compared what is private.
+        sensitivity: for other noise on win totals: their sensitivity to one unit, ℓ₁ for Laplace noise, ℓ₂ for Gaussian
+            noise.
+        per_item: most that one unit can move the total of one item.
+    """
+
+    table: Table
+    asked: Asked
+    source: Randomness
+    model: str
+    counted: Any
+    privacy: Privacy | None
+    warnings: tuple[str, ...] = ()
+    weights: np.ndarray | None = None
+    noise: str = ""
+    questionnaire: np.ndarray | None = None
+    design: np.ndarray | None = None
+    sensitivity: float | None = None
+    per_item: float = 0.0
+
+    @property
+    def promise(self) -> Privacy:
+        """What is promised."""
+        assert self.privacy is not None
+        return self.privacy
+
+    @property
+    def mechanism(self) -> str:
+        """The name of the mechanism that keeps the promise."""
+        return self.asked.mechanism(self.promise, self.model, self.weights is not None)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes of the reader but that no users are named, where each comparison is protected by itself."""
+        notes = self.table.notes
+        if not self.table.has_users:
+            notes = tuple(note for note in notes if "names no users" not in note)
+        return notes if self.privacy is not None else (*notes, *self.table.remarks)
+
+
+def prepared(table: Table, privacy: Privacy | None, asked: Asked, source: Randomness) -> Prepared:
+    """Bound the contributions of users, count, and work out the sensitivity.
+
+    Raises:
+        ValueError: too few or too many items, users whose rows need a bound, noise that does not fit the data.
+    """
+    check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
+    choices = isinstance(table, Choices)
+    covariates = None if choices else table.covariates
+    model = asked.model(covariates is not None, choices)
+    weights = None if choices else _weights(table, asked, private=privacy is not None)
+    given: dict[str, Any] = {"table": table, "asked": asked, "source": source}
+    given |= {"model": model, "weights": weights}
+    if privacy is None:
+        return Prepared(**given, counted=_counted(table, asked, weights), privacy=None)
+    hidden = privacy.adjacency != "flip"
+    if covariates is not None and covariates.grouped and hidden:
+        raise ValueError(
+            "the groups of judges would be published as they occur in the data, by `covariate_group`: take "
+            "adjacency='flip' if covariates and who compared what are public; otherwise leave them out."
+        )
+    warnings = private_remark(*table.remarks) + check_rare_items(table, written=False)
+    if isinstance(table, ComparisonRows) and asked.max_per_item is None:
+        privacy, limit = _limit(table, privacy)
+        counted = _counted_in_engine(table, limit, None if limit is None else source.salt())
+        if limit is not None:
+            warnings += _left_out(table, round(float(counted.matrix.sum())), limit)
+    else:
+        held = table.in_memory() if isinstance(table, ComparisonRows) else table
+        privacy, kept, left_out = bounded(held, privacy, source, asked.max_per_item)
+        counted = _counted(held, asked, weights, kept, hidden=hidden)
+        warnings += left_out
+    if isinstance(counted, WinCounts) and (asked.method == "counts" or asked.lists):
+        warnings += _unequal_exposure(counted)
+    users = table.users_are if privacy.unit == "user" else ""
+    shown = ("covariates",) if covariates is not None and not hidden else ()
+    found = Prepared(
+        **given,
+        counted=counted,
+        privacy=privacy.given(public=(*table.public, *shown), users=users),
+        warnings=warnings,
+    )
+    if choices or covariates is not None:
+        noise = MECHANISMS[found.mechanism].noise_of(asked.noise)
+        return dataclasses.replace(found, noise=noise)
+    return _with_noise(found, table)
+
+
+def user_limit(table: Table, privacy: Privacy) -> int:
+    """L; where it is not promised no user may exceed the questionnaire, or 1."""
+    if not table.has_users:
+        raise ValueError(
+            f"{table.name} does not say who compared, so users can't be protected as a whole: name the column by "
+            "`user`, or protect single comparisons by unit='comparison'."
+        )
+    if privacy.contributions is not None:
+        return int(privacy.contributions)
+    asked = 1 if table.questionnaire is None else len(table.questionnaire)
+    if table.comparisons_per_user > asked:
+        raise ValueError(
+            f"a user of {table.name} gave more than {asked} comparison{'s' * (asked > 1)}, and a guarantee for users "
+            "needs a bound: choose one by `contributions`, without looking at the data, such as the number of "
+            "questions that every user was asked. It is published with the result; users with more keep a random "
+            "choice of that many; a smaller bound means less noise. unit='comparison' protects single comparisons only."
+        )
+    return asked
+
+
+def _limit(
+    table: Table, privacy: Privacy, per_item: int | None = None
+) -> tuple[Privacy, int | None]:
+    """The promise with L, and how many rows of a user stay; None: all."""
+    if privacy.unit != "user":
+        return privacy, None
+    most = user_limit(table, privacy)
+    over = table.comparisons_per_user > most or per_item is not None
+    return dataclasses.replace(privacy, contributions=most), most if over else None
+
+
+def bounded(
+    table: Comparisons | Choices, privacy: Privacy, source: Randomness, per_item: int | None = None
+) -> tuple[Privacy, np.ndarray | None, tuple[str, ...]]:
+    """The promise for users of at most L rows, the rows that stay (None: all), and a remark on the others.
+
+    Args:
+        table: rows of users.
+        privacy: the promise, perhaps without L.
+        source: what decides which rows stay.
+        per_item: the most rows of a user about one item; None for any number.
+    """
+    privacy, most = _limit(table, privacy, per_item)
+    if most is None:
+        return privacy, None, ()
+    if per_item is None or not isinstance(table, Comparisons):
+        kept = kept_rows(table.users, most, source)
+    else:
+        kept = _capped_rows(table, most, source, per_item)
+    return privacy, kept, _left_out(table, int(kept.sum()), most, per_item)
+
+
+def _left_out(table: Table, kept: int, most: int, per_item: int | None = None) -> tuple[str, ...]:
+    """A remark on rows that do not count."""
+    if kept == len(table):
+        return ()
+    what = "choices" if isinstance(table, Choices) else "comparisons"
+    also = "" if per_item is None else f", and {per_item} of them about one item"
+    return private_remark(
+        f"{len(table) - kept} of {len(table)} {what} were left out, chosen at random, to keep at most {most} per "
+        f"user{also}."
+    )
+
+
+def kept_rows(users: np.ndarray, most: int, source: Randomness) -> np.ndarray:
+    """``(N,)`` bool, the rows that stay: ``most`` random ones of each user, whatever they say."""
+    if not source.rehearsal:
+        return exact_bound(users, most)
+    return np.asarray(bound_contributions(source.key(), users, most))
+
+
+def _capped_rows(table: Comparisons, most: int, source: Randomness, per_item: int) -> np.ndarray:
+    """The same with at most ``per_item`` rows of a user about one item."""
+    items = table.winners, table.losers
+    if not source.rehearsal:
+        return exact_bound(table.users, most, items=items, max_per_item=per_item)
+    drawn = np.asarray(jax.random.bits(source.key(), (len(table),)))
+    return capped_rows(table.users, np.lexsort((drawn, table.users)), most, items, per_item)
+
+
+def _weights(
+    table: Comparisons | ComparisonRows, asked: Asked, *, private: bool
+) -> np.ndarray | None:
+    """``(N,)``, what each comparison counts; None: all count once.
+
+    Weights up to their bound, in units of it under privacy, else in units of their mean.
+    """
+    if table.weights is None:
+        return None
+    most = np.inf if asked.weight_most is None else asked.weight_most
+    if private:
+        bound = functools.partial(pairwise.bounded_weights, most=most)
+        return np.asarray(quickly(bound, table.weights))
+    weights = np.minimum(table.weights, most)
+    if not np.any(weights > 0):
+        raise ValueError(f"all weights in {table.name} are 0: there is nothing to rank.")
+    weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # below 1, so that no sum overflows
+    return weights / weights.mean()
+
+
+def _counted(
+    table: Table,
+    asked: Asked,
+    weights: np.ndarray | None,
+    kept: np.ndarray | None = None,
+    *,
+    hidden: bool = False,
+) -> WinCounts | pairwise.Choices | CovariateTable:
+    """What a model sees of all rows, or of those that are kept; ``hidden``: covariates are private."""
+    if isinstance(table, Choices):
+        return table.choices(kept)
+    if isinstance(table, ComparisonRows):
+        return _counted_in_engine(table)
+    if table.covariates is not None:
+        bounds = {name: ends for name, ends in asked.bounds.items() if ends is not None}
+        return table.covariate_table(bounds, kept, private=hidden)
+    if kept is not None:
+        weights = kept * (1.0 if weights is None else weights)
+    tied = table.tied if table.ties else None
+    counts: Any = count_on_host(table.winners, table.losers, table.num_items, weights, tied)
+    ties: Any = np.asarray(0.0 if tied is None else count_ties(tied, weights))
+    return WinCounts(counts, ties=ties)
+
+
+def _counted_in_engine(
+    table: ComparisonRows, limit: int | None = None, salt: str | None = None
+) -> WinCounts:
+    wins = table.win_counts(limit, salt)
+    counts: Any = np.asarray(wins.matrix)
+    ties: Any = np.asarray(wins.ties)
+    return WinCounts(counts, ties=ties)
+
+
+def _unequal_exposure(wins: WinCounts) -> tuple[str, ...]:
+    """A remark where win totals would order items by how often they were compared."""
+    matrix = np.asarray(wins.matrix)
+    compared = matrix.sum(0) + matrix.sum(1)
+    least, most = compared.min(), compared.max()
+    if most < _UNEQUAL * least:
+        return ()
+    return private_remark(
+        f"items were compared {least:,.0f} to {most:,.0f} times, and win totals follow that more than how good items "
+        "are: method 'scores' publishes fitted scores instead."
+    )
+
+
+def _with_noise(data: Prepared, table: Comparisons | ComparisonRows) -> Prepared:
+    """The same with the noise on win totals, or in the objective of a fit to wins, and what it covers.
+
+    K-norm noise is the default where the pairs are known that every user was asked, unless users keep fewer comparisons
+    than they were asked for, which may change less than all answers together.
+    """
+    asked, privacy, mechanism = data.asked, data.promise, data.mechanism
+    weighted, questions = data.weights is not None, table.questionnaire
+    shaped = asked.shapes_noise(privacy, mechanism, weighted)
+    pairs = questions if shaped else None
+    if asked.noise == "k-norm" and pairs is None:
+        raise ValueError(
+            f"k-norm noise has the shape of the pairs that all users were asked, which {table.name} does not say (the "
+            "named data sets coffee, cemspc, immig and cars do): leave `noise` out."
+        )
+    whole = pairs is not None and privacy.comparisons_per_unit >= len(pairs)
+    if asked.noise == "k-norm" or (asked.noise is None and whole):
+        noise = "k-norm"
+    else:
+        noise = MECHANISMS[mechanism].noise_of(asked.noise)
+        # The number of ties is released too, which costs less where all are asked the same.
+        with_ties = mechanism == "noisy-tie-counts" and noise == "laplace"
+        pairs = questions if with_ties and privacy.unit == "user" else None
+    found: dict[str, Any] = {"noise": noise}
+    count = functools.partial(pairwise.questionnaire_counts, num_items=table.num_items)
+    in_objective = mechanism in ("perturbed-mle", "perturbed-davidson")
+    if in_objective and questions is not None and asked.fits_questionnaire(privacy, weighted):
+        found["design"] = count(questions)
+    if pairs is not None:
+        most = min(privacy.contributions, len(pairs))
+        privacy = dataclasses.replace(privacy, contributions=most)
+        found |= {
+            "questionnaire": count(pairs),
+            "privacy": privacy.given(public=("questionnaire",)),
+        }
+    elif not in_objective or "design" in found:
+        total, one = _sensitivity(asked, privacy, noise)
+        if privacy.unit == "user" and questions is not None and asked.ties != "davidson":
+            known = questionnaire_sensitivity(count(questions), privacy, norm_of(noise))
+            meetings = float(np.bincount(questions.ravel()).max())
+            if known < total or (asked.lists and meetings < one):
+                found["privacy"] = privacy.given(public=("questionnaire",))
+            total, one = min(known, total), min(meetings, one)
+        found |= {"sensitivity": total, "per_item": one}
+    return dataclasses.replace(data, **found)
+
+
+def _sensitivity(asked: Asked, privacy: Privacy, noise: str) -> tuple[float, float]:
+    """How far one unit moves all win totals together, and a single one, whatever users were asked."""
+    most, norm = asked.max_per_item, norm_of(noise)
+    total = float(totals_sensitivity(privacy, norm, per_item=most))
+    return total, float(min(privacy.comparisons_per_unit, most or math.inf))
