@@ -18,7 +18,13 @@ from privrank_jax.data.choices import Choices
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.engine_counts import ComparisonRows
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.checks import check_items, check_rare_items, private_remark
+from privrank_jax.jobs.checks import (
+    check_items,
+    check_rare_items,
+    hardly_private,
+    large_delta,
+    private_remark,
+)
 from privrank_jax.jobs.mechanisms import MECHANISMS, Randomness
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity, totals_sensitivity
@@ -78,7 +84,16 @@ class Prepared:
     @property
     def mechanism(self) -> str:
         """The name of the mechanism that keeps the promise."""
-        return self.asked.mechanism(self.promise, self.model, self.weights is not None)
+        return self.asked.mechanism(self.promise, self.model, self.weighted)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether comparisons have weights."""
+        return self.weights is not None
+
+    def told(self, names: tuple[str, ...]) -> dict[str, Any]:
+        """What a mechanism is told: these fields, and of what was asked those that have no field."""
+        return {name: getattr(self if hasattr(self, name) else self.asked, name) for name in names}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -95,22 +110,32 @@ def prepared(table: Table, privacy: Privacy | None, asked: Asked, source: Random
     Raises:
         ValueError: too few or too many items, users whose rows need a bound, noise that does not fit the data.
     """
-    check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
     choices = isinstance(table, Choices)
-    covariates = None if choices else table.covariates
-    model = asked.model(covariates is not None, choices)
-    weights = None if choices else _weights(table, asked, private=privacy is not None)
-    given: dict[str, Any] = {"table": table, "asked": asked, "source": source}
-    given |= {"model": model, "weights": weights}
+    covariates, weighted = (
+        (None, False) if choices else (table.covariates, table.weights is not None)
+    )
+    told = {"covariates": covariates is not None, "choices": choices}
+    asked.check(privacy, weighted=weighted, **told)
+    if covariates is not None and (more := asked.bounds.keys() - covariates.values.keys()):
+        raise ValueError(
+            f"`bounds` are of no covariate of {table.name}: {', '.join(sorted(more))}; its covariates are "
+            f"{', '.join(covariates.values)}."
+        )
+    check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
+    weights = _weights(table, asked, private=privacy is not None) if weighted else None
+    given: dict[str, Any] = {"table": table, "asked": asked, "source": source, "weights": weights}
+    given["model"] = asked.model(**told)
     if privacy is None:
         return Prepared(**given, counted=_counted(table, asked, weights), privacy=None)
     hidden = privacy.adjacency != "flip"
     if covariates is not None and covariates.grouped and hidden:
         raise ValueError(
-            "the groups of judges would be published as they occur in the data, by `covariate_group`: take "
+            "the groups of judges would be published as they occur in the data, by `group`: take "
             "adjacency='flip' if covariates and who compared what are public; otherwise leave them out."
         )
-    warnings = private_remark(*table.remarks) + check_rare_items(table, written=False)
+    number = {"user": table.num_users, "comparison": len(table)}
+    warnings = hardly_private(float(privacy.epsilon)) + large_delta(privacy, **number)
+    warnings += private_remark(*table.remarks) + check_rare_items(table, written=False)
     if isinstance(table, ComparisonRows) and asked.max_per_item is None:
         privacy, limit = _limit(table, privacy)
         counted = _counted_in_engine(table, limit, None if limit is None else source.salt())
@@ -217,15 +242,8 @@ def _capped_rows(table: Comparisons, most: int, source: Randomness, per_item: in
     return capped_rows(table.users, np.lexsort((drawn, table.users)), most, items, per_item)
 
 
-def _weights(
-    table: Comparisons | ComparisonRows, asked: Asked, *, private: bool
-) -> np.ndarray | None:
-    """``(N,)``, what each comparison counts; None: all count once.
-
-    Weights up to their bound, in units of it under privacy, else in units of their mean.
-    """
-    if table.weights is None:
-        return None
+def _weights(table: Any, asked: Asked, *, private: bool) -> np.ndarray:
+    """``(N,)``, weights up to their bound, in units of it under privacy, else in units of their mean."""
     most = np.inf if asked.weight_most is None else asked.weight_most
     if private:
         bound = functools.partial(pairwise.bounded_weights, most=most)
@@ -290,7 +308,7 @@ def _with_noise(data: Prepared, table: Comparisons | ComparisonRows) -> Prepared
     than they were asked for, which may change less than all answers together.
     """
     asked, privacy, mechanism = data.asked, data.promise, data.mechanism
-    weighted, questions = data.weights is not None, table.questionnaire
+    weighted, questions = data.weighted, table.questionnaire
     shaped = asked.shapes_noise(privacy, mechanism, weighted)
     pairs = questions if shaped else None
     if asked.noise == "k-norm" and pairs is None:

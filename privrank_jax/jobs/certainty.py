@@ -164,9 +164,6 @@ def doubts_of(components: int, code: int) -> list[str]:
 # --- sampling: errors clustered by user, where the data name users and somebody compared several times ---
 
 _MOST_CLUSTERED = 2**23  # comparisons, of some 200 bytes each while they are added up
-_TOO_MANY = f"more than {_MOST_CLUSTERED:,} comparisons: intervals take all of them as independent"
-_CLUSTERED = "answers of one user may hang together, so standard errors are clustered by user"
-_WEIGHTED = "standard errors are those of weighted comparisons, each independent of the others"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,7 +195,10 @@ def sampling_of(table: Any, weights: np.ndarray | None, scores: np.ndarray, link
     several = table.has_users and table.num_users > 1 and table.comparisons_per_user > 1
     if weights is None and (not several or len(table) > _MOST_CLUSTERED):
         told = {"ties": table.ties_of_pairs() if table.ties else None}
-        return Sampling(told, notes=(_TOO_MANY,) if several else ())
+        many = (
+            f"more than {_MOST_CLUSTERED:,} comparisons: intervals take all of them as independent"
+        )
+        return Sampling(told, notes=(many,) if several else ())
     held = table if isinstance(table, Comparisons) else table.in_memory()
     rows = {"winners": held.winners, "losers": held.losers, "tied": held.tied}
     rows["users"] = held.users if several else np.arange(len(held))
@@ -206,7 +206,8 @@ def sampling_of(table: Any, weights: np.ndarray | None, scores: np.ndarray, link
     outcomes = clustered_covariance(scores, **rows, link=link)
     told = {"outcomes": np.asarray(outcomes)}
     if not several:
-        return Sampling(told, notes=(_WEIGHTED,))
+        note = "standard errors are those of weighted comparisons, each independent of the others"
+        return Sampling(told, notes=(note,))
     number = table.num_users
-    note = f"{_CLUSTERED} ({number:,} users)"
-    return Sampling(told, OF_USERS, {"clusters": number}, (note,))
+    note = "answers of one user may hang together, so standard errors are clustered by user"
+    return Sampling(told, OF_USERS, {"clusters": number}, (f"{note} ({number:,} users)",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import Any
 
 from privrank_jax._arguments import is_whole
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
@@ -14,17 +14,6 @@ from privrank_jax.data.kinds import Data
 # Beyond this ε, an observer may become almost certain of a user's answer (odds change by up to e^ε).
 _HARDLY_PRIVATE = 10.0
 _FEW = 12  # items that are named
-
-
-class _Named(Protocol):
-    """Data with a list of items, in memory or in an engine."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def public(self) -> tuple[str, ...]: ...
-    @property
-    def rare_items(self) -> tuple[str, ...]: ...
 
 
 def check_noise(privacy: Privacy, noise: str | None, *, always_delta: bool = False) -> None:
@@ -99,13 +88,7 @@ def large_delta(promise: Privacy | None, **units: int) -> tuple[str, ...]:
 
 
 def about_delta(delta: float, count: int, of: str) -> tuple[str, ...]:
-    """Why a δ of 1 over the number of units or more protects none of them.
-
-    Args:
-        delta: of the promise.
-        count: how many users, or comparisons, there are; of none nobody is to be protected.
-        of: ``"user"`` or ``"comparison"``.
-    """
+    """The same for δ and so many units, each ``of`` ``"user"`` or ``"comparison"``; of none nobody is protected."""
     if not count or delta < 1 / count:
         return ()
     return (
@@ -139,7 +122,7 @@ def check_items(name: str, count: int, most: int, top_k: int | None = None) -> N
         raise ValueError(f"a ranking needs at least two items, {name} has {count}.")
 
 
-def check_rare_items(data: _Named, *, written: bool) -> tuple[str, ...]:
+def check_rare_items(data: Any, *, written: bool) -> tuple[str, ...]:
     """Look at a list of items that was read off the rows, and that a release publishes, before anything is spent.
 
     Args:

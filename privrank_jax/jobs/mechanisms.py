@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 REHEARSAL = (
     "a rehearsal, not to be published or shared: anyone who knows the seed can remove the noise."
 )
-_REHEARSE = "rehearse by `key`"
-_ACCEPT = "`accept_idealized`"
 
 LAWS = {
     "k-norm": "K-norm",
@@ -66,8 +64,8 @@ class Mechanism:
 
     Attributes:
         label: name in titles of results, after "by".
-        simulated: ``"module:function"``, called with ``(key, data, privacy, ...)``.
         of: what it is for, where a method has several.
+        simulated: ``"module:function"``, called with ``(key, data, privacy, ...)``.
         exact: what draws it exactly, called with ``(data, privacy, ...)``: by default its verb ``release``, where
             ``numerics`` says so; else "".
         numerics: numerics of a release: ``"exact"``, or what is used instead.
@@ -78,9 +76,9 @@ class Mechanism:
     """
 
     label: str
-    simulated: str
     of: str = ""
     _: dataclasses.KW_ONLY
+    simulated: str = ""
     exact: str = ""
     numerics: str = "exact"
     noises: tuple[str, ...] = NOISES[:1]
@@ -89,7 +87,7 @@ class Mechanism:
     instead: str = ""
 
     def __post_init__(self) -> None:
-        if self.numerics == "exact" and not self.exact:
+        if self.simulated and self.numerics == "exact" and not self.exact:
             object.__setattr__(self, "exact", f"{self.simulated}.release")
 
     @property
@@ -102,14 +100,7 @@ class Mechanism:
         return requested or self.noises[0]
 
     def drawn_exactly(self, source: Randomness) -> bool:
-        """Whether the exact twin draws the noise.
-
-        Args:
-            source: of a release or a rehearsal.
-
-        Raises:
-            ValueError: it is a release that is not exact, and that was not accepted.
-        """
+        """Whether the exact twin draws the noise; ``ValueError`` for a release that is not exact nor accepted."""
         if not self.exact:
             source.check(self.numerics, self.instead)
             return False
@@ -121,111 +112,95 @@ _REPORTED: dict[str, Any] = {
     "trust": "local",
     "instead": "use method='borda' or trust='central'",
 }
-MECHANISMS = {
+
+
+def _of(package: str, rows: dict[str, Mechanism]) -> dict[str, Mechanism]:
+    """Mechanisms of a package, each drawn by its function of that name unless another one is said."""
+    return {
+        name: dataclasses.replace(
+            one, simulated=one.simulated or f"{package}:{name.replace('-', '_')}"
+        )
+        for name, one in rows.items()
+    }
+
+
+_PAIRWISE = {
     "noisy-counts": Mechanism(
-        "noisy win totals",
-        "pairwise:noisy_counts",
-        "comparisons, public who met whom",
-        noises=(*NOISES, "k-norm"),
+        "noisy win totals", "comparisons, public who met whom", noises=(*NOISES, "k-norm")
     ),
-    "noisy-choices": Mechanism(
-        "noisy counts of choices", "pairwise:noisy_choices", "choices, public sets", noises=NOISES
-    ),
+    "noisy-choices": Mechanism("noisy counts of choices", "choices, public sets", noises=NOISES),
     "covariate-sums": Mechanism(
-        "private scores with covariates", "pairwise:noisy_sums", "covariates, public", noises=NOISES
+        "private scores with covariates",
+        "covariates, public",
+        noises=NOISES,
+        simulated="pairwise:noisy_sums",
     ),
     "covariate-ties": Mechanism(
         "private scores with covariates and ties",
-        "pairwise:noisy_sums_and_ties",
         "covariates, public, and ties",
         noises=NOISES,
+        simulated="pairwise:noisy_sums_and_ties",
     ),
     "noisy-tie-counts": Mechanism(
         "noisy win totals and ties",
-        "pairwise:noisy_ties",
         "ties, public who met whom",
         noises=NOISES,
+        simulated="pairwise:noisy_ties",
     ),
     "perturbed-mle": Mechanism(
-        "private scores",
-        "pairwise:perturbed_mle",
-        "comparisons, or another link",
-        integers=False,
-        noises=NOISES,
+        "private scores", "comparisons, or another link", integers=False, noises=NOISES
     ),
     "perturbed-covariates": Mechanism(
         "private scores with covariates",
-        "pairwise:perturbed_covariates",
         "covariates, private, with or without ties",
         integers=False,
     ),
-    "perturbed-davidson": Mechanism(
-        "private scores with ties", "pairwise:perturbed_davidson", "ties", integers=False
-    ),
-    "perturbed-choices": Mechanism(
-        "private scores of choices", "pairwise:perturbed_choices", "choices", integers=False
-    ),
+    "perturbed-davidson": Mechanism("private scores with ties", "ties", integers=False),
+    "perturbed-choices": Mechanism("private scores of choices", "choices", integers=False),
     "noisy-design": Mechanism(
-        "noisy information about items", "pairwise.private_design:noisy_design"
+        "noisy information about items", simulated="pairwise.private_design:noisy_design"
     ),
-    "one-shot-top-k": Mechanism("one-shot noise", "pairwise:one_shot_top_k"),
+    "one-shot-top-k": Mechanism("one-shot noise"),
     "canonical-top-k": Mechanism(
-        "one draw among all sets",
-        "pairwise:canonical_top_k",
-        noises=("exponential",),
-        integers=False,
+        "one draw among all sets", noises=("exponential",), integers=False
     ),
-    "dp-borda": Mechanism("noisy Borda scores", "aggregation:dp_borda", noises=SHAPED_NOISES),
-    "dp-scores": Mechanism("noisy totals of points", "aggregation:dp_scores", noises=SHAPED_NOISES),
-    "dp-kwiksort": Mechanism("noisy KwikSort", "aggregation:dp_kwiksort", noises=NOISES),
-    "noise-all": Mechanism(
-        "Kemeny ranking of noisy weights", "aggregation:noise_all", noises=SHAPED_NOISES
-    ),
+}
+_AGGREGATION = {
+    "dp-borda": Mechanism("noisy Borda scores", noises=SHAPED_NOISES),
+    "dp-scores": Mechanism("noisy totals of points", noises=SHAPED_NOISES),
+    "dp-kwiksort": Mechanism("noisy KwikSort", noises=NOISES),
+    "noise-all": Mechanism("Kemeny ranking of noisy weights", noises=SHAPED_NOISES),
     "private-weights": Mechanism(
-        "Kemeny ranking of private weights",
-        "aggregation:private_weights",
-        noises=("k-norm", "gaussian"),
+        "Kemeny ranking of private weights", noises=("k-norm", "gaussian")
     ),
-    "dp-footrule": Mechanism(
-        "least footrule on noisy counts of positions",
-        "aggregation:dp_footrule",
-        noises=SHAPED_NOISES,
-    ),
-    "exponential-kemeny": Mechanism("the exponential mechanism", "aggregation:exponential_kemeny"),
-    "sub-ranking-weights": Mechanism(
-        "one answer per user", "aggregation:sub_ranking_weights", trust="local"
-    ),
-    "shuffled-pair-weights": Mechanism(
-        "one shuffled answer per user", "aggregation:shuffled_pair_weights", trust="shuffled"
-    ),
-    "ldp-borda-subsets": Mechanism(
-        "Borda scores from two sets of items per user",
-        "aggregation:ldp_borda_subsets",
-        trust="local",
-    ),
-    **{
-        f"ldp-borda{suffix.replace('_', '-')}": Mechanism(
-            "Borda scores from one report per user", f"aggregation:ldp_borda{suffix}", **_REPORTED
-        )
-        for suffix in ("", "_privunit")
-    },
-    "ldp-kwiksort": Mechanism("local KwikSort", "aggregation:ldp_kwiksort", **_REPORTED),
+    "dp-footrule": Mechanism("least footrule on noisy counts of positions", noises=SHAPED_NOISES),
+    "exponential-kemeny": Mechanism("the exponential mechanism"),
+    "sub-ranking-weights": Mechanism("one answer per user", trust="local"),
+    "shuffled-pair-weights": Mechanism("one shuffled answer per user", trust="shuffled"),
+    "ldp-borda-subsets": Mechanism("Borda scores from two sets of items per user", trust="local"),
+    "ldp-borda": Mechanism("Borda scores from one report per user", **_REPORTED),
+    "ldp-borda-privunit": Mechanism("Borda scores from one report per user", **_REPORTED),
+    "ldp-kwiksort": Mechanism("local KwikSort", **_REPORTED),
+}
+_ELSEWHERE = {
     "randomized-response": Mechanism(
         "randomized response",
-        "privacy:randomized_response",
+        simulated="privacy:randomized_response",
         exact="exact.randomized_response:flipped_bits",
         trust="local",
     ),
     "preference-labels": Mechanism(
-        "randomized response", "preferences:randomized_labels", trust="local"
+        "randomized response", simulated="preferences:randomized_labels", trust="local"
     ),
     "mallows-sample": Mechanism(
         "the Mallows model",
-        "jobs.randomize:simulated_mallows",
+        simulated="jobs.randomize:simulated_mallows",
         exact="mallows:sample.release",
         trust="local",
     ),
 }
+MECHANISMS = _of("pairwise", _PAIRWISE) | _of("aggregation", _AGGREGATION) | _of("", _ELSEWHERE)
+"""All, by name."""
 
 
 class Randomness:
@@ -291,11 +266,11 @@ class Randomness:
         """
         if numerics == "exact" or self.rehearsal or self._accepted:
             return
-        ways = [_REHEARSE, f"add {_ACCEPT} to release it anyway, with a guarantee that says so"]
-        asked = f"as asked, the release is not exact: {_WHY[numerics]}"
-        if not instead:
-            raise ValueError(f"{asked}. Choose: {', or '.join(ways)}.")
-        raise ValueError(f"{instead}; {asked}. Or {', or '.join(ways)}.")
+        instead = f"{instead}; " if instead else ""
+        raise ValueError(
+            f"{instead}as asked, the release is not exact: {_WHY[numerics]}. Or rehearse by `key`, or add "
+            "`accept_idealized` to release it anyway, with a guarantee that says so."
+        )
 
 
 @dataclasses.dataclass(frozen=True)

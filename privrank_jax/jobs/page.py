@@ -1,12 +1,17 @@
-"""One page of a ranking for those who will read it: HTML that needs no other file, no network and no script."""
+"""Tables as text, HTML and data frames; and one page for readers that needs no other file, no network and no script."""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 from privrank_jax import __version__
+
+if TYPE_CHECKING:
+    from privrank_jax.jobs.result import Ranking
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -35,64 +40,87 @@ footer { margin-top: 3rem; font-size: 0.85rem; }
 """
 
 
-def page(
-    title: str,
-    columns: Mapping[str, Sequence[str]],
-    *,
-    cautions: Sequence[str] = (),
-    drawing: str = "",
-    words: Sequence[str] = (),
-    guarantee: Sequence[str] = (),
-    notes: Sequence[str] = (),
-) -> str:
-    """The page of a ranking for its readers.
+def text_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
+    """A table as text, between a title and paragraphs.
 
     Args:
         title: above the table.
         columns: cells by heading.
-        cautions: why the ranking is not for publication.
-        drawing: SVG; "" for no picture.
-        words: paragraphs below the picture.
-        guarantee: paragraphs on what is protected.
-        notes: remarks.
+        left: the column whose cells stand at its left.
+        paragraphs: below.
     """
-    parts = [
-        f"<h1>{escape(title)}</h1>",
-        *(f'<p class="warning" role="note">{escape(text)}</p>' for text in cautions),
-        '<div class="scroll">',
-        _table(columns),
-        "</div>",
+    whole = {heading: [heading, *cells] for heading, cells in columns.items()}
+    widths = {heading: max(map(len, cells)) for heading, cells in whole.items()}
+    lines = [
+        "  ".join(
+            cell.ljust(widths[heading]) if heading == left else cell.rjust(widths[heading])
+            for heading, cell in zip(whole, row)
+        ).rstrip()
+        for row in zip(*whole.values())
     ]
-    if drawing:
-        parts.append(
-            f'<figure role="img" aria-label="The table above as a picture">{drawing}</figure>'
+    return "\n".join([title, "", *lines, "", *paragraphs])
+
+
+def html_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
+    """The same as a fragment of HTML."""
+    table = _table(columns, left, f"<caption>{escape(title)}</caption>")
+    return f"<div>{table}{_paragraphs(paragraphs)}</div>"
+
+
+def _table(columns: Mapping[str, Sequence[str]], left: str, caption: str = "") -> str:
+    sides = ["left" if name == left else "right" for name in columns]
+
+    def row(tag: str, cells: Iterable[str]) -> str:
+        made = (
+            f'<{tag} class="{side}" style="text-align:{side}">{escape(cell)}</{tag[:2]}>'
+            for side, cell in zip(sides, cells)
         )
-    parts += [f"<p>{escape(text)}</p>" for text in words]
-    if guarantee:
-        parts += ["<h2>What is protected, and how well</h2>"]
-        parts += [f"<p>{escape(text)}</p>" for text in guarantee]
-    if notes:
-        parts += ["<h2>Notes</h2>", "<ul>"]
-        parts += [f"<li>{escape(note)}</li>" for note in notes]
-        parts.append("</ul>")
-    body = "\n".join(parts)
+        return f"<tr>{''.join(made)}</tr>"
+
+    body = "\n".join(row("td", cells) for cells in zip(*columns.values()))
+    head = row('th scope="col"', columns)
+    return f"<table>{caption}<thead>{head}</thead><tbody>\n{body}\n</tbody></table>"
+
+
+def _paragraphs(words: Iterable[str]) -> str:
+    return "".join(f"<p>{escape(text)}</p>\n" for text in words)
+
+
+def frame_of(rows: Any) -> Any:
+    """Rows as a data frame: of pandas if that is installed, else of polars, else a table of PyArrow."""
+    for package in ("pandas", "polars", "pyarrow"):
+        try:
+            module = importlib.import_module(package)
+        except ImportError:
+            continue
+        return module.Table.from_pylist(rows) if package == "pyarrow" else module.DataFrame(rows)
+    raise ImportError("a data frame needs pandas, polars or PyArrow: pip install pandas")
+
+
+def page(ranking: Ranking) -> str:
+    """The page of a ranking for its readers: table, picture, what is certain, what is protected, notes."""
+    guarantee = [] if ranking.guarantee is None else [ranking.guarantee_in_words]
+    if guarantee and not ranking.rehearsal:
+        guarantee.append("Each release draws new noise and spends the budget again.")
+    warned = "".join(
+        f'<p class="warning" role="note">{escape(text)}</p>' for text in ranking.cautions
+    )
+    title, drawing, notes = escape(ranking.title), ranking.drawing(), ranking.notes
+    figure = f'<figure role="img" aria-label="The table above as a picture">{drawing}</figure>'
+    parts = [
+        f'<h1>{title}</h1>\n{warned}\n<div class="scroll">{_table(ranking.columns(), "item")}</div>',
+        figure if drawing else "",
+        _paragraphs(ranking.words),
+        "<h2>What is protected, and how well</h2>" if guarantee else "",
+        _paragraphs(guarantee),
+        "<h2>Notes</h2>\n<ul>" if notes else "",
+        *(f"<li>{escape(note)}</li>" for note in notes),
+        "</ul>" if notes else "",
+    ]
+    body = "\n".join(filter(None, parts))
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
         f"<footer>Written by privrank_jax {__version__}, {datetime.date.today()}.</footer>\n</body>\n</html>\n"
     )
-
-
-def _table(columns: Mapping[str, Sequence[str]]) -> str:
-    sides = ["left" if name == "item" else "right" for name in columns]
-    head = "".join(
-        f'<th scope="col" class="{side}">{escape(name)}</th>' for side, name in zip(sides, columns)
-    )
-    rows = "\n".join(
-        "<tr>"
-        + "".join(f'<td class="{side}">{escape(cell)}</td>' for side, cell in zip(sides, cells))
-        + "</tr>"
-        for cells in zip(*columns.values())
-    )
-    return f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>"

@@ -15,7 +15,7 @@ from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reports import Reports
 from privrank_jax.jobs.answers import prepared
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.checks import check_rare_items, hardly_private, large_delta, what_is
+from privrank_jax.jobs.checks import check_rare_items, what_is
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.jobs.reports import rank_reports
 from privrank_jax.jobs.result import Ranking
@@ -106,7 +106,7 @@ def rank(
     )
     source = Randomness(key, accept_idealized=accept_idealized)
     if ledger is not None and privacy is None:
-        raise ValueError("without privacy there is nothing to pay for: leave out the ledger.")
+        raise ValueError("without privacy there is nothing to pay for: leave out `ledger`.")
     ranking = ranked(data, privacy, asked, source)
     return Payment(ledger, lambda: data.sha256, data.name, "rank").pay(ranking)
 
@@ -144,20 +144,6 @@ def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness
             if privacy is not None:
                 warnings = check_rare_items(data, written=True)
             data = broken(data)
-        choices = isinstance(data, Choices)
-        covariates, weighted = (
-            (None, False) if choices else (data.covariates, data.weights is not None)
-        )
-        told = {"covariates": covariates is not None, "weighted": weighted, "choices": choices}
-        asked.check(privacy, **told)
-        if covariates is not None and (more := asked.bounds.keys() - covariates.values.keys()):
-            raise ValueError(
-                f"`bounds` are of no covariate of {data.name}: {', '.join(sorted(more))}; its covariates are "
-                f"{', '.join(covariates.values)}."
-            )
-        if privacy is not None:
-            number = {"user": data.num_users, "comparison": len(data)}
-            warnings += hardly_private(float(privacy.epsilon)) + large_delta(privacy, **number)
         found = ranking_of(prepared(data, privacy, asked, source))
     if found.guarantee is not None:
         source.check(found.guarantee.numerics)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import html
-import math
 import os
-from collections.abc import Callable, Iterable
-from typing import Any, NotRequired, TypedDict
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from privrank_jax.jobs.page import frame_of, html_of, page, text_of
 from privrank_jax.pairwise.intervals import above_probabilities, rank_probabilities
 from privrank_jax.pairwise.uncertainty import Uncertainty
 from privrank_jax.privacy.guarantee import Guarantee
@@ -53,26 +52,14 @@ class Certainty:
     errors: Uncertainty | None = None
 
 
-class Row(TypedDict):
-    """One item of a ranking."""
-
-    rank: int | None
-    item: str
-    score: float | None
-    low: NotRequired[float]
-    high: NotRequired[float]
-    rank_low: NotRequired[int]
-    rank_high: NotRequired[int]
-    quasi_standard_error: NotRequired[float]
-
-
-class ToldApart(TypedDict):
-    """Number of items that can be told apart from the next one."""
-
-    from_next: int
-    of: int
-    any_two: bool
-    words: str
+_ENDS: dict[str, Callable[[Any], float]] = {
+    "low": float,
+    "high": float,
+    "rank_low": lambda place: int(place) + 1,
+    "rank_high": lambda place: int(place) + 1,
+    "quasi_standard_error": float,
+}
+"""Fields of intervals, and how they stand in a row: ranks from 1."""
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -215,31 +202,29 @@ class Ranking:
             return np.asarray(chances(jax.tree.map(jnp.asarray, errors))).round(4)
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[dict[str, Any]]:
         """The items shown, best first, each with its score and intervals where these are known.
 
-        Ranks are from 1, shared by tied items; None in a set.
+        Of each ``rank`` (from 1, shared by tied items; None in a set), ``item``, ``score`` (or None), and where they
+        are known ``low``, ``high``, ``rank_low``, ``rank_high`` and ``quasi_standard_error``.
         """
-        found: list[Row] = []
-        intervals = self.certainty.intervals
-        for item, name, rank in zip(self.order.tolist(), self.names, self.ranks.tolist()):
-            score = None if self.scores is None else float(self.scores[item])
-            row: Row = {"rank": rank if self.in_order else None, "item": name, "score": score}
-            if "low" in intervals:
-                row["low"], row["high"] = (float(intervals[end][item]) for end in ("low", "high"))
-            if "rank_low" in intervals:
-                row["rank_low"] = int(intervals["rank_low"][item]) + 1
-                row["rank_high"] = int(intervals["rank_high"][item]) + 1
-            if "quasi_standard_error" in intervals:
-                row["quasi_standard_error"] = float(intervals["quasi_standard_error"][item])
-            found.append(row)
-        return found
+        known = {end: of for end, of in _ENDS.items() if end in self.certainty.intervals}
+        return [
+            {
+                "rank": rank if self.in_order else None,
+                "item": name,
+                "score": None if self.scores is None else float(self.scores[item]),
+                **{end: of(self.certainty.intervals[end][item]) for end, of in known.items()},
+            }
+            for item, name, rank in zip(self.order.tolist(), self.names, self.ranks.tolist())
+        ]
 
     @property
-    def told_apart(self) -> ToldApart | None:
+    def told_apart(self) -> dict[str, Any] | None:
         """How many of the items shown can be told apart from the next one; None where this is unknown.
 
-        The last item shown is compared with the first that is not.
+        ``from_next`` ``of`` them, whether there are ``any_two``, and in ``words``. The last item shown is compared with
+        the first that is not.
         """
         size, better = self.order.size, self.certainty.better
         if better is None or size < 2:
@@ -274,16 +259,15 @@ class Ranking:
     @property
     def paragraphs(self) -> list[str]:
         """What stands below the table, in sentences."""
-        apart = self.told_apart
-        found = [self.tied_words, apart["words"] if apart else ""]
-        if self.certainty.words:
-            found.append(f"Intervals: {self.certainty.words}.")
-        found.append(self.shrinkage)
-        return [
-            *filter(None, found),
-            self.guarantee_in_words,
-            *(f"- {note}" for note in self.notes),
-        ]
+        return [*self.words, self.guarantee_in_words, *(f"- {note}" for note in self.notes)]
+
+    @property
+    def words(self) -> list[str]:
+        """What ties, intervals and their absence mean, in sentences."""
+        apart, intervals = self.told_apart, self.certainty.words
+        told = [self.tied_words, apart["words"] if apart else ""]
+        told += [f"Intervals: {intervals}." if intervals else "", self.shrinkage]
+        return [one for one in told if one]
 
     def columns(self) -> dict[str, list[str]]:
         """The table as text: cells by heading."""
@@ -388,23 +372,8 @@ class Ranking:
         from pathlib import Path
 
         from privrank_jax._whole_file import whole_file
-        from privrank_jax.jobs.page import page
 
-        certain, apart = self.certainty.words, self.told_apart
-        words = [f"The intervals are {certain}."] if certain else []
-        words += filter(None, (self.shrinkage, self.tied_words, apart["words"] if apart else ""))
-        guarantee = [] if self.guarantee is None else [self.guarantee_in_words]
-        if guarantee and not self.rehearsal:
-            guarantee.append("Each release draws new noise and spends the budget again.")
-        text = page(
-            self.title,
-            self.columns(),
-            cautions=self.cautions,
-            drawing=self.drawing(),
-            words=words,
-            guarantee=guarantee,
-            notes=self.notes,
-        )
+        text = page(self)
         with whole_file(Path(path)) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")
 
@@ -419,76 +388,16 @@ class Ranking:
         """
         guarantee = self.guarantee
         promised = () if guarantee is None else (guarantee.attained, *guarantee.also)
-        numbers = [one.epsilon for one in promised] + [one.delta for one in promised]
-        numbers += [fact for fact in self.facts.values() if isinstance(fact, float)]
-        shown = [one for one in (self.scores, self.matrix) if one is not None]
-        ends = self.certainty.intervals.values()
-        shown += [end for end in ends if np.issubdtype(end.dtype, np.floating)]
-        if not all(map(math.isfinite, numbers)) or not all(
-            np.all(np.isfinite(one)) for one in shown
+        shown: list[Any] = [float(one) for of in promised for one in (of.epsilon, of.delta)]
+        shown += [fact for fact in self.facts.values() if isinstance(fact, float)]
+        shown += [one for one in (self.scores, self.matrix) if one is not None]
+        if not all(
+            np.all(np.isfinite(one)) for one in (*shown, *self.certainty.intervals.values())
         ):
             raise ValueError(
                 "the result has numbers beyond the range of floating point: take an epsilon, a level or a gamma that "
                 "is nearer to usual values. Nothing is shown."
             )
-
-
-def text_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
-    """A table as text, between a title and paragraphs.
-
-    Args:
-        title: above the table.
-        columns: cells by heading.
-        left: the column whose cells stand at its left.
-        paragraphs: below.
-    """
-    whole = {heading: [heading, *cells] for heading, cells in columns.items()}
-    widths = {heading: max(map(len, cells)) for heading, cells in whole.items()}
-    lines = [
-        "  ".join(
-            cell.ljust(widths[heading]) if heading == left else cell.rjust(widths[heading])
-            for heading, cell in zip(whole, row)
-        ).rstrip()
-        for row in zip(*whole.values())
-    ]
-    return "\n".join([title, "", *lines, "", *paragraphs])
-
-
-def html_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
-    """The same as a fragment of HTML."""
-    aligned = {name: "left" if name == left else "right" for name in columns}
-    head = "".join(
-        f'<th style="text-align:{side}">{html.escape(name)}</th>' for name, side in aligned.items()
-    )
-    rows = (
-        "".join(
-            f'<td style="text-align:{side}">{html.escape(cell)}</td>'
-            for side, cell in zip(aligned.values(), cells)
-        )
-        for cells in zip(*columns.values())
-    )
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    below = "".join(f"<p>{html.escape(text)}</p>" for text in paragraphs)
-    return (
-        f"<div><table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>{below}</div>"
-    )
-
-
-def frame_of(rows: Any) -> Any:
-    """Rows as a data frame: of pandas if that is installed, else of polars, else a table of PyArrow."""
-    import importlib
-
-    for package, make in (
-        ("pandas", lambda module: module.DataFrame(rows)),
-        ("polars", lambda module: module.DataFrame(rows)),
-        ("pyarrow", lambda module: module.Table.from_pylist(rows)),
-    ):
-        try:
-            return make(importlib.import_module(package))
-        except ImportError:
-            continue
-    raise ImportError("a data frame needs pandas, polars or PyArrow: pip install pandas")
 
 
 def best_first(scores: Float[np.ndarray, "items"]) -> Int[np.ndarray, "items"]:

@@ -43,9 +43,8 @@ class Payment:
 
     def _was_paid(self, ledger: Ledger) -> bool:
         """Whether an earlier run has paid for all; its data may have grown since."""
-        return bool(self.paid_as) and any(
-            one.method.endswith(self.paid_as) for one in ledger.spends()
-        )
+        paid = self.paid_as
+        return bool(paid) and any(one.method.endswith(paid) for one in ledger.spends())
 
     def check(self, privacy: Privacy | None) -> None:
         """Refuse early what the ledger does not allow; with None the promise is not known yet."""
@@ -80,9 +79,7 @@ class Payment:
         if ledger is None:
             return ""
         if guarantee is None:
-            raise ValueError(
-                "a ranking without a guarantee can't be paid for: leave out the ledger."
-            )
+            raise ValueError("a ranking without a guarantee can't be paid for: leave out `ledger`.")
         if self.number is None and self._was_paid(ledger):
             return f"budget: an earlier run has paid for all steps ({ledger.path.name})"
         if self.number is None:
@@ -93,14 +90,10 @@ class Payment:
                 ledger.check_data(*source)
                 ledger.check(used, **noise)
                 return ""
-            told: dict[str, Any] = {
-                "trust": guarantee.trust,
-                "numerics": guarantee.numerics,
-                "command": self._job,
-            }
-            told["method"] = f"{method}, {self.paid_as}" if self.paid_as else method
+            noise |= {"trust": guarantee.trust, "numerics": guarantee.numerics}
+            noise["method"] = f"{method}, {self.paid_as}" if self.paid_as else method
             with self._holding(used):
-                self.number = ledger.spend(used, **noise, **told, source=source)
+                self.number = ledger.spend(used, **noise, command=self._job, source=source)
         epsilon, delta = numbers(ledger.account.budget)
         left, whole = in_words(*ledger.left(), delta), in_words(epsilon, delta)
         of = f" of the series {ledger.series!r}" if ledger.series else ""

@@ -101,35 +101,34 @@ class Way:
     Attributes:
         design: of prepared answers and what was released of them, the public part, which a fit needs.
         noise: of prepared answers and its scale, the noise on what is counted.
-        met: of prepared answers how often two items met.
-        told: of prepared answers, what its mechanism of noisy counts is told beside the noise.
-        objective: of prepared answers, what its mechanism with noise in the objective is told.
+        met: of prepared answers and their design, how often two items met; public where the design is.
+        told: fields of prepared answers that the mechanism of noisy counts is told.
+        objective: those, and arguments, that the mechanism with noise in the objective is told.
         sampling: of prepared answers and scores, how answers vary where there is no noise.
-        unbounded: of prepared answers and a fit without a ridge, or None before it, whether the likelihood has no
-            finite maximum.
+        unbounded: of prepared answers and a fit, or None before it, whether the likelihood has no finite maximum.
         linked: whether it has no single one where the items fall into groups.
         why: there is none.
         hidden: why errors are not known where the design is private.
-        unit: of scores with the logistic link.
+        scale: of scores with the logistic link.
         rows: what the answers are.
-        counts, counted: noisy counts, in titles and as scores.
+        counts: noisy counts, in titles and as scores; how answers are called there.
         notes: of counts, and of scores, whose design is public.
         more: what is said of fits, in titles.
     """
 
     design: Callable[[Prepared, Any], Design]
     noise: Callable[[Prepared, Any], Noise]
-    met: Callable[[Prepared], PairMatrix | np.ndarray]
-    told: Callable[[Prepared], dict[str, Any]] = lambda data: {}
-    objective: Callable[[Prepared], dict[str, Any]] = lambda data: {"gamma": data.asked.gamma}
+    met: Callable[[Prepared, Any], PairMatrix | np.ndarray]
+    told: tuple[str, ...] = ("noise",)
+    objective: tuple[str, ...] = ("gamma",)
     sampling: Callable[[Prepared, np.ndarray], Sampling] = lambda data, scores: Sampling({})
     unbounded: Callable[[Prepared, Estimate | None], bool]
     linked: bool = False
     why: str
     hidden: str = _GRAPH
-    unit: str = "log-odds"
+    scale: str = "log-odds"
     rows: str = "comparisons"
-    counts: tuple[str, str] = ("noisy win totals", "noisy wins")
+    counts: tuple[str, str, str, str] = ("noisy win totals", "noisy wins", "totals", "answers")
     notes: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     more: str = ""
 
@@ -155,14 +154,9 @@ def _separated(data: Prepared, fit: Estimate | None) -> bool:
 _HALF_WINS = Way(
     design=_pairs,
     noise=_on_totals,
-    met=lambda data: data.counted.comparisons,
-    told=lambda data: {"sensitivity": data.sensitivity, "questionnaire": data.questionnaire},
-    objective=lambda data: {
-        "link": data.asked.link,
-        "gamma": data.asked.gamma,
-        "noise": data.noise,
-        "weighted": data.weights is not None,
-    },
+    met=lambda data, design: design.comparisons,
+    told=("noise", "sensitivity", "questionnaire"),
+    objective=("link", "gamma", "noise", "weighted"),
     sampling=lambda data, scores: sampling_of(data.table, data.weights, scores, data.asked.link),
     unbounded=_separated,
     linked=True,
@@ -172,14 +166,14 @@ _HALF_WINS = Way(
 _TIES = dataclasses.replace(
     _HALF_WINS,
     noise=lambda data, scale: noise_on_ties(data.noise, scale, data.table.num_items),
-    told=lambda data: {"questionnaire": data.questionnaire},
-    objective=Way.objective,
+    told=("noise", "questionnaire"),
+    objective=("gamma",),
     sampling=Way.sampling,
     unbounded=lambda data, fit: fit is None and has_maximum(data.counted) is False,
     linked=False,
     why="no finite scores maximize the likelihood: ties, or wins of both sides, are too rare in some group of items.",
     hidden=_GRAPH,
-    unit="log-odds of a win against a loss",
+    scale="log-odds of a win against a loss",
 )
 
 
@@ -192,8 +186,7 @@ def _on_sums(data: Prepared, scale: Any) -> Noise:
     return noise_on_sums(data.counted.design, data.noise, scale, ties=ties)
 
 
-def _met_in_rows(data: Prepared) -> np.ndarray:
-    design = data.counted.design
+def _met_in_rows(data: Prepared, design: Any) -> np.ndarray:
     met = np.zeros((design.num_items,) * 2)
     np.add.at(met, (np.asarray(design.first), np.asarray(design.second)), 1.0)
     return met + met.T
@@ -220,7 +213,7 @@ _COVARIATES = Way(
     design=_with_features,
     noise=_on_sums,
     met=_met_in_rows,
-    objective=lambda data: {"gamma": data.asked.gamma, "ties": data.asked.ties},
+    objective=("gamma", "ties"),
     sampling=_tied_rows,
     unbounded=_predicted_for_sure,
     why="no finite fit has the highest likelihood, as where scores and covariates predict some outcomes for sure.",
@@ -234,14 +227,14 @@ WAYS = {
     "choices": Way(
         design=lambda data, released: quickly(_sets, data.counted),
         noise=_on_totals,
-        met=lambda data: quickly(_shown_together, data.counted),
+        met=lambda data, design: quickly(_shown_together, data.counted),
         unbounded=_separated,
         linked=True,
         why="some group of items was never, or always, chosen over the rest, so no finite scores maximize the "
         "likelihood.",
         hidden=_SETS,
         rows="choices",
-        counts=("noisy counts of choices", "noisy choices"),
+        counts=("noisy counts of choices", "noisy choices", "counts", "choices"),
         notes=(
             ("items that are shown more often are chosen more often: unless sets are balanced, use scores",),
             ("a comparison is here a choice from the items shown, and who was shown which items is public",),
@@ -265,25 +258,22 @@ def _shown_together(choices: pairwise.Choices) -> PairMatrix:
 
 def _drawn(data: Prepared) -> Drawn:
     """What is counted, with noise."""
-    name, way = MODELS[data.model][0], WAYS[data.model]
-    told = {"noise": data.noise, **way.told(data)}
-    return draw(name, data.source, data.counted, data.promise, **told)
+    told = data.told(WAYS[data.model].told)
+    return draw(MODELS[data.model][0], data.source, data.counted, data.promise, **told)
 
 
 def _counts(data: Prepared) -> Ranking:
     """Noisy counts of wins or choices."""
     way, level, drawn = WAYS[data.model], data.asked.level, _drawn(data)
     scores, added = np.asarray(drawn.estimate.value), way.noise(data, drawn.scale)
+    title, name, what, answers = way.counts
     if data.promise.adjacency == "flip" and way.rows == "comparisons":
-        found = quickly(_of_totals, scores, way.met(data), added.known, level)
+        found = quickly(_of_totals, scores, data.counted.comparisons, added.known, level)
         words = each_by_itself("the total to be expected from such users", _NOISY)
         certainty = Certainty(np.asarray(found.better), ends(found), words)
     else:
-        what = "totals" if way.rows == "comparisons" else "counts"
-        answers = "answers" if way.rows == "comparisons" else way.rows
         more = f", not the chance in the {answers}"
         certainty = of_noise(scores, _reach(data, added, drawn.exact), what=what, more=more)
-    title, name = way.counts
     return _ranking(data, drawn, title, scores, certainty, notes=way.notes[0], score_name=name)
 
 
@@ -317,18 +307,18 @@ def _scores(data: Prepared) -> Ranking:
     )
     facts |= {"solver": CODES[int(fit.diagnostics.code)]}
     notes = (*way.notes[1], *notes)
-    title = f"private scores ({way.unit}){way.more}"
+    title = f"private scores ({way.scale}){way.more}"
     return _ranking(data, drawn, title, fit.value, certainty, notes=notes, **facts)
 
 
 def _in_objective(data: Prepared) -> Ranking:
     """Scores where the design is private, or the link not logistic: noise goes into the objective."""
     way, (of_scores, of_design) = WAYS[data.model], _split(data)
-    drawn = draw(data.mechanism, data.source, data.counted, of_scores, **way.objective(data))
+    drawn = draw(data.mechanism, data.source, data.counted, of_scores, **data.told(way.objective))
     value, gamma = drawn.estimate.value, _number(drawn.estimate.diagnostics.gamma)
     facts, notes = _parts_of(data, value, None, near=False)
     facts = {"gamma": gamma, **facts}
-    certainty = Certainty(notes=(way.hidden if data.weights is None else _WEIGHTS,))
+    certainty = Certainty(notes=(_WEIGHTS if data.weighted else way.hidden,))
     if of_design is not None:
         counted = draw("noisy-design", data.source, data.counted, of_design, np.asarray(value))
         noise = Noise.independent(data.noise, drawn.scale, data.table.num_items)
@@ -336,8 +326,8 @@ def _in_objective(data: Prepared) -> Ranking:
         certainty = of_private_design(np.asarray(value), counted.estimate.value, **told)
         facts |= {"design_epsilon": of_design.epsilon, "design_noise_scale": counted.scale}
         drawn = dataclasses.replace(drawn, guarantee=_whole(drawn.guarantee, data.promise.epsilon))
-    unit = way.unit if data.asked.link == "logistic" else f"{data.asked.link} link"
-    title = f"private scores ({unit}){way.more}"
+    scale = way.scale if data.asked.link == "logistic" else f"{data.asked.link} link"
+    title = f"private scores ({scale}){way.more}"
     return _ranking(data, drawn, title, value, certainty, notes=notes, **facts)
 
 
@@ -349,7 +339,7 @@ def _split(data: Prepared) -> tuple[Privacy, Privacy | None]:
     privacy, asked = data.promise, data.asked
     known = privacy.adjacency == "flip" or asked.link != "logistic" or data.model != "comparisons"
     many = data.table.num_items > _MOST_ITEMS
-    if known or data.weights is not None or asked.intervals == "none" or many:
+    if known or data.weighted or asked.intervals == "none" or many:
         return privacy, None
     part = dataclasses.replace(privacy, epsilon=DESIGN_SHARE * privacy.epsilon, delta=0.0)
     if 2**11 * design_scale(part) > LARGEST:
@@ -393,7 +383,8 @@ def _without_privacy(data: Prepared) -> Ranking:
     """The scores that maximize the likelihood, or a ridge fit where there are no finite ones."""
     way, asked, gamma = WAYS[data.model], data.asked, data.asked.gamma or 0.0
     fit = functools.partial(_mle, link=asked.link, ties=asked.ties)
-    components, warnings = components_of(way.met(data)), []
+    design, warnings = way.design(data, None), []
+    components = components_of(way.met(data, design))
     separated = way.unbounded(data, None)
     found = quickly(fit, data.counted, 1.0 if separated and not gamma else gamma)
     separated = separated or way.unbounded(data, found)
@@ -409,7 +400,7 @@ def _without_privacy(data: Prepared) -> Ranking:
     sampling = way.sampling(data, np.asarray(_scores_of(found.value)))
     tie_gamma = gamma if asked.ties == "davidson" else None
     certainty, facts, notes = _certain(
-        data, found.value, way.design(data, None), gamma, tie_gamma, sampling.words, **sampling.told
+        data, found.value, design, gamma, tie_gamma, sampling.words, **sampling.told
     )
     facts |= {
         **sampling.facts,
@@ -419,8 +410,8 @@ def _without_privacy(data: Prepared) -> Ranking:
         "solver": CODES[code],
         "gradient_norm": float(found.diagnostics.gradient_norm),
     }
-    unit = f"{asked.link} link" if data.model == "comparisons" else way.unit
-    title, notes = f"fitted scores ({unit}){way.more}", (*sampling.notes, *notes)
+    scale = f"{asked.link} link" if data.model == "comparisons" else way.scale
+    title, notes = f"fitted scores ({scale}){way.more}", (*sampling.notes, *notes)
     return _ranking(
         data, None, title, found.value, certainty, notes=notes, warnings=warnings, **facts
     )
@@ -448,17 +439,7 @@ def _certain(
     noise: Noise | float = 0.0,
     **told: Any,
 ) -> tuple[Certainty, dict[str, Any], tuple[str, ...]]:
-    """Certainty of fitted scores; facts and notes on ridges, ties and covariates.
-
-    Args:
-        data: the answers.
-        value: the fit.
-        design: its public part.
-        gamma, tie_gamma: its ridges.
-        cover: what intervals cover.
-        noise: on what was counted.
-        told: how answers vary.
-    """
+    """Certainty of fitted scores, facts, and notes; ``cover``: by intervals; ``told``: how answers vary."""
     words = each_by_itself("the true score", cover)
     told |= {"gamma": gamma} if tie_gamma is None else {"gamma": gamma, "tie_gamma": tie_gamma}
     known = {"level": data.asked.level, "words": words, "link": data.asked.link, "noise": noise}
@@ -468,7 +449,7 @@ def _certain(
     facts = {"gamma": _number(gamma), **facts}
     if tie_gamma is not None:
         facts["tie_gamma"] = float(tie_gamma)
-    components = components_of(WAYS[data.model].met(data))
+    components = components_of(WAYS[data.model].met(data, design))
     if components > 1:  # without privacy a warning says it
         several = () if data.privacy is None else (SEVERAL_GROUPS.format(components),)
         certainty = Certainty(certainty.better, notes=several)
@@ -480,7 +461,7 @@ def _parts_of(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Facts and notes on ties and covariates; ``found``: intervals, if known, of covariates if they are ``near``."""
     asked, facts, notes = data.asked, {}, ()
-    if isinstance(data.table, Comparisons) and data.weights is not None:
+    if isinstance(data.table, Comparisons) and data.weighted:
         facts = {"weight": data.table.weight_column, "weight_most": asked.weight_most}
     if asked.ties == "davidson":
         facts, note = tie_facts(value, None if found is None else found.log_tie, asked.level)
