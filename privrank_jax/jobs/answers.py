@@ -162,35 +162,32 @@ def prepared(table: Table, privacy: Privacy | None, asked: Asked, source: Random
     return _with_noise(found, table)
 
 
-def user_limit(table: Table, privacy: Privacy) -> int:
-    """L; where it is not promised no user may exceed the questionnaire, or 1."""
+def _limit(
+    table: Table, privacy: Privacy, per_item: int | None = None
+) -> tuple[Privacy, int | None]:
+    """The promise with L, and how many rows of a user stay, or None: all.
+
+    Where L is not promised no user may exceed the questionnaire, or 1.
+    """
+    if privacy.unit != "user":
+        return privacy, None
     if not table.has_users:
         raise ValueError(
             f"{table.name} does not say who compared, so users can't be protected as a whole: name the column by "
             "`user`, or protect single comparisons by unit='comparison'."
         )
-    if privacy.contributions is not None:
-        return int(privacy.contributions)
     asked = 1 if table.questionnaire is None else len(table.questionnaire)
-    if table.comparisons_per_user > asked:
+    most = asked if privacy.contributions is None else int(privacy.contributions)
+    over = table.comparisons_per_user > most
+    if over and privacy.contributions is None:
         raise ValueError(
             f"a user of {table.name} gave more than {asked} comparison{'s' * (asked > 1)}, and a guarantee for users "
             "needs a bound: choose one by `contributions`, without looking at the data, such as the number of "
             "questions that every user was asked. It is published with the result; users with more keep a random "
             "choice of that many; a smaller bound means less noise. unit='comparison' protects single comparisons only."
         )
-    return asked
-
-
-def _limit(
-    table: Table, privacy: Privacy, per_item: int | None = None
-) -> tuple[Privacy, int | None]:
-    """The promise with L, and how many rows of a user stay; None: all."""
-    if privacy.unit != "user":
-        return privacy, None
-    most = user_limit(table, privacy)
-    over = table.comparisons_per_user > most or per_item is not None
-    return dataclasses.replace(privacy, contributions=most), most if over else None
+    limit = most if over or per_item is not None else None
+    return dataclasses.replace(privacy, contributions=most), limit
 
 
 def bounded(
@@ -337,19 +334,14 @@ def _with_noise(data: Prepared, table: Comparisons | ComparisonRows) -> Prepared
             "privacy": privacy.given(public=("questionnaire",)),
         }
     elif not in_objective or "design" in found:
-        total, one = _sensitivity(asked, privacy, noise)
+        norm, each = norm_of(noise), asked.max_per_item
+        total = float(totals_sensitivity(privacy, norm, per_item=each))
+        one = float(min(privacy.comparisons_per_unit, each or math.inf))
         if privacy.unit == "user" and questions is not None and asked.ties != "davidson":
-            known = questionnaire_sensitivity(count(questions), privacy, norm_of(noise))
+            known = questionnaire_sensitivity(count(questions), privacy, norm)
             meetings = float(np.bincount(questions.ravel()).max())
             if known < total or (asked.lists and meetings < one):
                 found["privacy"] = privacy.given(public=("questionnaire",))
             total, one = min(known, total), min(meetings, one)
         found |= {"sensitivity": total, "per_item": one}
     return dataclasses.replace(data, **found)
-
-
-def _sensitivity(asked: Asked, privacy: Privacy, noise: str) -> tuple[float, float]:
-    """How far one unit moves all win totals together, and a single one, whatever users were asked."""
-    most, norm = asked.max_per_item, norm_of(noise)
-    total = float(totals_sensitivity(privacy, norm, per_item=most))
-    return total, float(min(privacy.comparisons_per_unit, most or math.inf))
