@@ -10,7 +10,8 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.data import load
-from privrank_jax.jobs import answers, ways
+from privrank_jax.jobs import ways
+from privrank_jax.jobs.answers import prepared
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.pairwise.private_design import design_scale
@@ -130,7 +131,7 @@ def test_items_shown_unequally_often_are_ordered_by_how_good_they_are(privrank, 
 def test_intervals_of_a_public_questionnaire_cover(data_folder):
     """True scores lie in 93 % of 95 % intervals, though answers are missing at random, which nobody is told."""
     promise, source = Privacy(1.0, unit="user", adjacency="replace"), Randomness(jax.random.key(1))
-    data = answers.prepared(load("cemspc", data_folder), promise, Asked(), source)
+    data = prepared(load("cemspc", data_folder), promise, Asked(), source)
     random = np.random.default_rng(41)
     assert data.design is not None
     first, second = np.nonzero(np.triu(data.design))
