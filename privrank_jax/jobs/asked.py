@@ -114,6 +114,12 @@ class Asked:
                 "`gamma` must be positive under privacy; leave it out for a good default."
             )
         flips = privacy.adjacency == "flip"
+        unknown = [name for name, ends in self.bounds.items() if ends is None]
+        if unknown and not flips:
+            raise ValueError(
+                f"covariate {unknown[0]} is private, so its range can't be read from the data: give `bounds` that are "
+                f"known without looking ({unknown[0]}:-3:3), or take adjacency='flip' if covariates are public."
+            )
         if weighted and (self.method != "scores" or flips):
             raise ValueError(
                 "weights are for scores under adjacency='replace' or 'add-remove', and for none without privacy."

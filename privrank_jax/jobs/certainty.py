@@ -157,7 +157,9 @@ def doubts_of(components: int, code: int) -> list[str]:
     """Warnings where the items fall into groups, or the solver did not converge."""
     found = [SEVERAL_GROUPS.format(components)] if components > 1 else []
     if code > 1:
-        found.append(f"the fit did not converge ({CODES[code]}); try a larger `gamma`.")
+        found.append(
+            f"the fit did not converge ({CODES[code]}); try a larger `gamma`, or the logistic link."
+        )
     return found
 
 

@@ -551,7 +551,7 @@ def _by_rule(work: Work, weights: Float[np.ndarray, "items items"]) -> dict[str,
 
 def _private(work: Work) -> Ranking:
     """Run the method."""
-    drawn, told = work.asked.record.runner(work.asked.trust)(work)
+    drawn, told = work.asked.record.runner()(work)
     about = vars(drawn.estimate.diagnostics).items()
     numbers = {name: np.asarray(one).item() for name, one in about if np.ndim(one) == 0}
     facts = {name: x for name, x in numbers.items() if math.isfinite(x) and name != "center"}

@@ -18,16 +18,15 @@ from privrank_jax.jobs.mechanisms import MECHANISMS, function_of
 TRUSTS = ("central", "shuffled", "local")
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class Method:
     """One method.
 
     Attributes:
         name: what ``method`` and ``--method`` take.
         help: what it does, in a few words.
-        run: of consensus methods, by trust ``"module:function"``, which makes the result of prepared data and the
-            arguments.
         mechanisms: by trust the names of the mechanisms that it may draw by; the first is the usual one.
+        run: of consensus methods, the function of :mod:`privrank_jax.jobs`, ``"module:function"``, that draws.
         idealized: the mechanism of local reports that are not drawn exactly, once that is accepted.
         most_items: that it takes; None for any number.
         solves: whether it looks for the best ranking by noisy weights, so that a cost of 1 + ξ times the least may be
@@ -39,7 +38,8 @@ class Method:
     name: str
     help: str
     mechanisms: Mapping[str, tuple[str, ...]]
-    run: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    run: str = ""
+    _: dataclasses.KW_ONLY
     idealized: str = ""
     most_items: int | None = None
     solves: bool = False
@@ -61,153 +61,118 @@ class Method:
         accepted = trust == "local" and accepts and self.idealized
         return self.idealized if accepted else self.mechanisms[trust][0]
 
-    def runner(self, trust: str = "central") -> Any:
-        """Look up the function behind it at each call, so that a test can replace it.
-
-        Args:
-            trust: one of ``trusts``.
-        """
-        module, _, name = self.run[trust].partition(":")
-        return getattr(importlib.import_module(f"privrank_jax.{module}"), name)
+    def runner(self) -> Any:
+        """Look up the function behind it at each call, so that a test can replace it."""
+        module, _, name = self.run.partition(":")
+        return getattr(importlib.import_module(f"privrank_jax.jobs.{module}"), name)
 
 
 def _by_name(*methods: Method) -> dict[str, Method]:
     return {method.name: method for method in methods}
 
 
-def _lists(run: Mapping[str, str], otherwise: str, choice: str, **more: Any) -> list[Method]:
-    """Methods that publish the ``top_k`` best items alone.
-
-    Args:
-        run: by trust the function that makes their result.
-        otherwise: the mechanism that ``top-k`` takes where it is not ``canonical``.
-        choice: how that is chosen, in words.
-        more: further fields of all.
-    """
+def _lists(run: str, otherwise: str, choice: str, **more: Any) -> list[Method]:
+    """Methods that publish the best items alone; ``top-k`` takes ``canonical`` or ``otherwise``, by a ``choice``."""
+    set_words = "only the set of the top K, in no order, one draw among all sets"
     named = {
         "one-shot": ("only the list of the top K", "one-shot-top-k"),
-        "canonical": (
-            "only the set of the top K, in no order, one draw among all sets",
-            "canonical-top-k",
-        ),
+        "canonical": (set_words, "canonical-top-k"),
         "top-k": (choice, "canonical-top-k", otherwise),
     }
-    made: dict[str, Any] = {"run": run, "lists": True, **more}
     return [
-        Method(name=name, help=words, mechanisms={"central": tuple(mechanisms)}, **made)
+        Method(name, words, {"central": tuple(mechanisms)}, run, lists=True, **more)
         for name, (words, *mechanisms) in named.items()
     ]
 
 
+_ADDED: dict[str, Any] = {"adjacencies": ("replace", "add-remove")}
 CONSENSUS = _by_name(
     Method(
-        name="weights",
-        help="the best ranking for noisy majorities whose cycles are reduced by as much as may be noise",
-        run={"central": "jobs.consensus:by_weights"},
-        mechanisms={"central": ("private-weights",)},
+        "weights",
+        "the best ranking for noisy majorities whose cycles are reduced by as much as may be noise",
+        {"central": ("private-weights",)},
+        "consensus:by_weights",
         solves=True,
-        adjacencies=("replace", "add-remove"),
+        **_ADDED,
     ),
     Method(
-        name="borda",
-        help="noisy mean scores",
-        run={
-            "central": "jobs.consensus:by_scores",
-            "shuffled": "jobs.consensus:by_scores",
-            "local": "jobs.consensus:by_scores",
-        },
-        mechanisms={
+        "borda",
+        "noisy mean scores",
+        {
             "central": ("dp-borda",),
             "shuffled": ("shuffled-pair-weights",),
             "local": ("sub-ranking-weights", "ldp-borda-subsets"),
         },
+        "consensus:by_scores",
         idealized="ldp-borda",
-        adjacencies=("replace", "add-remove"),
+        **_ADDED,
     ),
     Method(
-        name="kwiksort",
-        help="a sort by noisy majorities",
-        run={
-            "central": "jobs.consensus:by_ranks",
-            "local": "jobs.consensus:by_ranks",
-        },
-        mechanisms={"central": ("dp-kwiksort",), "local": ("ldp-kwiksort",)},
+        "kwiksort",
+        "a sort by noisy majorities",
+        {"central": ("dp-kwiksort",), "local": ("ldp-kwiksort",)},
+        "consensus:by_ranks",
     ),
     Method(
-        name="noise-all",
-        help="the best ranking for noisy majorities of all pairs",
-        run={
-            "central": "jobs.consensus:by_weights",
-            "shuffled": "jobs.consensus:by_weights",
-            "local": "jobs.consensus:by_weights",
-        },
-        mechanisms={
+        "noise-all",
+        "the best ranking for noisy majorities of all pairs",
+        {
             "central": ("noise-all",),
             "shuffled": ("shuffled-pair-weights",),
             "local": ("sub-ranking-weights",),
         },
+        "consensus:by_weights",
         solves=True,
     ),
     Method(
-        name="footrule",
-        help="the least sum of distances to noisy positions, proven within twice the fewest disagreements but for the "
-        "noise",
-        run={"central": "jobs.consensus:by_places"},
-        mechanisms={"central": ("dp-footrule",)},
+        "footrule",
+        "the least sum of distances to noisy positions, proven within twice the fewest disagreements but for the noise",
+        {"central": ("dp-footrule",)},
+        "consensus:by_places",
     ),
     Method(
-        name="scores",
-        help="noisy totals of approvals or points, for --approvals or with --points",
-        run={"central": "jobs.points:by_points"},
-        mechanisms={"central": ("dp-scores",)},
-        adjacencies=("replace", "add-remove"),
+        "scores",
+        "noisy totals of approvals or points, for --approvals or with --points",
+        {"central": ("dp-scores",)},
+        "points:by_points",
+        **_ADDED,
     ),
     Method(
-        name="exponential",
-        help="a random ranking, better ones more likely",
-        run={"central": "jobs.consensus:by_ranks"},
-        mechanisms={"central": ("exponential-kemeny",)},
+        "exponential",
+        "a random ranking, better ones more likely",
+        {"central": ("exponential-kemeny",)},
+        "consensus:by_ranks",
         most_items=20,
     ),
     *_lists(
-        {"central": "jobs.points:by_points"},
+        "points:by_points",
         "dp-scores",
         "of approvals or points; canonical or scores, by the limit",
-        adjacencies=("replace", "add-remove"),
+        **_ADDED,
     ),
 )
 """Methods of :func:`privrank_jax.consensus` and ``privrank aggregate``; ``auto`` takes one of the first two."""
 
 RANK = _by_name(
     Method(
-        name="scores",
-        help="fitted under privacy by maximum likelihood",
-        mechanisms={
+        "scores",
+        "fitted under privacy by maximum likelihood",
+        {
             "central": (
-                "perturbed-mle",
-                "noisy-counts",
-                "noisy-choices",
-                "perturbed-choices",
-                "covariate-sums",
-                "covariate-ties",
-                "perturbed-covariates",
-                "noisy-tie-counts",
-                "perturbed-davidson",
+                *("perturbed-mle", "noisy-counts", "noisy-choices", "perturbed-choices"),
+                *("covariate-sums", "covariate-ties", "perturbed-covariates"),
+                *("noisy-tie-counts", "perturbed-davidson"),
             )
         },
     ),
     Method(
-        name="counts",
-        help="noisy win totals, for items that are compared equally often",
-        mechanisms={"central": ("noisy-counts", "noisy-choices")},
+        "counts",
+        "noisy win totals, for items that are compared equally often",
+        {"central": ("noisy-counts", "noisy-choices")},
     ),
-    *_lists(
-        {},
-        "one-shot-top-k",
-        "canonical or one-shot, by what one user can change",
-    ),
+    *_lists("", "one-shot-top-k", "canonical or one-shot, by what one user can change"),
 )
-"""Methods of :func:`privrank_jax.rank` and ``privrank rank``."""
+"""Methods of :func:`privrank_jax.rank` and ``privrank rank``, whose data decide what makes the result."""
 
 
 _OTHERS: dict[str, dict[str, Any]] = {
@@ -225,14 +190,7 @@ _OVER_TIME: dict[str, dict[str, Any]] = {
 
 
 def design_of(mechanism: Any) -> dict[str, Any]:
-    """Arguments of :func:`privrank_jax.plan` by which it simulates a mechanism.
-
-    Args:
-        mechanism: a public function or record that draws.
-
-    Raises:
-        ValueError: plans simulate others.
-    """
+    """Arguments of :func:`privrank_jax.plan` by which it simulates a public function or record, or ``ValueError``."""
     known = dict(_OTHERS)
     for method in CONSENSUS.values():
         if method.lists or method.name == "scores":
@@ -256,16 +214,7 @@ def design_of(mechanism: Any) -> dict[str, Any]:
 
 
 def check_trust(method: Method, trust: str, methods: Mapping[str, Method]) -> None:
-    """Refuse a trust that a method does not work with, and name those that do.
-
-    Args:
-        method: the method.
-        trust: one of :data:`TRUSTS`.
-        methods: those to choose from.
-
-    Raises:
-        ValueError: with what to do.
-    """
+    """Refuse a trust, one of :data:`TRUSTS`, that a method does not work with, and name the ``methods`` that do."""
     if trust in method.trusts:
         return
     others = ", ".join(other.name for other in methods.values() if trust in other.trusts)
@@ -276,16 +225,7 @@ def check_trust(method: Method, trust: str, methods: Mapping[str, Method]) -> No
 
 
 def check_items_of(method: Method, name: str, num_items: int) -> None:
-    """Refuse more items than a method takes.
-
-    Args:
-        method: the method.
-        name: of the data.
-        num_items: m.
-
-    Raises:
-        ValueError: with what to do.
-    """
+    """Refuse more items than a method takes; ``name``: of the data."""
     if method.most_items is not None and num_items > method.most_items:
         raise ValueError(
             f"{method.name} takes at most {method.most_items}; {name} has {num_items:,} items: use method='borda'."

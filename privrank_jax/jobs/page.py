@@ -68,13 +68,12 @@ def html_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: It
 
 
 def _table(columns: Mapping[str, Sequence[str]], left: str, caption: str = "") -> str:
+    """A table, for a page with its style; with a caption it brings its own."""
     sides = ["left" if name == left else "right" for name in columns]
 
     def row(tag: str, cells: Iterable[str]) -> str:
-        made = (
-            f'<{tag} class="{side}" style="text-align:{side}">{escape(cell)}</{tag[:2]}>'
-            for side, cell in zip(sides, cells)
-        )
+        looks = (f'style="text-align:{side}"' if caption else f'class="{side}"' for side in sides)
+        made = (f"<{tag} {look}>{escape(cell)}</{tag[:2]}>" for look, cell in zip(looks, cells))
         return f"<tr>{''.join(made)}</tr>"
 
     body = "\n".join(row("td", cells) for cells in zip(*columns.values()))

@@ -14,10 +14,9 @@ from privrank_jax.data.reports import Reports
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.answers import MAX_ITEMS
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.certainty import components_of, of_errors
+from privrank_jax.jobs.certainty import components_of, doubts_of, of_errors
 from privrank_jax.jobs.checks import check_items
 from privrank_jax.jobs.result import (
-    SEVERAL_GROUPS,
     UNDONE,
     Certainty,
     Ranking,
@@ -66,7 +65,12 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
     scores, details = np.asarray(estimate.value), estimate.diagnostics
     code, curvature = int(details.fit.code), float(details.smallest_eigenvalue)
     components = components_of(sums.weights)
-    warnings = _warnings(code, components, scores)
+    if not np.all(np.isfinite(scores)):
+        raise ValueError(
+            "the fit found no finite scores: the debiased reports leave its objective without a minimum. Take a larger "
+            "`gamma`, or the logistic link."
+        )
+    warnings = doubts_of(components, code)  # reports can outweigh the ridge
     certainty = Certainty()
     if code <= 1:
         spread = functools.partial(_errors, link=asked.link)
@@ -92,7 +96,7 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
         "solver": CODES[code],
         "level": asked.level,
         "notes": list(notes),
-        "warnings": list(warnings),
+        "warnings": warnings,
     }
     return Ranking(
         title=f"{table.name}: {table.num_items} items by {len(table):,} debiased reports ({asked.link} link)",
@@ -106,7 +110,7 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
         top_k=asked.top_k,
         told_by="By these reports",
         notes=notes,
-        warnings=warnings,
+        warnings=tuple(warnings),
     )
 
 
@@ -122,20 +126,3 @@ def sums_of_table(table: Reports) -> tuple[DebiasedSums, np.ndarray]:
     margins, weights, squares = total(tanh * (table.reports - 0.5)), total(tanh**2), total(tanh**4)
     both = jax.device_put((margins - margins.T, weights + weights.T))
     return DebiasedSums(*both), squares + squares.T
-
-
-def _warnings(code: int, components: int, scores: np.ndarray) -> tuple[str, ...]:
-    if not np.all(np.isfinite(scores)):
-        raise ValueError(
-            "the fit found no finite scores: the debiased reports leave its objective without a minimum. "
-            "Take a larger gamma (--gamma), or the logistic link."
-        )
-    warnings = []
-    if components > 1:
-        warnings.append(SEVERAL_GROUPS.format(components))
-    if code > 1:
-        warnings.append(
-            f"the fit did not converge ({CODES[code]}): debiased reports can outweigh the ridge. Take a larger gamma "
-            "(--gamma), or the logistic link."
-        )
-    return tuple(warnings)

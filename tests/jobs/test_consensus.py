@@ -176,7 +176,7 @@ def test_trust_chooses_who_randomizes():
         ({"method": "exponential", "trust": "local"}, 0, "exponential needs someone"),
         ({"method": "footrule", "trust": "local"}, 0, "footrule needs someone"),
         ({"noise": "normal"}, 0, "noise .*must be one of"),
-        ({"trust": "shuffled"}, 0, "need a delta"),
+        ({"trust": "shuffled"}, 0, "need a `delta`"),
         ({"trust": "shuffled", "noise": "gaussian"}, 1e-6, "leave `noise` out"),
         ({"trust": "shuffled", "method": "kwiksort"}, 1e-6, "does not work on shuffled"),
         ({"method": "exponential", "noise": "gaussian"}, 1e-6, "has no gaussian noise"),

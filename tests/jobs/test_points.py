@@ -229,8 +229,8 @@ def test_ties_blank_ballots_and_a_tiny_budget_leave_a_random_choice(write):
     [
         ({"top_k": 0}, "at least 1"),
         ({"top_k": 4}, "more than there are items"),
-        ({"method": "canonical", "top_k": 3}, r"all of them.*smaller top_k"),
-        ({"method": "canonical"}, r"say how many.*--top-k 3"),
+        ({"method": "canonical", "top_k": 3}, r"all of them.*smaller `top_k`"),
+        ({"method": "canonical"}, r"say how many.*top_k=3"),
         ({"method": "one-shot", "top_k": 2, "trust": "local"}, "needs someone who holds all"),
         ({"top_k": 2, "noise": "laplace"}, "`noise` is for .*leave it out of top-k"),
         (
