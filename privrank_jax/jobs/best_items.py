@@ -13,31 +13,17 @@ from privrank_jax.privacy.privacy import Privacy
 
 
 def chosen_by_facts(name: str) -> str:
-    """What is said of a method that ``top-k`` took.
-
-    Args:
-        name: of that method.
-    """
+    """What is said of a method that ``top-k`` took."""
     return f"{name} was chosen by k, the promise and what one user can change, not by the data"
 
 
 def draw_best(
     name: str, source: Randomness, scores: BoundedScores, promise: Privacy, k: int
 ) -> tuple[Drawn, str, dict[str, Any]]:
-    """Draw the k best of m items.
-
-    Args:
-        name: ``"one-shot"`` or ``"canonical"``.
-        source: of the noise.
-        scores: of m items, and what one unit moves of them.
-        promise: the promise.
-        k: 1 <= k <= m; below m for a set.
+    """Draw the k best of m items by ``"one-shot"`` or ``"canonical"``; ``ValueError`` for a set of all items.
 
     Returns:
         The release; what it is, for a title; fields of a :class:`~privrank_jax.jobs.result.Ranking` of it.
-
-    Raises:
-        ValueError: a set of all items.
     """
     in_order, num_items = name != "canonical", np.size(scores.scores)
     if not in_order and k == num_items:

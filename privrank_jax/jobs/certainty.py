@@ -186,14 +186,7 @@ class Sampling:
 
 
 def sampling_of(table: Any, weights: np.ndarray | None, scores: np.ndarray, link: str) -> Sampling:
-    """How the answers vary to which scores were fitted under a link: those of one user may hang together.
-
-    Args:
-        table: the comparisons.
-        weights: what each counts; None: all count once.
-        scores: of the items.
-        link: of the fit.
-    """
+    """How comparisons vary, weighted or not, to which scores were fitted: those of one user may hang together."""
     several = table.has_users and table.num_users > 1 and table.comparisons_per_user > 1
     if weights is None and (not several or len(table) > _MOST_CLUSTERED):
         told = {"ties": table.ties_of_pairs() if table.ties else None}

@@ -255,15 +255,7 @@ class Randomness:
         return np.asarray(jax.random.key_data(self.key())).tobytes().hex()
 
     def check(self, numerics: str, instead: str = "") -> None:
-        """Refuse a release that isn't exact, unless that was accepted.
-
-        Args:
-            numerics: numerics of its guarantee.
-            instead: an instruction that leads to an exact release.
-
-        Raises:
-            ValueError: the message says what is not exact, and what to do.
-        """
+        """Refuse a release whose numerics aren't exact, unless accepted, and say what to do ``instead``."""
         if numerics == "exact" or self.rehearsal or self._accepted:
             return
         instead = f"{instead}; " if instead else ""
@@ -298,12 +290,7 @@ class Sampled:
 def sample(name: str, source: Randomness, data: Any, *arguments: Any, **options: Any) -> Sampled:
     """Run a mechanism on data: its exact twin for a release, where there is one, and the simulated one for a rehearsal.
 
-    Args:
-        name: name of the mechanism.
-        source: of the noise.
-        data: data of the users.
-        arguments: further arguments, the promise first.
-        options: options of both twins.
+    Further arguments, the promise first, and options go to either twin.
     """
     mechanism = MECHANISMS[name]
     kind = mechanism.noise_of(options.get("noise"))
@@ -360,10 +347,6 @@ def rehearsed(guarantee: Guarantee) -> Guarantee:
 
 
 def function_of(path: str) -> Callable[..., Any]:
-    """Look up a function at each call, so that an audit can intercept it.
-
-    Args:
-        path: as ``simulated`` and ``exact`` name it.
-    """
+    """Look up a function, named as ``simulated`` and ``exact`` do, at each call, so that an audit can intercept it."""
     module, _, name = path.partition(":")
     return operator.attrgetter(name)(importlib.import_module(f"privrank_jax.{module}"))

@@ -52,12 +52,7 @@ class Method:
         return tuple(self.mechanisms)
 
     def mechanism(self, trust: str, accepts: bool = False) -> str:
-        """Name of the usual mechanism with a trust that it works with.
-
-        Args:
-            trust: one of ``trusts``.
-            accepts: whether idealized reports are accepted.
-        """
+        """Name of the usual mechanism with one of its ``trusts``; ``accepts``: idealized reports are accepted."""
         accepted = trust == "local" and accepts and self.idealized
         return self.idealized if accepted else self.mechanisms[trust][0]
 
@@ -233,11 +228,7 @@ def check_items_of(method: Method, name: str, num_items: int) -> None:
 
 
 def described(methods: Mapping[str, Method]) -> str:
-    """All methods in words, each with its limits, for help.
-
-    Args:
-        methods: :data:`CONSENSUS` or :data:`RANK`.
-    """
+    """All methods of :data:`CONSENSUS` or :data:`RANK` in words, each with its limits, for help."""
     offered = {trust for method in methods.values() for trust in method.trusts}
     return ", ".join(
         f"{method.name} ({_with_limits(method, offered)})" for method in methods.values()

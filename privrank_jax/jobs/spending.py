@@ -51,8 +51,7 @@ class Payment:
         ledger = self.ledger
         if ledger is None or self._was_paid(ledger):
             return
-        known = self._content()
-        if known is not None:
+        if (known := self._content()) is not None:
             ledger.check_data(known, self._data)
         if privacy is not None:
             users = privacy.users or ledger.account.budget.users  # which may follow from the data
