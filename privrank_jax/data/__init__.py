@@ -6,13 +6,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privrank_jax.data.choices import Choices
-    from privrank_jax.data.comparisons import Comparisons, broken
+    from privrank_jax.data.choices import BestWorst, Choices
+    from privrank_jax.data.comparisons import Comparisons
     from privrank_jax.data.covariates import Covariates
-    from privrank_jax.data.engine_counts import ComparisonRows, RankingRows
+    from privrank_jax.data.engine import ComparisonRows, RankingRows
     from privrank_jax.data.errors import DataError
     from privrank_jax.data.file import File
-    from privrank_jax.data.likeness import suspicions
     from privrank_jax.data.preference_pairs import PreferenceFields
     from privrank_jax.data.preferences import (
         Preferences,
@@ -20,38 +19,40 @@ if TYPE_CHECKING:
         scan_preferences,
         write_preferences,
     )
-    from privrank_jax.data.rankings import Rankings, Ratings
+    from privrank_jax.data.rankings import Approvals, Rankings, Ratings
     from privrank_jax.data.reader import load, named_sets, read
     from privrank_jax.data.reports import Reports, write_reports
     from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
 
 _NAMES = {
-    "ComparisonRows": "engine_counts",
-    "PreferenceFields": "preference_pairs",
-    "Preferences": "preferences",
-    "read_preferences": "preferences",
-    "scan_preferences": "preferences",
-    "write_preferences": "preferences",
-    "RankingRows": "engine_counts",
+    "Approvals": "rankings",
+    "BestWorst": "choices",
     "Choices": "choices",
+    "ComparisonRows": "engine",
     "Comparisons": "comparisons",
-    "broken": "comparisons",
     "Covariates": "covariates",
     "DataError": "errors",
     "File": "file",
-    "suspicions": "likeness",
+    "PreferenceFields": "preference_pairs",
+    "Preferences": "preferences",
+    "RankingRows": "engine",
     "Rankings": "rankings",
     "Ratings": "rankings",
+    "Reports": "reports",
+    "SyntheticRankings": "synthetic",
     "load": "reader",
     "named_sets": "reader",
     "read": "reader",
-    "Reports": "reports",
+    "read_preferences": "preferences",
+    "scan_preferences": "preferences",
+    "write_preferences": "preferences",
     "write_reports": "reports",
-    "SyntheticRankings": "synthetic",
     "write_synthetic_rankings": "synthetic",
 }
 
 __all__ = [
+    "Approvals",
+    "BestWorst",
     "Choices",
     "ComparisonRows",
     "Comparisons",
@@ -65,13 +66,11 @@ __all__ = [
     "Ratings",
     "Reports",
     "SyntheticRankings",
-    "broken",
     "load",
     "named_sets",
     "read",
     "read_preferences",
     "scan_preferences",
-    "suspicions",
     "write_preferences",
     "write_reports",
     "write_synthetic_rankings",

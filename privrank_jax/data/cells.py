@@ -1,24 +1,26 @@
-"""What a cell says where it is no name: a number, a count, a weight, a mark of a tie, a time."""
+"""What a cell says where it is no name: a number, a count, a rank, a rating, a mark, a time."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
 
 from privrank_jax.data.errors import BadCell, quoted
+from privrank_jax.data.names import MISSING, place_of
 
-WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
+_WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
+_COMMA = re.compile(r"[+-]?[0-9]{1,18},[0-9]{1,18}", re.ASCII)
 _SECONDS = re.compile(r"-?\d{1,12}(\.\d{1,9})?", re.ASCII)
-_MARKS = {
-    **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
-    **dict.fromkeys(("", "0", "0.0", "false", "no"), 0),
-}
-MOST_COUNTED = 2**26  # rows, of some 20 bytes each
+MOST_COUNTED = 2**26  # rows, of some 20 bytes each while they are added up
+_YES = "1 1.0 true t yes y x ✓ ✔ ☑ approve approved approves"
+_NO = "0 0.0 false f no n ✗ ✘ ☐ disapprove disapproved"
+_MARKS = {**dict.fromkeys(_YES.split(), 1), **dict.fromkeys(["", "not approved", *_NO.split()], 0)}
 
 
 def text_of(cell: Any) -> str:
@@ -42,18 +44,35 @@ def number_of(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def mark_of(cell: Any) -> int:
-    """Whether a cell marks a tie."""
-    found = _MARKS.get(text_of(cell).casefold())
-    if found is None:
-        raise BadCell(f"{quoted(cell)} does not say whether it is a tie: write 1 or 0 (yes, no)")
-    return found
+def reader_of(what: str, fits: Callable[[float], bool] = lambda _: True) -> Callable[[Any], float]:
+    """What reads a number that a role needs.
+
+    Args:
+        what: that is expected, for the message.
+        fits: whether a number is one of these.
+    """
+
+    def read(cell: Any) -> float:
+        number = number_of(text_of(cell))
+        if number is None or not fits(number):
+            raise BadCell(f"{quoted(cell)} is not {what}{_with_a_point(text_of(cell))}")
+        return number
+
+    return read
+
+
+weight_of = reader_of(
+    "a weight: write a number of at least 0, such as 1 divided by the probability of the row",
+    lambda number: number >= 0,
+)
+score_of = reader_of("a score: write a number, or remove the row")
+value_of = reader_of("a finite number")
 
 
 def count_of(cell: Any) -> int:
     """How often a row counts; 0 for a row that does not count."""
     text = text_of(cell)
-    number = int(text.partition(".")[0]) if WHOLE.fullmatch(text) else -1
+    number = int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else -1
     if not 0 <= number <= MOST_COUNTED:
         raise BadCell(
             f"{quoted(cell)} does not say how often the row counts: write a whole number up to {MOST_COUNTED:,}, 0 for "
@@ -62,31 +81,77 @@ def count_of(cell: Any) -> int:
     return number
 
 
-def weight_of(cell: Any) -> float:
-    """The weight of a row, a finite number of at least 0; a row of weight 0 says nothing."""
-    number = number_of(text_of(cell))
-    if number is None or number < 0:
-        raise BadCell(
-            f"{quoted(cell)} is no weight: write a number of at least 0, such as 1 divided by the probability of the "
-            "row"
+def mark_of(cell: Any, what: str = "it is a tie") -> int:
+    """Whether a cell says yes: 1, yes, true, x; or no: 0, no, false, blank.
+
+    >>> mark_of("Yes "), mark_of("0"), mark_of("")
+    (1, 0, 0)
+    """
+    found = _MARKS.get(text_of(cell).casefold())
+    if found is None:
+        raise BadCell(f"{quoted(cell)} does not say whether {what}: write 1 or 0 (yes, no)")
+    return found
+
+
+def is_nothing(cell: Any) -> bool:
+    """Whether a cell of numbers holds none: a blank, or a mark of a missing value."""
+    text = text_of(cell)
+    return not text or text.casefold() in MISSING
+
+
+def approval_of(cell: Any) -> float:
+    """1 where a cell says that the user approves of the item, 0 where it says no, or nothing."""
+    return 0.0 if is_nothing(cell) else mark_of(cell, "the user approves")
+
+
+def rank_of(cell: Any, most: int | None = None) -> int:
+    """The rank, from 0, that a cell holds; -1 for none.
+
+    Args:
+        cell: text, such as ``"2"``, ``"2nd"`` or ``"2nd choice"``.
+        most: the largest possible rank, if known.
+
+    Raises:
+        BadCell: it is no whole number from 1 to ``most``.
+    """
+    if is_nothing(cell):
+        return -1
+    text = text_of(cell)
+    value = int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else place_of(text) or 0
+    if not 1 <= value < 2**31:
+        zero = number_of(text) == 0
+        advice = (
+            f"; if 0 says that the item was not ranked, say blank=['{text}']"
+            if zero
+            else _advice(text)
         )
-    return number
+        raise BadCell(
+            f"{quoted(cell)} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where the "
+            f"item was not ranked{advice}"
+        )
+    if most is not None and value > most:
+        raise BadCell(
+            f"{quoted(cell)} is not a rank, 1 = best, of {most} items{_RATED}; if they are ranks, say ranks=True"
+        )
+    return value - 1
 
 
-def score_of(cell: Any) -> float:
-    """What an item scored."""
-    number = number_of(text_of(cell))
-    if number is None:
-        raise BadCell(f"{quoted(cell)} is no score: write a number, or remove the row")
-    return number
+_RATED = "; if the cells are ratings, give their scale by `ratings`, such as ratings='1:5'"
 
 
-def value_of(cell: Any) -> float:
-    """A finite number of a covariate."""
-    number = number_of(text_of(cell))
-    if number is None:
-        raise BadCell(f"{quoted(cell)} is not a finite number")
-    return number
+def _advice(text: str) -> str:
+    if number_of(text) is not None:
+        return _RATED
+    if any(sign in text for sign in ">≻;|\n"):
+        return "; if the cell holds items, best first, name its column by `order`"
+    point = _with_a_point(text)
+    return point or f"; if it says that the item was not ranked, say blank=[{quoted(text)}]"
+
+
+def _with_a_point(text: str) -> str:
+    """What to write in the place of a decimal comma."""
+    comma = _COMMA.fullmatch(text)
+    return f". Numbers have a decimal point: write {text.replace(',', '.')}" if comma else ""
 
 
 def time_of(cell: Any) -> np.datetime64:
@@ -115,3 +180,81 @@ def parsed_time(text: str) -> np.datetime64 | None:
     except (ValueError, OverflowError):  # beyond the calendar
         return None
     return np.datetime64(found, "us")
+
+
+# --- the scale of ratings ------------------------------------------------------------------------------
+
+
+def scale_of(said: Any) -> tuple[str, ...] | tuple[float, float]:
+    """The public scale of ratings, from the worst to the best: words, or the ends of numbers.
+
+    Args:
+        said: ``"1:5"``, ``"5:1"`` (1 is the best), ``"bad,fair,good"``, or two numbers or several words.
+
+    Raises:
+        BadCell: it is none.
+
+    >>> scale_of("1:5"), scale_of((10, 0)), scale_of("bad, fair, good")
+    ((1.0, 5.0), (10.0, 0.0), ('bad', 'fair', 'good'))
+    """
+    if isinstance(said, str):
+        ends = [number_of(end) for end in said.split(":")]
+        parts: list[Any] = ends if len(ends) == 2 else [word.strip() for word in said.split(",")]
+    else:
+        parts = list(said) if isinstance(said, list | tuple) else []
+    numbers = [float(one) for one in parts if isinstance(one, (int, float)) and math.isfinite(one)]
+    if len(parts) == 2 and len(numbers) == 2 and numbers[0] != numbers[1]:
+        return numbers[0], numbers[1]
+    words = tuple(str(one).strip() for one in parts if isinstance(one, str))
+    if (
+        len(words) != len(parts)
+        or len({word.casefold() for word in words}) < max(len(parts), 2)
+        or "" in words
+    ):
+        raise BadCell(
+            f"ratings={said!r} is no scale: give its ends from the worst to the best, such as '1:5', or '5:1' where 1 "
+            "is the best, or its words, such as 'bad,fair,good'"
+        )
+    return words
+
+
+def rating_reader(scale: tuple[Any, ...]) -> Callable[[Any], float]:
+    """What reads ratings on a scale: the larger the better; NaN for none.
+
+    >>> rate = rating_reader(("bad", "fair", "good"))
+    >>> rate("Good"), rating_reader((5.0, 1.0))("2")
+    (2.0, -2.0)
+    """
+    if isinstance(scale[0], str):
+        places = {word.casefold(): float(k) for k, word in enumerate(scale)}
+
+        def of_word(cell: Any) -> float:
+            word = " ".join(text_of(cell).casefold().split())
+            if word in places:
+                return places[word]
+            if is_nothing(cell):
+                return math.nan
+            raise BadCell(
+                f"{quoted(cell)} is none of the ratings {', '.join(scale)}{_unless_blank(cell)}"
+            )
+
+        return of_word
+    low, high = sorted(scale)
+    sign = 1.0 if scale[0] < scale[1] else -1.0
+
+    def of_number(cell: Any) -> float:
+        if is_nothing(cell):
+            return math.nan
+        value = number_of(text_of(cell))
+        if value is None or not low <= value <= high:
+            raise BadCell(
+                f"{quoted(cell)} is not a rating from {low:g} to {high:g}{_with_a_point(text_of(cell))}"
+                f"{_unless_blank(cell)}"
+            )
+        return sign * value
+
+    return of_number
+
+
+def _unless_blank(cell: Any) -> str:
+    return f": correct it, or say blank=[{quoted(text_of(cell))}] if it means that the item was not rated"

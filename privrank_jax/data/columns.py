@@ -19,7 +19,8 @@ from typing import Any, TypedDict
 import numpy as np
 from jaxtyping import Bool, Int, Shaped
 
-from privrank_jax.data.errors import BadCell, DataError
+from privrank_jax.data.errors import BadCell, DataError, quoted
+from privrank_jax.data.names import Names
 
 Word = str | tuple[str | None, ...] | None
 """A cell as text, None where it is blank, a tuple where it is a list."""
@@ -54,9 +55,18 @@ class Column:
         found[self.codes[::-1]] = np.arange(len(self))[::-1]
         return found
 
+    @property
+    def whole(self) -> bool:
+        """Whether each of the words occurs."""
+        return bool(np.all(np.bincount(self.codes, minlength=len(self.words))))
+
     def take(self, rows: Shaped[np.ndarray, "some"]) -> Column:
         """The same column of some rows."""
         return Column(self.name, self.codes[rows], self.words)
+
+    def quoted(self, message: str, row: int) -> str:
+        """A message with the cell of a row in the place of ``{}``."""
+        return message.format(quoted(self.words[self.codes[row]]))
 
     def in_order(self) -> Iterator[tuple[int, int, Any]]:
         """First row, code and word of all that occur, in order of rows."""
@@ -182,6 +192,12 @@ class Faults:
             dtype: of the values.
         """
         return self.values(column, reader, dtype)[column.codes]
+
+    def named(self, columns: Sequence[Column], names: Names) -> list[np.ndarray]:
+        """Codes of the names in some columns, each ``(N,)``."""
+        if len(columns) == 1 and columns[0].whole and names.takes(columns[0].words):
+            return [columns[0].codes]
+        return self.together(columns, names.__getitem__)
 
     def values(
         self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32

@@ -1,11 +1,13 @@
 """Comparisons of pairs of items, and their reader; a faulty file is refused as a whole.
 
-No row is dropped and no name is changed; anything that looks wrong raises an error that says where it is.
+No row is dropped unless its words were said to be blank, and no name is changed; anything that looks wrong raises an
+error that says where it is.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,88 +15,43 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Integer, Shaped
 
 from privrank_jax._counting import count_on_host
-from privrank_jax._neighbors import of_column
-from privrank_jax.data.cells import count_of, mark_of, score_of, time_of, weight_of
-from privrank_jax.data.columns import Column, Faults, Table, repeated
-from privrank_jax.data.covariates import (
-    Covariates,
-    arranged,
-    covariate_roles,
-    read_covariates,
-)
-from privrank_jax.data.errors import BadCell, DataError, quoted, say
-from privrank_jax.data.file import Origin
-from privrank_jax.data.header import check_no_counts, find_columns, without
-from privrank_jax.data.kinds import (
-    NO_USERS,
-    SEEN_ITEMS,
-    Data,
-    Meetings,
-    counted_note,
-    meetings_of_pairs,
-    named_once,
-    public_facts,
-)
-from privrank_jax.data.names import Names, check_names, form, is_blank, public_items
-from privrank_jax.data.shapes import (
-    LEFT,
-    LETTERS,
-    RIGHT,
-    TIE,
-    WORDS,
-    Battle,
-    OneHot,
-    Pairs,
-    Scores,
-    Shape,
-    Tally,
-    advice_on,
-    check_outcomes,
-    folded,
-    shape_of,
-)
+from privrank_jax.data.cells import count_of, mark_of, number_of, score_of, time_of, weight_of
+from privrank_jax.data.columns import Column, Table
+from privrank_jax.data.covariates import Covariates, arranged, covariate_roles, read_covariates
+from privrank_jax.data.errors import BadCell, DataError, quoted
+from privrank_jax.data.header import without
+from privrank_jax.data.kinds import Data, named_once
+from privrank_jax.data.names import Names, check_names, form
+from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, Form, folded, form_of
+from privrank_jax.data.reading import Reading
+from privrank_jax.data.roles import ComparisonRoles, reader_of
 
 if TYPE_CHECKING:
     from privrank_jax.comparisons import Comparisons as Arrays
-    from privrank_jax.data.rankings import Rankings
     from privrank_jax.pairwise.covariates import CovariateTable
 
-_BROKEN = (
-    "each ranking of k items counts as the k(k - 1)/2 comparisons of its pairs, equal ranks as ties"
-)
+_LETTERS = frozenset("wldhx")  # words that are names of items where these stand in the row
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Comparisons(Data):
     """N comparisons of m named items by n users, as NumPy arrays that nothing writes to.
 
-    The list of items is public: it appears in the output of every release. A reader that had no public list says in
-    ``notes`` that it took the items from the data.
-
     Attributes:
         users: (N,) int32, index into ``user_names`` (the row number when the data name no users).
         winners: (N,) int32, index into ``item_names``; for a tie the first item that was shown.
         losers: (N,) int32, the other item.
         tied: (N,) bool, the user preferred neither.
-        item_names: the m names, in the public order of a named data set, else sorted.
-        user_names: the n original user ids, or () when the data name no users; then each row stands for itself and
-            only a guarantee per comparison can be given.
-        name: name of the data set or file.
+        item_names: the m names, in the order of a public list, else sorted.
         questionnaire: (P, 2) int32, the pairs that *every* user was asked, when that is public; else None. It lists
             what was asked, not what was answered: see ``missing``.
-        notes: what the reader did to the data (rows left out, a column turned), one sentence each; of the form of the
-            data only, so that a private release may show them.
-        reading: what was detected in the form of a file, rather than said by the caller; part of the notes, unless
-            rows of users decide it, as the keys of JSON objects do.
-        remarks: what the reader did, with what was counted in the data or depends on rows, for the data holder only.
-        public: facts that this reading takes as public, by their names in a
-            :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the data.
         weights: (N,) float64, at least 0, or None where each comparison counts once.
         weight_column: the column that they come from.
         covariates: of each comparison, or None.
         times: (N,) datetime64[us], UTC, or None.
-        users_are: what one user is, such as ``"column 'user'"``; "" where the data name none.
-        origin: where the data come from.
+
+    Other attributes are those of all data. Where the data name no users, each row stands for itself, and only a
+    guarantee for single comparisons can be given.
 
     Raises:
         DataError: arrays that do not fit together, an index out of range, an item compared with itself, fewer than two
@@ -111,39 +68,27 @@ class Comparisons(Data):
     losers: Integer[np.ndarray, "rows"]
     tied: Bool[np.ndarray, "rows"]
     item_names: tuple[str, ...]
-    user_names: tuple[str, ...] = ()
-    name: str = ""
-    questionnaire: Integer[np.ndarray, "pairs 2"] | None = None
-    notes: tuple[str, ...] = ()
-    reading: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
-    public: tuple[str, ...] = ()
-    weights: Float[np.ndarray, "rows"] | None = None
-    weight_column: str = ""
-    covariates: Covariates | None = None
-    times: Shaped[np.ndarray, "rows"] | None = None
-    users_are: str = ""
-    origin: Origin | None = None
+    questionnaire: Integer[np.ndarray, "pairs 2"] | None = dataclasses.field(
+        default=None, kw_only=True
+    )
+    weights: Float[np.ndarray, "rows"] | None = dataclasses.field(default=None, kw_only=True)
+    weight_column: str = dataclasses.field(default="", kw_only=True)
+    covariates: Covariates | None = dataclasses.field(default=None, kw_only=True)
+    times: Shaped[np.ndarray, "rows"] | None = dataclasses.field(default=None, kw_only=True)
+
+    read = reader_of(ComparisonRoles)
 
     def __post_init__(self) -> None:
-        for field, dtype in (
-            ("users", np.int32),
-            ("winners", np.int32),
-            ("losers", np.int32),
-            ("tied", np.bool_),
-            ("weights", np.float64),
-        ):
-            if getattr(self, field) is not None:
-                self._freeze(field, np.array(getattr(self, field), dtype=dtype))
+        super().__post_init__()
+        indices = {
+            one: np.array(getattr(self, one), np.int32) for one in ("users", "winners", "losers")
+        }
+        self._freeze(**indices, tied=np.array(self.tied, np.bool_))
+        if self.weights is not None:
+            self._freeze(weights=np.array(self.weights, np.float64))
         if self.questionnaire is not None:
-            self._freeze("questionnaire", np.array(self.questionnaire, np.int32).reshape(-1, 2))
-        for field in ("item_names", "user_names", "notes", "reading", "remarks", "public"):
-            object.__setattr__(self, field, tuple(getattr(self, field)))
+            self._freeze(questionnaire=np.array(self.questionnaire, np.int32).reshape(-1, 2))
         self._check()
-
-    def _freeze(self, field: str, array: np.ndarray) -> None:
-        array.setflags(write=False)
-        object.__setattr__(self, field, array)
 
     def _check(self) -> None:
         shapes = {a.shape for a in (self.users, self.winners, self.losers, self.tied)}
@@ -181,18 +126,6 @@ class Comparisons(Data):
     def comparisons_per_user(self) -> int:
         """The largest number of comparisons of one user, the smallest L that drops nothing."""
         return int(self.counts_per_user.max(initial=0))
-
-    def meetings(self, items: Sequence[int]) -> Meetings:
-        """How often each of these items was compared with each item, and how often it would be by chance.
-
-        Args:
-            items: k places of items.
-
-        Returns:
-            Two ``(k, m)`` arrays. Private.
-        """
-        once = np.ones(len(self))
-        return meetings_of_pairs(self.winners, self.losers, once, self.num_items, items)
 
     @property
     def ties(self) -> int:
@@ -270,368 +203,205 @@ class Comparisons(Data):
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """Which columns of a table of comparisons are read, by its header alone.
+# --- reading -------------------------------------------------------------------------------------------
+
+
+class Met(NamedTuple):
+    """Pairs of items that were compared, in order.
 
     Attributes:
-        shape: how comparisons are written; None: winners and losers.
-        columns: roles to columns.
-        unused: columns without a role.
-        ignored: columns that are left out.
-        public: the list of items, if there is one.
-        names: of all columns, which no item has.
-        asked: the arguments of :func:`plan_of`.
+        rows: the row of each.
+        first, second: codes of the items.
+        outcome: ``LEFT``, ``RIGHT`` or ``TIE``.
+        number: how often it counts; None: once.
     """
-
-    shape: Shape | None
-    columns: dict[str, str]
-    unused: list[str]
-    ignored: list[str]
-    public: tuple[str, ...] | None
-    names: tuple[str, ...]
-    asked: dict[str, Any]
-
-    @property
-    def by_cells(self) -> bool:
-        """Whether rows with the same items, outcome and tie say the same, but for their user."""
-        beside = {"count", "weight", "time", "side", "group"} & self.columns.keys()
-        return not (isinstance(self.shape, Pairs | Tally) or beside or self.asked["covariates"])
-
-    def but(self, role: str) -> Plan:
-        """The same without a role."""
-        columns = {one: column for one, column in self.columns.items() if one != role}
-        return dataclasses.replace(self, columns=columns)
-
-
-def plan_of(
-    name: str,
-    header: Sequence[str],
-    *,
-    user: str | None = "user",
-    winner: str = "winner",
-    loser: str = "loser",
-    tie: str | None = "tie",
-    count: str | None = None,
-    weight: str | None = None,
-    items: Iterable[str] | None = None,
-    ignore: Iterable[str] = (),
-    covariates: Sequence[str] = (),
-    side: str | None = None,
-    group: str | None = None,
-    time: str | None = None,
-    **sides: str | None,
-) -> Plan:
-    """Recognize how comparisons are written; :func:`privrank_jax.read` explains the arguments.
-
-    Args:
-        name: of the file, for messages.
-        header: names of its columns.
-        user, winner, loser, tie, count, weight, items, ignore, covariates, side, group, time: as there.
-        sides: ``left``, ``right``, ``outcome``, ``left_wins``, ``right_wins``, ``left_score``, ``right_score``.
-
-    Raises:
-        DataError: a column is missing, has two roles, or would be misread.
-    """
-    public = None if items is None else public_items(items)
-    kept = without(name, header, ignore)
-    shape = shape_of(name, kept, winner, loser, **sides)
-    roles = {"user": user, "tie": tie, "count": count, "weight": weight, "time": time}
-    pair = (winner, loser)
-    if isinstance(shape, Pairs | Tally):
-        if covariates or side or group or time:
-            raise DataError(
-                f"{name}: a row is several comparisons, and covariates and times are read of each: write a row for "
-                "each comparison"
-            )
-    else:
-        if shape is None and side in pair:  # who was first would say who won
-            raise DataError(f"{name}: column {side!r} has two roles: name one column for each")
-        pair = pair if shape is None else (shape.left, shape.right)
-        roles |= covariate_roles(name, kept, pair, covariates, side, group)
-    if isinstance(shape, Tally) and count is not None:
-        raise DataError(
-            f"{name}: wins are counts already, and {say('count', count)} counts rows: leave out one of them"
-        )
-    try:
-        columns, unused = find_columns(name, kept, roles | _item_roles(shape, pair))
-    except DataError as error:
-        raise DataError(f"{error}{advice_on(kept) if shape is None else ''}") from None
-    check_no_counts(name, unused)
-    if shape is None:
-        check_outcomes(name, [one for one in kept if one not in pair], *pair)
-    elif "tie" in columns and not isinstance(shape, Battle):
-        raise DataError(
-            f"{name}: column {tie!r} marks ties, and so may other columns: say {say('tie', None)} if outcomes say it, "
-            "or remove it"
-        )
-    asked = {"user": user, "covariates": tuple(covariates), "side": side}
-    ignored = [column for column in header if column not in kept]
-    return Plan(shape, columns, unused, ignored, public, (*columns.values(), *unused), asked)
-
-
-def read_comparisons(table: Table, **asked: Any) -> Comparisons:
-    """Read comparisons from an opened table.
-
-    Args:
-        table: the columns.
-        asked: as for :func:`plan_of`.
-
-    Raises:
-        DataError: what is wrong, where, and how to fix it.
-    """
-    return read_planned(table, plan_of(table.name, table.header, **asked))
-
-
-def read_planned(table: Table, plan: Plan) -> Comparisons:
-    """Read the columns of a plan."""
-    shape, columns, public = plan.shape, plan.columns, plan.public
-    covariates, side = plan.asked["covariates"], plan.asked["side"]
-    cells = dict(zip(columns, table.columns(list(columns.values()))))
-    if shape is None:
-        cells |= {"left": cells["winner"], "right": cells["loser"]}
-    faults, number = Faults(table), None
-    if "count" in cells:
-        counted = faults.read(cells["count"], count_of)
-        faults.rows = np.flatnonzero(counted)
-        cells = {role: column.take(faults.rows) for role, column in cells.items()}
-        number = counted[faults.rows]
-    weights = faults.read(cells["weight"], weight_of, float) if "weight" in cells else None
-    named_items = Names("item", True, public or getattr(shape, "items", None), plan.names)
-    met = _compared(faults, cells, shape, named_items)
-    people, users = Names("user", False), None
-    if "user" in cells:
-        part = faults.part(met.rows)
-        users = part.read(cells["user"].take(met.rows), people.__getitem__)
-        faults.join(part)
-    tied = np.zeros(met.rows.size, bool)
-    if "tie" in cells:
-        tied = faults.read(cells["tie"], mark_of).astype(bool)
-    outcome, spoken = _outcomes(faults, cells, shape, met, tied, named_items)
-    found = None
-    if covariates or side is not None:
-        both = [cells[role] for role in ("left", "right")]
-        found = read_covariates(faults, cells, covariates, side, both)
-    times = faults.read(cells["time"], time_of, "datetime64[us]") if "time" in cells else None
-    faults.stop()
-    if not met.rows.size:
-        what = "answers" if isinstance(shape, Pairs) else "rows"
-        raise DataError(f"{table.name} has no {what} below its header: there is nothing to rank")
-    _check_words(table.name, spoken, named_items)
-    names, place = named_items.in_order()
-    first, second = (np.array(place)[codes] for codes in (met.first, met.second))
-    each = np.arange(met.rows.size)
-    if number is not None or met.number is not None:
-        once = np.ones(met.rows.size, np.int64)
-        once = once if number is None else once * number[met.rows]
-        each = repeated(table.name, once if met.number is None else once * met.number, users)
-    turned = outcome == RIGHT
-    notes = (SEEN_ITEMS,) * (public is None) + (NO_USERS,) * ("user" not in cells)
-    if number is not None:
-        notes = (counted_note(columns["count"]), *notes)
-    if weights is not None:
-        notes = (f"each row has the weight in column {columns['weight']!r}", *notes)
-    if found is not None:
-        shown, numbers, groups = found
-        at = met.rows
-        numbers = {name: column[at] for name, column in numbers.items()}
-        groups = None if groups is None else groups[at]
-        found = arranged(table.name, first, second, shown[at], numbers, groups, side).taken(each)
-    return Comparisons(
-        users=np.arange(each.size) if users is None else users[each],
-        winners=np.where(turned, second, first)[each],
-        losers=np.where(turned, first, second)[each],
-        tied=(outcome == TIE)[each],
-        weights=None if weights is None else weights[met.rows][each],
-        weight_column=columns.get("weight", ""),
-        covariates=found,
-        times=None if times is None else times[met.rows][each],
-        item_names=names,
-        user_names=tuple(people),
-        name=table.name,
-        public=public_facts(seen_items=public is None),
-        users_are="" if plan.asked["user"] is None else of_column(plan.asked["user"]),
-        **table.said(
-            *(() if shape is None else (shape.reading,)),
-            notes=notes,
-            unused=[one for one in table.header if one in (*plan.unused, *plan.ignored)],
-        ),
-    )
-
-
-class _Met(NamedTuple):
-    """Pairs of items that were compared, in order: the row of each, its items' codes, and how often it counts."""
 
     rows: np.ndarray
     first: np.ndarray
     second: np.ndarray
+    outcome: np.ndarray
     number: np.ndarray | None = None
-    answers: np.ndarray | None = None  # in a file of pairs: the column of each
 
 
-def _item_roles(shape: Shape | None, pair: tuple[str, str]) -> dict[str, str]:
-    """The columns of items and of what says which is preferred, by roles."""
-    if isinstance(shape, Pairs):
-        return {f"pair {k}": column for k, (column, *_) in enumerate(shape.columns)}
-    if shape is None:
-        return {"winner": pair[0], "loser": pair[1]}
-    roles = {"left": pair[0], "right": pair[1]}
-    if isinstance(shape, OneHot):
-        return roles | {f"outcome {k}": column for k, column in enumerate(shape.outcomes)}
-    return shape._asdict()
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Which columns of a table of comparisons are read, by its header and what was told alone.
+
+    Attributes:
+        form: how comparisons are written.
+        columns: roles to columns.
+        roles: what was told.
+    """
+
+    form: Form
+    columns: dict[str, str]
+    roles: ComparisonRoles
+
+    @property
+    def by_cells(self) -> bool:
+        """Whether rows with the same items, outcome and tie say the same, but for their user."""
+        beside = {"weight", "time", "side", "group"} & self.columns.keys()
+        rows = self.form.kind in ("pairs", "tallies") or self.roles.count
+        return not (rows or beside or self.roles.covariates or self.roles.blank)
 
 
-def _compared(faults: Faults, cells: dict[str, Column], shape: Shape | None, names: Names) -> _Met:
-    """The pairs that were compared; a blank is no answer in a file of pairs, nor is a mark of a missing value."""
-    if isinstance(shape, Pairs):
-        answered = np.stack(
-            [
-                np.array([not _no_answer(word, pair) for word in cells[f"pair {k}"].words], bool)[
-                    cells[f"pair {k}"].codes
-                ]
-                for k, (_, *pair) in enumerate(shape.columns)
-            ],
-            axis=1,
+def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
+    """Recognize how comparisons are written.
+
+    Raises:
+        DataError: it is unclear, or columns are named that go together with no such form.
+    """
+    kept = without(name, header, roles.ignore)
+    found = form_of(name, kept, roles)
+    for one, forms in {"words": ("battles", "pairs"), "tie_count": ("tallies",)}.items():
+        if getattr(roles, one) and found.kind not in forms:
+            raise DataError(f"{name}: leave out `{one}`, for which a table of this form has no use")
+    columns = dict(found.columns)
+    several = found.kind in ("pairs", "tallies")
+    if several and (roles.covariates or roles.side or roles.covariate_group or roles.time):
+        raise DataError(
+            f"{name}: a row is several comparisons, and covariates and times are read of each: write a row for each"
         )
-        faults.some_key([cells[f"pair {k}"] for k in range(len(shape.columns))])
-        rows, answers = np.nonzero(answered)
-        pairs = []
-        for column, *pair in shape.columns:
-            try:
-                pairs.append([names[item] for item in pair])
-            except BadCell as error:
-                raise DataError(f"{faults.table.name}, column {column!r}: {error}") from None
-        codes = np.array(pairs)
-        return _Met(rows, codes[answers, 0], codes[answers, 1], None, answers)
-    number = None
-    if isinstance(shape, Tally):
-        wins = [
-            faults.read(cells[role], count_of, np.int64) for role in ("left_wins", "right_wins")
-        ]
-        number = np.stack(wins, axis=1).ravel()
-    first, second = faults.together([cells["left"], cells["right"]], names.__getitem__)
-    right = cells["right"]
-    faults.where(
-        first == second,
-        right.name,
-        lambda row: (
-            f"item {quoted(right.words[right.codes[row]])} is compared with itself: correct or remove the row"
-        ),
+    if found.kind == "tallies" and roles.count is not None:
+        raise DataError(f"{name}: wins are counts already: leave out `count`")
+    pair = [columns[one] for one in ("left", "right")] if found.kind != "pairs" else []
+    if found.kind == "winners" and roles.side in pair:  # who was first would say who won
+        raise DataError(f"{name}: column {roles.side!r} has two roles: name one column for each")
+    columns |= covariate_roles(name, kept, pair, roles)
+    columns |= roles.find(kept, *("weight", "time"))
+    if found.kind in ("winners", "battles"):
+        columns |= roles.find(kept, "tie")
+    elif "tie" in roles.told and roles.tie is not None:
+        raise DataError(f"{name}: outcomes say which comparisons are ties: leave out `tie`")
+    return Plan(found, columns, roles)
+
+
+def read_comparisons(table: Table, roles: ComparisonRoles) -> Comparisons:
+    """Read comparisons from an opened table.
+
+    Raises:
+        DataError: what is wrong, where, and how to fix it.
+    """
+    return read_planned(table, plan_of(table.name, table.header, roles))
+
+
+def read_planned(table: Table, plan: Plan) -> Comparisons:
+    """Read the columns of a plan."""
+    roles, written, name = plan.roles, plan.form, table.name
+    reading = Reading(table, roles, plan.columns)
+    faults, cells, items = reading.faults, reading.cells, reading.items
+    if written.items is not None and not items.closed:
+        reading.items = items = Names("item", written.items, (), roles.blank)
+    if not items.closed:
+        items.columns = {form(column) for column in table.header}
+    if roles.blank and written.kind != "pairs":
+        _leave_out_blanks(reading)
+        faults, cells = reading.faults, reading.cells
+    weights = faults.read(cells["weight"], weight_of, float) if "weight" in cells else None
+    met, spoken = _MET[written.kind](reading, written)
+    several = written.kind in ("pairs", "tallies")
+    users = reading.read_users(met.rows if several else None)
+    covariates = None
+    if roles.covariates or roles.side is not None:
+        both = [cells[one] for one in ("left", "right")]
+        covariates = read_covariates(faults, cells, roles.covariates, roles.side, both)
+    times = faults.read(cells["time"], time_of, "datetime64[us]") if "time" in cells else None
+    reading.stop(met.rows.size, "answers" if several else "rows")
+    _check_words(name, spoken, items)
+    names, place = items.in_order()
+    first, second = (np.array(place)[codes] for codes in (met.first, met.second))
+    each: Any = slice(None)
+    if reading.number is not None or met.number is not None:
+        once = np.ones(met.rows.size, np.int64) if met.number is None else met.number
+        once = once if reading.number is None else once * reading.number[met.rows]
+        each = reading.repeated(once, users)
+    if covariates is not None:
+        shown, numbers, groups = covariates
+        covariates = arranged(name, first, second, shown, numbers, groups, roles.side).taken(each)
+    turned = met.outcome == RIGHT
+    winners = np.where(turned, second, first)[each]
+    notes = (
+        ()
+        if weights is None
+        else (f"each row has the weight in column {plan.columns['weight']!r}",)
     )
-    rows = np.arange(first.size)
-    if number is None:
-        return _Met(rows, first, second)
-    some = np.flatnonzero(number)
-    rows = np.repeat(rows, 2)[some]
-    return _Met(rows, first[rows], second[rows], number[some], some % 2)
-
-
-def _no_answer(word: Any, pair: Sequence[str]) -> bool:
-    """Whether a cell of a file of pairs holds nothing, or a mark of a missing value that no item has as its name."""
-    return word not in pair and not isinstance(word, tuple) and is_blank(word)
-
-
-def _outcomes(
-    faults: Faults,
-    cells: dict[str, Column],
-    shape: Shape | None,
-    met: _Met,
-    tied: np.ndarray,
-    names: Names,
-) -> tuple[np.ndarray, set[str]]:
-    """The outcome of each comparison, and the words that were read as one."""
-    if shape is None:
-        return np.where(tied, TIE, LEFT), set()
-    if isinstance(shape, Tally):
-        assert met.answers is not None
-        return np.where(met.answers == 0, LEFT, RIGHT), set()
-    if isinstance(shape, Scores):
-        one, other = (faults.read(cells[role], score_of, float) for role in shape._fields[2:])
-        return np.where(one == other, TIE, np.where(one > other, LEFT, RIGHT)), set()
-    if isinstance(shape, OneHot):
-        return _one_hot(faults, [cells[f"outcome {k}"] for k in range(len(shape.outcomes))]), set()
-    if isinstance(shape, Battle):
-        ties = tied
-        return _spoken(faults, cells["outcome"], shape, (met.first, met.second), names, ties)
-    assert met.answers is not None
-    outcome, spoken = np.zeros(met.rows.size, np.int64), set()
-    for k in range(len(shape.columns)):
-        mine = met.answers == k
-        column = cells[f"pair {k}"].take(met.rows[mine])
-        part = faults.part(met.rows[mine])
-        pair = met.first[mine], met.second[mine]
-        outcome[mine], words = _spoken(part, column, None, pair, names)
-        faults.join(part)
-        spoken |= words
-    return outcome, spoken
-
-
-def _spoken(
-    faults: Faults,
-    column: Column,
-    battle: Battle | None,
-    pair: tuple[np.ndarray, np.ndarray],
-    names: Names,
-    tied: np.ndarray | None = None,
-) -> tuple[np.ndarray, set[str]]:
-    """Outcomes that are said in words, or by the name of an item or a column; and the words."""
-    words = dict(WORDS if battle is None else battle.words)
-    for side, named in zip((LEFT, RIGHT), battle[:2] if battle else ()):
-        if words.setdefault(folded(named), side) != side:
-            raise DataError(
-                f"{faults.table.name}: column {named!r} is named like another outcome than that of its side: rename it"
-            )
-    known = [words.get(folded(word), -1) if isinstance(word, str) else -1 for word in column.words]
-    items = [names.get(word, -1) if isinstance(word, str) else -1 for word in column.words]
-    word, item = (np.array(one, np.int64)[column.codes] for one in (known, items))
-    left, right = item == pair[0], item == pair[1]
-    said = np.where(left, LEFT, np.where(right, RIGHT, word))
-    blank = np.array([is_blank(one) for one in column.words], bool)[column.codes]
-    said = said if tied is None else np.where(tied & blank, TIE, said)
-
-    def cell(row: int) -> Any:
-        return column.words[column.codes[row]]
-
-    faults.where(said < 0, column.name, lambda row: _unknown(cell(row), battle))
-    letter = np.array(
-        [isinstance(one, str) and folded(one) in LETTERS for one in column.words], bool
-    )
-    faults.where(
-        (left | right) & (word >= 0) & (word != said) & ~letter[column.codes],
-        column.name,
-        lambda row: (
-            f"{quoted(cell(row))} is the name of an item and also a word for another outcome: rename the item in the "
-            "whole file"
-        ),
-    )
-    if tied is not None:
-        faults.where(
-            tied & (said != TIE),
-            column.name,
-            lambda row: (
-                f"{quoted(cell(row))} is no tie, and another column marks one: correct one of them"
-            ),
-        )
-    spoken = np.unique(column.codes[~(left | right) & (word >= 0)]).tolist()
-    return said, {column.words[code] for code in spoken}
-
-
-def _unknown(cell: Any, battle: Battle | None) -> str:
-    if is_blank(cell):
-        return (
-            "the outcome is missing: fill it in or remove the row, or name the column that marks ties by "
-            f"{say('tie')}: a blank is a tie there"
-        )
-    column = f" the name of its column ({battle.left!r} or {battle.right!r})," if battle else ""
-    sides = (battle or Battle("", "", "")).sides
-    return (
-        f"{quoted(cell)} does not say which of the two items is preferred: write the item,{column} {sides}; or tie, "
-        "draw, D, 0.5 or both bad"
+    return Comparisons(
+        users=np.arange(winners.size) if users is None else users[each],
+        winners=winners,
+        losers=np.where(turned, first, second)[each],
+        tied=(met.outcome == TIE)[each],
+        weights=None if weights is None else weights[met.rows][each],
+        weight_column=plan.columns.get("weight", ""),
+        covariates=covariates,
+        times=None if times is None else times[met.rows][each],
+        **reading.facts(names, *(written.reading if written.usual else ()), notes=notes),
     )
 
 
-def _one_hot(faults: Faults, columns: Sequence[Column]) -> np.ndarray:
-    """The one of the outcomes that is marked."""
+def _leave_out_blanks(reading: Reading) -> None:
+    """Leave out rows in which an item or the outcome is one of the words that were said to be blank."""
+    blank, gone = reading.items.blank, np.zeros(reading.size, bool)
+    for one in ("left", "right", "outcome"):
+        if column := reading.cells.get(one):
+            gone |= np.array([form(str(word or "")) in blank for word in column.words], bool)[
+                column.codes
+            ]
+    if gone.any():
+        reading.take(np.flatnonzero(~gone))
+
+
+def _pair_of_row(reading: Reading) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows, and the codes of the two items of each."""
+    left, right = (reading.cells[one] for one in ("left", "right"))
+    first, second = reading.faults.named([left, right], reading.items)
+    what = functools.partial(
+        right.quoted, "item {} is compared with itself: correct or remove the row"
+    )
+    reading.faults.where(first == second, right.name, what)
+    return np.arange(first.size), first, second
+
+
+def _tied(reading: Reading) -> np.ndarray:
+    if "tie" not in reading.cells:
+        return np.zeros(reading.size, bool)
+    return reading.faults.read(reading.cells["tie"], mark_of).astype(bool)
+
+
+def _winners(reading: Reading, _: Form) -> tuple[Met, set[str]]:
+    pair = _pair_of_row(reading)
+    return Met(*pair, np.where(_tied(reading), TIE, LEFT)), set()
+
+
+def _battles(reading: Reading, written: Form) -> tuple[Met, set[str]]:
+    rows, first, second = _pair_of_row(reading)
+    tied = _tied(reading)
+    outcome, spoken = _spoken(
+        reading, reading.cells["outcome"], written, (first, second), tied=tied
+    )
+    return Met(rows, first, second, outcome), spoken
+
+
+def _tallies(reading: Reading, written: Form) -> tuple[Met, set[str]]:
+    rows, first, second = _pair_of_row(reading)
+    roles = [one for one in ("left_wins", "right_wins", "tie_count") if one in written.columns]
+    number = np.stack(
+        [reading.faults.read(reading.cells[one], count_of, np.int64) for one in roles], axis=1
+    )
+    at, outcome = np.nonzero(number)
+    return Met(rows[at], first[at], second[at], outcome, number[at, outcome]), set()
+
+
+def _scores(reading: Reading, _: Form) -> tuple[Met, set[str]]:
+    pair = _pair_of_row(reading)
+    one, other = (
+        reading.faults.read(reading.cells[role], score_of, float)
+        for role in ("left_score", "right_score")
+    )
+    return Met(*pair, np.where(one == other, TIE, np.where(one > other, LEFT, RIGHT))), set()
+
+
+def _one_hot(reading: Reading, _: Form) -> tuple[Met, set[str]]:
+    pair, columns = _pair_of_row(reading), reading.several("outcome")
 
     def mark(cell: Any) -> int:
         try:
@@ -639,15 +409,113 @@ def _one_hot(faults: Faults, columns: Sequence[Column]) -> np.ndarray:
         except BadCell:
             return 2  # which no row may have
 
-    marks = np.stack([faults.read(column, mark) for column in columns], axis=1)
+    marks = np.stack([reading.faults.read(column, mark) for column in columns], axis=1)
 
     def message(row: int) -> str:
         cells = ", ".join(quoted(column.words[column.codes[row]]) for column in columns)
         names = ", ".join(repr(column.name) for column in columns)
         return f"one of the columns {names} must be 1 and the others 0, but they are {cells}: correct or remove the row"
 
-    faults.where(marks.sum(axis=1) != 1, columns[0].name, message)
-    return np.minimum(np.argmax(marks, axis=1), TIE)
+    reading.faults.where(marks.sum(axis=1) != 1, columns[0].name, message)
+    return Met(*pair, np.minimum(np.argmax(marks, axis=1), TIE)), set()
+
+
+def _pairs(reading: Reading, written: Form) -> tuple[Met, set[str]]:
+    """A blank is no answer in a file of pairs, nor is a word that was said to be blank."""
+    columns, names, faults = reading.several("pair"), reading.items, reading.faults
+    blank = {"", *names.blank}
+    faults.some_key(columns)
+    answered = np.stack(
+        [
+            np.array(
+                [isinstance(word, tuple) or form(word or "") not in blank for word in column.words],
+                bool,
+            )[column.codes]
+            for column in columns
+        ],
+        axis=1,
+    )
+    rows, answers = np.nonzero(answered)
+    try:
+        codes = np.array([[names[item] for item in pair] for pair in written.pairs])
+    except BadCell as error:
+        raise DataError(f"{reading.table.name}: {error}") from None
+    first, second = codes[answers].T
+    outcome, spoken = np.zeros(rows.size, np.int64), set()
+    for k, column in enumerate(columns):
+        mine = answers == k
+        part = faults.part(rows[mine])
+        pair = first[mine], second[mine]
+        outcome[mine], words = _spoken(reading, column.take(rows[mine]), written, pair, faults=part)
+        faults.join(part)
+        spoken |= words
+    return Met(rows, first, second, outcome), spoken
+
+
+_MET = {
+    "winners": _winners,
+    "battles": _battles,
+    "tallies": _tallies,
+    "scores": _scores,
+    "one-hot": _one_hot,
+    "pairs": _pairs,
+}
+
+
+def _spoken(
+    reading: Reading,
+    column: Column,
+    written: Form,
+    pair: tuple[np.ndarray, np.ndarray],
+    *,
+    tied: np.ndarray | None = None,
+    faults: Any = None,
+) -> tuple[np.ndarray, set[str]]:
+    """Outcomes that are said in words, or by the name of an item or a column; and the words."""
+    faults = faults or reading.faults
+    known = [
+        written.words.get(folded(word), -1) if isinstance(word, str) else -1
+        for word in column.words
+    ]
+    items = [reading.items.get(word, -1) if isinstance(word, str) else -1 for word in column.words]
+    word, item = (np.array(one, np.int64)[column.codes] for one in (known, items))
+    left, right = item == pair[0], item == pair[1]
+    said = np.where(left, LEFT, np.where(right, RIGHT, word))
+    tied = np.zeros(said.size, bool) if tied is None else tied
+    said = np.where(tied & reading.blanks(column), TIE, said)
+    faults.where(
+        said < 0, column.name, lambda row: _unknown(column.words[column.codes[row]], written)
+    )
+    letter = np.array(
+        [isinstance(one, str) and folded(one) in _LETTERS for one in column.words], bool
+    )
+    what = "{} is the name of an item and also a word for another outcome: rename the item in the whole file"
+    clash = (left | right) & (word >= 0) & (word != said) & ~letter[column.codes]
+    faults.where(clash, column.name, functools.partial(column.quoted, what))
+    what = "{} is no tie, and another column marks one: correct one of them"
+    faults.where(tied & (said != TIE), column.name, functools.partial(column.quoted, what))
+    spoken = np.unique(column.codes[~(left | right) & (word >= 0)]).tolist()
+    return said, {column.words[code] for code in spoken}
+
+
+def _unknown(cell: Any, written: Form) -> str:
+    if not str(cell or "").strip():
+        return (
+            "the outcome is missing: fill it in or remove the row, or name the column that marks ties by `tie`: a "
+            "blank is a tie there"
+        )
+    wins = (
+        "; if it counts wins, name the columns `left_wins` and `right_wins`"
+        if number_of(str(cell))
+        else ""
+    )
+    column = ""
+    if written.kind == "battles":
+        column = f" the name of its column ({written.columns['left']!r} or {written.columns['right']!r}),"
+    return (
+        f"{quoted(cell)} does not say which of the two items is preferred: write the item,{column} or {written.sides}; "
+        f"give other words by `words`, or say blank=[{quoted(cell)}] if the row gives no answer{wins}"
+    )
 
 
 def _check_words(name: str, spoken: set[str], items: Iterable[str]) -> None:
@@ -659,42 +527,3 @@ def _check_words(name: str, spoken: set[str], items: Iterable[str]) -> None:
                 f"{name}: the outcome {quoted(used[form(item)])} of two other items is also the name of an item: "
                 "rename the item in the whole file"
             )
-
-
-def broken(rankings: Rankings) -> Comparisons:
-    """The pairs of items that each user ranked, as comparisons of this user; items left out say nothing.
-
-    A user who ranked k items has k(k - 1)/2 comparisons, which a guarantee for users must count as contributions. The
-    twin of :func:`~privrank_jax.pairwise.break_rankings`, with ties. Where the rankings name no users, each row is one.
-
-    Args:
-        rankings: -1 for items that a user did not rank.
-
-    Returns:
-        Their comparisons, sorted by user.
-
-    >>> from privrank_jax.data import Rankings
-    >>> found = broken(Rankings([[1, 0, -1], [0, 0, 1]], item_names=("a", "b", "c")))
-    >>> found.winners.tolist(), found.losers.tolist(), found.tied.tolist()
-    ([1, 0, 0, 1], [0, 1, 2, 2], [False, True, False, False])
-    """
-    first, second = np.triu_indices(rankings.num_items, 1)
-    ranks = np.asarray(rankings.ranks)
-    users, pairs = np.nonzero((ranks[:, first] >= 0) & (ranks[:, second] >= 0))
-    one, other = first[pairs], second[pairs]
-    ahead = ranks[users, one] <= ranks[users, other]
-    return Comparisons(
-        users=users,
-        winners=np.where(ahead, one, other),
-        losers=np.where(ahead, other, one),
-        tied=ranks[users, one] == ranks[users, other],
-        item_names=rankings.item_names,
-        user_names=rankings.user_names or tuple(map(str, range(1, rankings.num_users + 1))),
-        name=rankings.name,
-        notes=(_BROKEN, *rankings.notes),
-        reading=(*rankings.reading, _BROKEN),
-        remarks=rankings.remarks,
-        public=rankings.public,
-        users_are=rankings.users_are,
-        origin=rankings.origin,
-    )

@@ -18,7 +18,8 @@ from jaxtyping import Float, Int
 
 from privrank_jax.data.cells import text_of, value_of
 from privrank_jax.data.columns import Column, Faults
-from privrank_jax.data.errors import BadCell, DataError, quoted, say
+from privrank_jax.data.errors import BadCell, DataError, quoted
+from privrank_jax.data.roles import ComparisonRoles
 
 _MOST_GROUPS = 200
 
@@ -51,42 +52,38 @@ class Covariates:
 
 
 def covariate_roles(
-    name: str,
-    header: Sequence[str],
-    pair: Sequence[str],
-    covariates: Sequence[str],
-    side: str | None,
-    group: str | None,
-) -> dict[str, str | None]:
+    name: str, header: Sequence[str], pair: Sequence[str], roles: ComparisonRoles
+) -> dict[str, str]:
     """The columns to read, by roles: ``side``, ``group``, and of each covariate its own or one for each item.
 
     Args:
         name: of the file.
         header: its columns.
         pair: columns of the two items.
-        covariates, side, group: as for :func:`privrank_jax.read`.
+        roles: what was told.
 
     Raises:
         DataError: it is not known which item a number or a group is about.
     """
+    side, group = roles.side, roles.covariate_group
     if group is not None and side is None:
         raise DataError(
             f"{name}: a group of judges, column {group!r}, tells nothing of the items that are compared, so it can "
-            f"only change the advantage of the item shown first: give {say('side', 'COLUMN')}"
+            "only change the advantage of the item shown first: name the column of that item by `side`"
         )
-    roles: dict[str, str | None] = {"side": None if side in pair else side, "group": group}
-    for one in covariates:
+    found = {"group": group, "side": None if side in pair else side}
+    for one in roles.covariates:
         of_items = [f"{column}_{one}" for column in pair]
         if (side is None or one not in header) and set(of_items) <= set(header):
-            roles |= dict(zip((f"first {one}", f"second {one}"), of_items))
+            found |= dict(zip((f"first {one}", f"second {one}"), of_items))
             continue
-        roles[f"covariate {one}"] = one
+        found[f"covariate {one}"] = one
         if side is None and one in header:
             raise DataError(
-                f"{name}: column {one!r} says how much more one item has, but not which: give {say('side', 'COLUMN')}, "
-                f"a column that names the item shown first, or two columns, {of_items[0]!r} and {of_items[1]!r}"
+                f"{name}: column {one!r} says how much more one item has, but not which: name the column of the item "
+                f"shown first by `side`, or give two columns, {of_items[0]!r} and {of_items[1]!r}"
             )
-    return roles
+    return {one: column for one, column in found.items() if column is not None}
 
 
 def read_covariates(

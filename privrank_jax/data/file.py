@@ -21,14 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from privrank_jax.data.errors import DataError, say
+from privrank_jax.data.errors import DataError
 
 STANDARD_INPUT = "-"
 _ADVICE = {
     **dict.fromkeys((".xls", ".ods"), "save the sheet as CSV or .xlsx"),
     **dict.fromkeys((".zip", ".bz2", ".xz"), "unpack it first, or compress the file by gzip"),
     **dict.fromkeys((".feather", ".arrow"), "write it as Parquet"),
-    ".txt": f"name the character between its cells by {say('separator')}",
+    ".txt": "name the character between its cells by `separator`",
 }
 _STREAM = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 COMPRESSED = {".gz": "gzip", ".zst": "Zstandard"}
@@ -43,7 +43,7 @@ _GZIP, _ZSTANDARD, _PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
 _BLT = re.compile(
     rb"\d{1,9} +\d{1,9} *(#.*)?\r?\n"
 )  # numbers of candidates and seats, first in .blt
-_LATIN_1, _UTF_16 = say("encoding", "latin-1"), say("encoding", "utf-16")
+_LATIN_1, _UTF_16 = "encoding='latin-1'", "encoding='utf-16'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +193,7 @@ class File(os.PathLike[str]):
             return self.encoding
         if self.encoding.split("-")[:2] != marked.split("-")[:2]:
             raise DataError(
-                f"{self.name} starts with the mark of {_SHOWN[marked]}: leave out {say('encoding', self.encoding)}"
+                f"{self.name} starts with the mark of {_SHOWN[marked]}: leave out encoding={self.encoding!r}"
             )
         return marked
 
@@ -360,7 +360,7 @@ def _separator(given: str | None) -> str | None:
         return None
     found = SEPARATORS.get(given.strip().casefold() or given, given)
     if len(found) != 1 or found in '"\r\n\0' or found.isalnum():
-        said = say("separator", given)
+        said = f"separator={given!r}"
         names = ", ".join(name for name in SEPARATORS if name.isalpha())
         raise DataError(
             f"{said} is none: give one character that is no letter, digit or double quote, or one of {names}",
@@ -380,7 +380,7 @@ def _encoding(given: str) -> str:
             return name
     except (LookupError, ValueError):
         pass
-    said = say("encoding", given)
+    said = f"encoding={given!r}"
     raise DataError(
         f"{said} is unknown: name one that Python knows, such as utf-8, utf-16, latin-1 or cp1252",
     )

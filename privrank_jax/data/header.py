@@ -1,30 +1,34 @@
-"""Columns of a header by the names that were given, whatever their case, and by usual names; keys of JSON exactly.
-
-**Keys of JSON objects** are those of all rows, so that one user can add a key, leave one out or spell it in another
-way. No row may change how another one is read: the key that is named is the column, as it is spelled; two keys that
-differ by case, blanks, ``_`` or ``-`` alone are refused, so that a usual name is that of one key; and a row that has
-none of the keys that hold answers is refused (:meth:`~privrank_jax.data.columns.Faults.some_key`), so that a key of one
-user makes no column that others were not asked for.
-"""
+"""Columns of a header: which one is meant, which say how often a row counts, which belong to one question."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from privrank_jax.data.errors import DataError, say
-from privrank_jax.data.names import did_you_mean, form
+from privrank_jax.data.errors import DataError, listed
+from privrank_jax.data.names import did_you_mean, form, place_of
 
 _COUNTS = {
     "count", "counts", "cnt", "n", "freq", "freqs", "frequency", "frequencies", "weight", "weights", "votes", "ballots",
     "times", "multiplicity", "repetitions", "occurrences", "howoften", "howmany", "votecount", "ballotcount",
     "rowcount", "numvotes", "nvotes", "numballots", "nballots", "numberofvotes", "numberofballots",
 }  # fmt: skip
-_TIES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
+_LAST = re.compile(r"(?:.*[\W_])?(?:count|counts|freq|frequency|weight|weights)", re.IGNORECASE)
+_BRACKETS = re.compile(r"(.*\S)\s*\[([^\[\]]+)\]", re.DOTALL)
+_WORD = r"(?:choice|rank|preference|pref)"
+_ASKED = re.compile(
+    rf"(.*?)(?<![a-z0-9])(?:{_WORD}[\W_]*(\d{{1,3}})(?:\s+of\s+\d+)?|(\d{{1,3}})(?:st|nd|rd|th)[\W_]*{_WORD})"
+    r"(?![a-z0-9])(.*?)(\(\d+\))?\s*",
+    re.IGNORECASE | re.DOTALL | re.ASCII,
+)
 
 
 class Keys(list[str]):
-    """The keys of the JSON objects of a file as a header, of which none is taken for another."""
+    """The keys of the JSON objects of a file as a header, of which none is taken for another.
+
+    Keys of JSON objects are those of all rows, so that one user can add a key, leave one out or spell it in another
+    way. Two keys that differ by case, blanks, ``_`` or ``-`` alone are refused, so that a name is that of one key.
+    """
 
     def check(self, name: str) -> None:
         """Raise :class:`DataError` where two keys of a file of this name may be two spellings of one.
@@ -44,11 +48,6 @@ class Keys(list[str]):
                 )
 
 
-def but(header: Sequence[str], left_out: Collection[str | None]) -> list[str]:
-    """The columns of a header but some, as a header of its kind."""
-    return type(header)(column for column in header if column not in left_out)  # type: ignore[call-arg]
-
-
 def letters(column: str) -> str:
     """The letters and digits of a column, without case.
 
@@ -58,125 +57,152 @@ def letters(column: str) -> str:
     return "".join(c for c in column.casefold() if c.isalnum())
 
 
-def spelled_in(header: Sequence[str], column: str | None) -> str | None:
+def usual_column(header: Sequence[str], names: Sequence[str]) -> str | None:
+    """The only column that has one of these names; None if there is none, or several. Of keys of JSON the first alone.
+
+    >>> usual_column(["Is-Tie", "Winner "], ["winner"]), usual_column(Keys(["Winner"]), ["winner"])
+    ('Winner ', None)
+    """
+    if isinstance(
+        header, Keys
+    ):  # else a key of one user could take a role away from that of another
+        found = [column for column in header if column in names[:1]]
+    else:
+        wanted = {letters(name) for name in names}
+        found = [column for column in header if letters(column) in wanted]
+    return found[0] if len(found) == 1 else None
+
+
+def spelled_in(header: Sequence[str], column: str) -> str:
     """The column of a header that is meant: one of this name, else the only one that differs by case or outer blanks.
 
-    >>> spelled_in(["User ", "Winner"], "user"), spelled_in(["User", "USER"], "user"), spelled_in(["User"], None)
-    ('User ', 'user', None)
-    >>> spelled_in(Keys(["User"]), "user")
-    'user'
+    >>> spelled_in(["User ", "Winner"], "user"), spelled_in(Keys(["User"]), "user")
+    ('User ', 'user')
     """
-    if column is None or column in header or isinstance(header, Keys):
+    if column in header or isinstance(header, Keys):
         return column
     found = [other for other in header if form(other) == form(column)]
     return found[0] if len(found) == 1 else column
 
 
-def without(name: str, header: Sequence[str], ignore: Iterable[str]) -> list[str]:
-    """The columns of a header but those to ignore.
-
-    Args:
-        name: of the file, for messages.
-        header: its columns.
-        ignore: names of columns, also several in one text with commas between, where no column has that text as its
-            name.
-
-    Raises:
-        DataError: there is no such column.
-
-    >>> without("f", ["Age", "a", "b", "no, why"], ["age,b", "no, why"])
-    ['a']
-    """
-    found: set[str | None] = set()
-    for given in (ignore,) if isinstance(ignore, str) else ignore:
-        parts = [part.strip() for part in given.split(",")]
-        if (
-            spelled_in(header, given) in header
-        ):  # of keys, then, a key of one user does not decide which it is
-            parts = [given, *(set(parts) & set(header) if isinstance(header, Keys) else ())]
-        for column in parts:
-            meant = spelled_in(header, column)
-            found.add(meant if meant in header else column_of(name, header, "ignore", column))
-    return but(header, found)
-
-
-def column_of(name: str, header: Sequence[str], role: str, column: str) -> str:
-    """The column that an argument names.
+def column_of(name: str, header: Sequence[str], one: str, column: str) -> str:
+    """The column that a role names.
 
     Raises:
         DataError: there is none, or several have this name.
     """
     meant = spelled_in(header, column)
-    number = list(header).count(meant or "")
+    number = list(header).count(meant)
     if number > 1:
         raise DataError(f"{name}: {number} columns are named {column!r}: rename one")
-    if meant is None or not number:
-        by = say(role.partition(" ")[0])
-        none = f", or say {say('user', None)} if there is none" if role == "user" else ""
+    if not number:
+        none = "; say user=None if there is none" if one == "user" else ""
         raise DataError(
             f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are "
-            f"{', '.join(map(repr, header)) or 'none'}. Name the {role} column of this file by {by}{none}"
+            f"{listed(header, 40) or 'none'}. Name the column by `{one}`{none}"
         )
     return meant
 
 
-def find_columns(
-    name: str, header: Sequence[str], roles: Mapping[str, str | None]
-) -> tuple[dict[str, str], list[str]]:
-    """Each role's column, and the columns without a role; a tie column of the default name may be absent.
+def without(name: str, header: Sequence[str], ignore: Iterable[str]) -> list[str]:
+    """The columns of a header but those to ignore; several may stand in one text with commas between.
 
-    Args:
-        name: of the file, for messages.
-        header: its columns.
-        roles: role to the name of its column; None if there is none.
-
-    Raises:
-        DataError: a column is missing, is there twice, or has two roles.
+    >>> without("f", ["Age", "a", "b", "no, why"], ["age,b", "no, why"])
+    ['a']
     """
-    found: dict[str, str] = {}
-    for role, column in roles.items():
-        if column is None:
-            continue
-        if role == "tie" and column == "tie" and spelled_in(header, column) not in header:
-            _refuse_lookalikes(name, header, roles)
-            continue
-        meant = column_of(name, header, role, column)
-        if meant in found.values():
-            raise DataError(f"{name}: column {column!r} has two roles: name one column for each")
-        twins = [one for one in header if letters(one) in _TIES and one != meant]
-        if role == "tie" and column == "tie" and twins:
-            raise DataError(
-                f"{name}: columns {meant!r} and {twins[0]!r} both look like marks of ties: leave one out by "
-                f"{say('ignore', twins[:1])}"
-            )
-        found[role] = meant
-    return found, [column for column in header if column not in found.values()]
+    out = set[str]()
+    for given in ignore:
+        parts = [given] if spelled_in(header, given) in header else given.split(",")
+        if (
+            isinstance(header, Keys) and given in header
+        ):  # a key of one user does not decide which are meant
+            parts += [part.strip() for part in given.split(",") if part.strip() in header]
+        out |= {column_of(name, header, "ignore", part.strip()) for part in parts}
+    return type(header)(column for column in header if column not in out)  # type: ignore[call-arg]
 
 
-def _refuse_lookalikes(name: str, header: Sequence[str], roles: Mapping[str, str | None]) -> None:
-    """Refuse a column of ties under another name, whose rows would be read as decisions."""
-    for column in header:
-        if letters(column) in _TIES and column not in roles.values():
-            raise DataError(
-                f"{name}: column {column!r} looks like a mark of ties: give {say('tie', column)} to use it, or "
-                f"{say('tie', None)} to read every row as a decision"
-            )
-
-
-def check_no_counts(name: str, unused: Iterable[str], *, items: bool = False) -> None:
-    """Raise :class:`DataError` if a column says, by its name, how often a row counts, and would not be used.
-
-    Args:
-        name: of the file.
-        unused: columns that no argument names.
-        items: whether they would be read as items.
-    """
+def check_no_counts(name: str, unused: Iterable[str]) -> None:
+    """Raise :class:`DataError` if a column says, by its name, how often a row counts, and nobody said what to do."""
     for column in unused:
-        if letters(column) in _COUNTS:
-            item = f"; if it is an item, list the {say('items')}" if items else ""
-            weight = "" if items else f", or {say('weight', column)} if it is a weight"
+        if letters(column) in _COUNTS or _LAST.fullmatch(column):
             raise DataError(
                 f"{name}: column {column!r} looks like how often a row counts, and each row would count once: say "
-                f"{say('count', column)}{weight}{item}; if it is something else, leave it out by "
-                f"{say('ignore', [column])}"
+                f"count={column!r}, or ignore={[column]!r} if it is something else"
             )
+
+
+def remainder(column: str, question: str) -> str | None:
+    """What the name of a column says beyond its question, without marks around; None if it is not of the question.
+
+    >>> remainder("Mayor!!Ada", "Mayor"), remainder("Snacks [Tea]", "snacks"), remainder("Mayoress: Eve", "Mayor")
+    ('Ada', 'Tea', None)
+    """
+    start, rest = column[: len(question)], column[len(question) :]
+    if form(start) != form(question) or not rest.strip() or rest[0].isalnum():
+        return None
+    return re.sub(r"^[\W_]+", "", rest).rstrip(" ]")
+
+
+def asked_place(column: str) -> tuple[str, int] | None:
+    """The question and the place that a column is named after; "" is the question of one named after a place alone.
+
+    >>> asked_place("For Mayor Choice 2 (50)"), asked_place("Q1[3]"), asked_place("rank_1"), asked_place("Q1 [Tea]")
+    (('For Mayor', 2), ('Q1', 3), ('', 1), None)
+    """
+    if (place := place_of(column)) is not None:
+        return "", place
+    if found := _BRACKETS.fullmatch(column.strip()):
+        place = int(found[2][:9]) if found[2].strip().isdecimal() else place_of(found[2])
+        return None if place is None else (found[1], place)
+    found = _ASKED.fullmatch(column)
+    if found is None:
+        return None
+    parts = (re.sub(r"^[\W_]+|[\W_]+$", "", part) for part in (found[1], found[4]))
+    return " ".join(filter(None, parts)), int(found[2] or found[3])
+
+
+def places_of_questions(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The columns of places 1, 2, ... or 0, 1, ... of each question, the best first, if each place has one column.
+
+    Where columns are named after places alone, these are the only question; of JSON keys nothing else is read.
+
+    >>> places_of_questions(["id", "Mayor Choice 2 (5)", "Mayor Choice 1 (4)", "Council rank 1"])
+    {'Mayor': ('Mayor Choice 1 (4)', 'Mayor Choice 2 (5)')}
+    """
+    found: dict[str, list[tuple[int, str]]] = {}
+    for column in header:
+        if asked := asked_place(column):
+            found.setdefault(asked[0], []).append((asked[1], column))
+    questions = {}
+    for question, several in found.items():
+        numbers = sorted(place for place, _ in several)
+        whole = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        if (
+            whole
+            and len(numbers) > 1
+            and numbers[0] < 2
+            and not (question and isinstance(header, Keys))
+        ):
+            questions[question] = tuple(column for _, column in sorted(several))
+    return {"": questions[""]} if "" in questions else questions
+
+
+def span_of(name: str, header: Sequence[str], span: str) -> tuple[str, ...]:
+    """The columns of a span such as ``"Q1_1..Q1_9"``, both ends included.
+
+    Raises:
+        DataError: no such columns, or keys of JSON, which have no order.
+    """
+    if isinstance(header, Keys):
+        raise DataError(
+            f"{name}: keys of JSON objects have no order: name the items by `items`, one by one"
+        )
+    if ".." not in span:
+        raise DataError(f"{name}: {span!r} is no span of columns, such as 'Q1_1..Q1_9'")
+    ends = [column_of(name, header, "items", end.strip()) for end in span.split("..", 1)]
+    first, last = (list(header).index(end) for end in ends)
+    if last <= first:
+        raise DataError(
+            f"{name}: the span {span!r} ends before it begins: give the first and the last column"
+        )
+    return tuple(header[first : last + 1])

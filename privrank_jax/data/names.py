@@ -8,9 +8,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from privrank_jax.data.errors import BadCell, DataError, quoted, say
+from privrank_jax.data.errors import BadCell, DataError, quoted
 
-# Cells without a value, in lower case, as programs, survey tools and election systems write them.
+# Words for no value, in lower case, as programs, survey tools and election systems write them.
 MISSING = frozenset({
     "nan", "na", "n/a", "n.a.", "<na>", "#n/a", "null", "none", "-", "--", "\u2013", "\u2014", ".", "blank", "(blank)",
     "skipped", "unranked", "not ranked", "no rank", "not answered", "no answer", "undervote", "undervotes",
@@ -21,6 +21,8 @@ _UNCLEAR = re.compile(
     r"over[\W_]*vote[sd]?|((un(declared|certified|qualified)|invalid)\s+)?write[\W_]*ins?\W*|"
     r"spoil(ed|t)( (ballot|vote))?|\$.*|\[.*\]|\(.*\)|<.*>|\{.*\}"
 )
+_ACCENT = re.compile("[\u0300-\u036f]")
+_NOT_PLAIN = re.compile("[^!-~\n]|[][{}]|[A-Z].*@|@.*[A-Z]")
 _JOINT = re.compile(r"\s*(?:[\r\n;,/|&+=]|\band\b)\s*")
 # Soft hyphens, zero-width spaces and joiners, marks of direction and of the byte order, selectors of variants.
 _INVISIBLE = re.compile(
@@ -69,15 +71,16 @@ def person(name: str) -> str:
 
 
 def unclear(name: str) -> bool:
-    """Whether a cell of a ballot may be a mark rather than an item: too many votes for one place, or a write-in.
+    """Whether a cell that names an item may be a mark instead: of no value, of too many votes, of a write-in.
 
     So may what starts with $, stands in brackets as a whole, or has several lines.
 
-    >>> [unclear(name) for name in ("Overvote", "Write-in:", "$UNDERVOTE", "[-]", "Ann\\nBo", "Ann", "Tea (black)")]
-    [True, True, True, True, True, False, False]
+    >>> [unclear(name) for name in ("NA", "Overvote", "Write-in:", "$UNDERVOTE", "[-]", "Ann\\nBo", "Tea (black)")]
+    [True, True, True, True, True, True, False]
     """
-    lines = len(name.strip().splitlines())
-    return lines > 1 or _UNCLEAR.fullmatch(form(name)) is not None
+    shared = form(name)
+    several = len(name.strip().splitlines()) > 1
+    return several or shared in MISSING or _UNCLEAR.fullmatch(shared) is not None
 
 
 def difference(first: str, second: str) -> str:
@@ -126,83 +129,101 @@ def place_of(column: str) -> int | None:
     return int(place[:9]) if place.isdigit() else _SPELLED.index(place) + 1
 
 
-def is_blank(cell: Any) -> bool:
-    """Whether a cell names nothing."""
-    text = cell.strip() if isinstance(cell, str) else cell
-    return not text or (isinstance(text, str) and text.casefold() in MISSING)
-
-
-_FILL = "fill it in or remove the row"
-_BOTH = (
-    "name both items of a comparison. A tie has both of them and a 1 in a column `tie`; only a row without an answer "
-    "may be left out"
-)
+class Structure(str):
+    """The JSON of a structure in a cell, which names nothing and nobody."""
 
 
 class Names(dict[Any, int]):
     """Names to codes by first appearance; a name is checked once, when it first appears.
 
     Args:
-        what: what is named, for messages.
-        fold_case: whether spellings that differ by case are one name; of users they are in e-mail addresses only.
-        public: all allowed names.
-        columns: columns of a file of comparisons; without ``public`` no item may have the name of a column.
-        blank: of items on ballots: words that name none, whose code is -1, unless ``public`` has them; marks of which
-            that is unclear are refused. None: all words are names.
+        what: what is named, for messages: ``"item"`` or ``"user"``.
+        public: all allowed names of items; None: any.
+        columns: columns of the file; without ``public`` no item may have the name of one.
+        blank: words that name none, whose code is -1, unless ``public`` has them.
     """
 
     def __init__(
         self,
         what: str,
-        fold_case: bool,
         public: tuple[str, ...] | None = None,
-        columns: Iterable[str] | None = None,
-        blank: Iterable[str] | None = None,
+        columns: Iterable[str] = (),
+        blank: Iterable[str] = (),
     ) -> None:
         super().__init__({name: code for code, name in enumerate(public or ())})
-        self.what, self.fold_case, self.closed = what, fold_case, public is not None
+        self.what, self.closed = what, public is not None
         self.spellings: dict[str, str] = {}
-        self.compared = columns is not None
-        self.columns = {form(column) for column in columns or ()}
-        self.ballots, self.blank = blank is not None, {form(word) for word in blank or ()}
+        self.columns = {form(column) for column in columns}
+        self.blank = {form(word) for word in blank}
 
     def __missing__(self, name: Any) -> int:
-        if self.blank and not isinstance(name, tuple) and form(name or "") in self.blank:
+        if isinstance(name, tuple | Structure):
+            raise BadCell(f"a list or an object, where the name of the {self.what} is expected")
+        if self.blank and form(name or "") in self.blank:
             return -1
-        present = check_present(name, self.what, _BOTH if self.compared else _FILL)
-        mark = say("blank", [present]) if self.ballots and unclear(present) else None
-        if self.closed:
-            blank = "" if mark is None else f", or say {mark} if it names no item"
+        if name is None or not form(name):
+            raise BadCell(f"the {self.what} is missing: fill it in or remove the row")
+        if "\0" in name or (not name.isprintable() and _SURROGATE.search(name)):
             raise BadCell(
-                f"{quoted(name)} is not in the list of items{did_you_mean(present, self)}: correct the file or add it "
-                f"to {say('items')}{blank}"
+                f"the {self.what} is {quoted(name)}, with a NUL character or half a surrogate pair: remove that"
             )
-        if mark is not None:
+        if self.what == "item":
+            self._check_item(name)
+        elif form(name) in MISSING:
             raise BadCell(
-                f"{quoted(name)} may be a mark rather than an item: say {mark} if it names no item, or list the "
-                f"{say('items')}, with it if it is one"
+                f"the user is {quoted(name)}, which marks a missing value: fill it in or remove the row"
             )
-        if form(present) in self.columns:
-            raise BadCell(
-                f"{quoted(present)} is the name of a column: if cells say in which column the preferred item stands, "
-                f"name the columns of the two items by {say('left')} and {say('right')}, and that of the outcome by "
-                f"{say('outcome')}. If it is an item, put it into {say('items')}"
-            )
-        shared = form(present) if self.fold_case else person(present)
-        twin = self.spellings.setdefault(shared, present)
+        twin = self.spellings.setdefault(person(name) if self.what == "user" else form(name), name)
         if twin != name:
-            raise named_twice(self.what, twin, present)
+            raise named_twice(self.what, twin, name)
         self[name] = code = len(self)
         return code
+
+    def _check_item(self, name: str) -> None:
+        blank = f"say blank=[{quoted(name)}] if it names no item"
+        if self.closed:
+            twin = next((one for one in self if form(one) == form(name)), None)
+            if twin is not None:
+                raise named_twice("item", twin, name)
+            raise BadCell(
+                f"{quoted(name)} is not in the list of items{did_you_mean(name, self)}: correct the file, add it to "
+                f"`items`, or {blank}"
+            )
+        if unclear(name):
+            raise BadCell(
+                f"{quoted(name)} may be a mark rather than an item: {blank}, or list the `items`, with it"
+            )
+        if form(name) in self.columns:
+            raise BadCell(
+                f"{quoted(name)} is the name of a column: if cells say in which column the preferred item stands, name "
+                "the columns of the two items by `left` and `right`, and that of the outcome by `outcome`. If it is an "
+                "item, list the `items`"
+            )
+
+    def takes(self, words: Sequence[Any]) -> bool:
+        """Take all words of a column, in their order, if they are plain names of users that need no look."""
+        try:
+            joined = "\n".join(words) if self.what == "user" and not self else ""
+        except TypeError:  # a blank, or a list
+            return False
+        odd = (
+            not joined.isascii()
+            or joined.count("\n") != len(words) - 1
+            or _NOT_PLAIN.search(joined)
+        )
+        if odd or not (MISSING | {""}).isdisjoint(joined.lower().split("\n")):
+            return False
+        self.update(zip(words, range(len(words))))
+        return True
 
     def in_order(self) -> tuple[tuple[str, ...], list[int]]:
         """The names, in the order of a public list, else sorted; and the place of each code among them.
 
-        >>> codes = Names("item", True)
+        >>> codes = Names("item")
         >>> codes["tea"], codes["milk"], codes.in_order()
         (0, 1, (('milk', 'tea'), [1, 0]))
         """
-        if self.ballots and not self.closed:
+        if self.what == "item" and not self.closed:
             self._check_joint()
         names = item_list(self, tuple(self) if self.closed else None)
         place = {name: k for k, name in enumerate(names)}
@@ -215,24 +236,8 @@ class Names(dict[Any, int]):
             if len(parts) > 1 and parts <= self.spellings.keys():
                 raise DataError(
                     f"{quoted(name)} joins names of other items, such as two marks for one place: say "
-                    f"{say('blank', [name])} if it names no item, or list the {say('items')}, with it if it is one"
+                    f"blank=[{quoted(name)}] if it names no item, or list the `items`, with it"
                 )
-
-
-def check_present(name: Any, what: str, mend: str = _FILL) -> str:
-    """Return the name; raise :class:`BadCell`, with advice, if it is blank, marks a missing value or is no text."""
-    if isinstance(name, tuple):
-        raise BadCell(f"a list, where the name of the {what} is expected")
-    if name is None or not form(name):
-        raise BadCell(f"the {what} is missing: {mend}")
-    if "\0" in name or (not name.isprintable() and _SURROGATE.search(name)):
-        raise BadCell(
-            f"the {what} is {quoted(name)}, with a NUL character or half a surrogate pair: remove that"
-        )
-    if name.strip().casefold() in MISSING:
-        more = f"; if it is a name, put it into {say('items')}" if what == "item" else ""
-        raise BadCell(f"the {what} is {quoted(name)}, which marks a missing value: {mend}{more}")
-    return name
 
 
 def named_twice(what: str, first: str, second: str) -> BadCell:
@@ -240,6 +245,24 @@ def named_twice(what: str, first: str, second: str) -> BadCell:
     return BadCell(
         f"{what} named twice: {quoted(first)} and {quoted(second)} {difference(first, second)}"
     )
+
+
+def users_alike(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of names of users that differ by case or accents alone; both are read as users of their own.
+
+    >>> users_alike(["Ann", "ann", "u1", "u2"])
+    [('Ann', 'ann')]
+    """
+    names = list(names)
+    joined = "\n".join(names)
+    if joined.isascii() and joined == joined.lower():
+        return []
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        plain = unicodedata.normalize("NFKD", person(name).casefold())
+        groups.setdefault(_ACCENT.sub("", plain), []).append(name)
+    several = (sorted(group) for group in groups.values() if len(group) > 1)
+    return sorted((group[0], other) for group in several for other in group[1:])
 
 
 def item_list(names: Iterable[str], public: tuple[str, ...] | None = None) -> tuple[str, ...]:
@@ -264,19 +287,16 @@ def check_names(names: Sequence[str]) -> None:
 
 def public_items(items: Iterable[str]) -> tuple[str, ...]:
     """Check the given list of items: at least two names, none blank, each listed once."""
-    if isinstance(items, str):
-        raise DataError(f"items must be a list of names, got the single text {items!r}")
-    names = tuple(str(item) for item in items)
+    names = tuple(map(str, items))
     if len(names) < 2:
-        raise DataError(f"items must name at least two items to rank, got {list(names)}")
+        raise DataError(f"`items` must name at least two items to rank, got {list(names)}")
     spellings: dict[str, str] = {}
     for name in names:
-        if not form(name):
-            raise DataError("items holds a blank name: remove it")
-        if "\0" in name:
-            raise DataError(f"items: {name!r} has a NUL character: remove that")
-        if form(name) in spellings:
-            twin = spellings[form(name)]
-            raise DataError(f"items: item named twice, {twin!r} and {name!r}: keep one of them")
-        spellings[form(name)] = name
+        if not form(name) or "\0" in name:
+            raise DataError(
+                f"`items` has {name!r}, which is blank or has a NUL character: remove that"
+            )
+        twin = spellings.setdefault(form(name), name)
+        if twin is not name:
+            raise DataError(f"`items` names an item twice, {twin!r} and {name!r}: keep one of them")
     return names

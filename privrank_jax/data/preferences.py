@@ -52,6 +52,7 @@ from privrank_jax.data.preference_pairs import (
     written,
 )
 from privrank_jax.data.reports import check_writable, epsilon_of, largest_sum
+from privrank_jax.data.roles import PreferenceRoles, reader_of
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import CODINGS
 from privrank_jax.privacy.privacy import Privacy
@@ -178,7 +179,7 @@ def _scanned(
     absent: set[str | None] = set()
     held: dict[str, list[Any]] = {}
     bits, ties, budgets, users = array("b"), array("b"), array("d"), array("i")
-    people = Names("user", False)
+    people = Names("user")
     for record in records:
         try:
             if randomized and MARK not in record:
@@ -371,6 +372,8 @@ class Preferences:
     user_names: tuple[str, ...]
     others: Mapping[str, tuple[Any, ...]]
     name: str = ""
+
+    read = reader_of(PreferenceRoles)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}, {len(self):,} randomized preferences>"

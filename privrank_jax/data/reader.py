@@ -3,149 +3,141 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from privrank_jax._neighbors import OWN
+from privrank_jax.data.ballots import SYNTHETIC
+from privrank_jax.data.choices import chooses
 from privrank_jax.data.columns import Table, checksum
-from privrank_jax.data.errors import DataError, say
+from privrank_jax.data.errors import DataError, listed
 from privrank_jax.data.file import File, Origin
-from privrank_jax.data.header import spelled_in, without
+from privrank_jax.data.header import places_of_questions, usual_column, without
+from privrank_jax.data.kinds import Data
 from privrank_jax.data.named import load, named_sets
-from privrank_jax.data.names import did_you_mean, form
-from privrank_jax.data.questions import places_of_questions
-from privrank_jax.data.shapes import SYNTHETIC, choice_columns, order_columns, shape_of
+from privrank_jax.data.names import did_you_mean
+from privrank_jax.data.outcomes import form_of
+from privrank_jax.data.roles import (
+    ROLES,
+    TEXT,
+    ApprovalRoles,
+    BestWorstRoles,
+    ChoiceRoles,
+    ComparisonRoles,
+    PreferenceRoles,
+    RankingRoles,
+    RatingRoles,
+    ReportRoles,
+    Roles,
+    SyntheticRoles,
+    later,
+    roles_for,
+)
+from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.data.table import OBJECTS, PARQUET, open_file, open_frame
 
 if TYPE_CHECKING:
     from privrank_jax.data.engine import Source
 
-KINDS = ("comparisons", "choices", "orders", "rankings", "reports", "synthetic", "preferences")
-_COMPARING = ("winner", "loser", "tie", "weight", "side", "group", "time", "covariates")
-_SIDES = ("left", "right", "outcome", "left_wins", "right_wins", "left_score", "right_score")
-_CHOOSING = ("chosen", "shown")
-_ORDERING = ("order", "order_separator", "blank")
-_RANKING = ("item", "rank", *_ORDERING, "missing", "num_users", "cells")
-_SHARED = ("user", "items", "ignore", "count")
-_TAKEN = {  # by kind, the arguments beside those that say how a file becomes a table
-    "comparisons": (*_SHARED, *_COMPARING, *_SIDES),
-    "choices": (*_SHARED, *_CHOOSING),
-    "orders": (*_SHARED, *_RANKING),
-    "rankings": (*_SHARED, *_RANKING),
-    "reports": ("user", "items"),
-    "synthetic": ("user", "items", "missing"),
-    "preferences": ("user", "chosen", "rejected", "prompt", "id", "keep", "epsilon"),
+
+class Kind:
+    """A kind of data: its roles, its reader, and whether a table holds it by the usual names of its columns."""
+
+    def __init__(
+        self, roles: type[Roles], read: str, usual: Callable[[Sequence[str]], bool]
+    ) -> None:
+        self.roles, self.usual = roles, usual
+        self._reader = read
+
+    def read(self, table: Table, roles: Roles) -> Any:
+        """Data of this kind."""
+        return later(self._reader)(table, roles)
+
+
+def _has(*names: str) -> Callable[[Sequence[str]], bool]:
+    return lambda header: all(usual_column(header, [name]) is not None for name in names)
+
+
+def _compares(header: Sequence[str]) -> bool:
+    try:
+        return bool(form_of("", header, ComparisonRoles()))
+    except DataError as error:
+        return "unclear" in str(error)
+
+
+def _ranks(header: Sequence[str]) -> bool:
+    usual = RankingRoles.columns()
+    long = all(usual_column(header, usual[one]) for one in ("item", "rank"))
+    return (
+        long
+        or bool(places_of_questions(header))
+        or usual_column(header, usual["order"]) is not None
+    )
+
+
+KINDS = {
+    "synthetic": Kind(SyntheticRoles, "synthetic:read_synthetic_rankings", _has(SYNTHETIC)),
+    "reports": Kind(
+        ReportRoles, "reports:read_reports", _has("item_1", "item_2", "report", "epsilon")
+    ),
+    "preferences": Kind(PreferenceRoles, "", _has("chosen", "rejected")),
+    "best-worst": Kind(BestWorstRoles, "choices:read_best_worst", _has("best", "worst")),
+    "choices": Kind(ChoiceRoles, "choices:read_choices", chooses),
+    "comparisons": Kind(ComparisonRoles, "comparisons:read_comparisons", _compares),
+    "rankings": Kind(RankingRoles, "ballots:read_ballots", _ranks),
+    "ratings": Kind(RatingRoles, "ballots:read_ballots", lambda _: False),
+    "approvals": Kind(ApprovalRoles, "ballots:read_ballots", lambda _: False),
 }
+"""By name, in the order in which usual names are looked for; randomized data must not be taken for answers."""
+RANDOMIZED = ("synthetic", "reports")
 
 
 def read(
     source: Any,
     *,
-    kind: str | Sequence[str] | None = None,
+    kind: str | None = None,
+    user: str | None = "user",
+    items: str | Sequence[str] | None = None,
+    blank: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
     name: str | None = None,
     separator: str | None = None,
     encoding: str | None = None,
     sheet: str | int | None = None,
-    user: str | None = "user",
-    items: Iterable[str] | None = None,
-    ignore: Iterable[str] = (),
-    count: str | None = None,
-    winner: str | None = None,
-    loser: str | None = None,
-    tie: str | None = "tie",
-    left: str | None = None,
-    right: str | None = None,
-    outcome: str | None = None,
-    left_wins: str | None = None,
-    right_wins: str | None = None,
-    left_score: str | None = None,
-    right_score: str | None = None,
-    weight: str | None = None,
-    covariates: Sequence[str] = (),
-    side: str | None = None,
-    group: str | None = None,
-    time: str | None = None,
-    chosen: str | None = None,
-    shown: Sequence[str] = (),
-    item: str | None = None,
-    rank: str | None = None,
-    order: str | None = None,
-    order_separator: str | None = None,
-    blank: Iterable[str] = (),
-    missing: str | None = None,
-    num_users: int | None = None,
-    cells: str | None = None,
-    rejected: str | None = None,
-    prompt: str | None = "prompt",
-    id: str | None = "id",
-    keep: Sequence[str] = (),
-    epsilon: str | None = None,
 ) -> Any:
-    """Read data of people: comparisons, choices, rankings, ratings, randomized reports, preferences.
+    """Read data of people, whose columns have usual names: comparisons, choices, rankings, reports, preferences.
 
-    Which of these a table holds, and which column is which, is recognized from the names of its columns alone, whatever
-    their case, so that it never depends on anyone's answers; ``reading`` of the data says what was. Of JSON a column is
-    a key as it is spelled. A faulty table is refused as a whole, with the row, the column and the remedy; no row is
-    dropped and no name is changed.
+    Which of these a table holds is recognized from the names of its columns alone, so that it never depends on anyone's
+    answers. Where names are others, or more is to be told (counts, scales of ratings), the class of the kind reads:
+    ``Comparisons.read(source, left="home", right="away", outcome="result")``, and likewise ``Rankings``, ``Ratings``,
+    ``Approvals``, ``Choices``, ``BestWorst`` and ``Preferences`` of :mod:`privrank_jax.data`.
 
     Args:
         source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
             .blt, .pb, .order; all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard
             input, a named data set such as ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of
-            Arrow, DuckDB or Ibis, or a data frame of Spark. Parquet files, and tables of Ibis and Spark, stay
-            in their engine if they hold comparisons, or rankings with a row for each user and item.
-        kind: what the table holds, one of ``KINDS`` or several to choose from, the first where the header says
-            nothing; None: any.
+            Arrow, DuckDB or Ibis, or a data frame of Spark. Tables of Ibis and Spark stay in their engine if they hold
+            comparisons, or rankings with a row for each user and item.
+        kind: what the table holds, a name of ``KINDS``; default: by the usual names.
+        user: column of users. None: there is none, so that each row is a user of its own where rankings are read, and
+            comparisons can only be protected one by one.
+        items: the items, which are public: their names in the order to use, or ``"seen"`` for all that the data name.
+            A private release needs it, and so does a table with a column for each item, where it may be a span such as
+            ``"Q1_1..Q1_9"``.
+        blank: words that name no item, or give no answer, such as ``"overvote"``.
+        ignore: columns that are not used, whatever they are called.
         name: of the data, for messages; default: the name of the file.
         separator: what separates the cells of a text: a character, or ``"tab"``, ``"semicolon"``, ``"pipe"``.
         encoding: of a text, such as ``"latin-1"``; default UTF-8, or UTF-16 by its mark.
         sheet: of an Excel file, by name or number from 1; default: the first.
-        user: column of users. None: there is none, so that each row is a user of its own where rankings are read, and
-            comparisons can only be protected one by one.
-        items: the public list of items, in the order to use. Default: the items seen, sorted; that list is then public.
-        ignore: columns that are not used, whatever they are called.
-        count: column of how often a row counts, a whole number.
-        winner, loser: columns of the preferred item and of the other one; default ``winner``, ``loser``.
-        tie: column that marks ties: 1, true, yes; or 0, false, no, blank. None reads every row as a decision.
-        left, right, outcome: columns of two items, and of what says which is preferred: the item, its column, left,
-            right, A, B, W, L, 1, 0, tie, draw, 0.5, both bad. Default: usual names such as ``model_a``, ``model_b``,
-            ``winner``.
-        left_wins, right_wins: columns of how often each of the two items won, instead of an outcome.
-        left_score, right_score: columns of what each of the two items scored: the higher one wins, equal ones tie.
-        weight: column of weights of comparisons, numbers of at least 0.
-        covariates: names of columns of numbers, how much more the item of ``side`` has, or the ends of the names of two
-            columns such as ``winner_length`` and ``loser_length``.
-        side: column that names the item shown first (left, at home), blank where none was: the advantage of being first
-            is a covariate of its own.
-        group: column of groups of judges: that advantage is then one for each group.
-        time: column of times of comparisons: ISO 8601, as UTC where no zone is said, or seconds since 1970.
-        chosen, shown: of choices from sets, the column of the item that was chosen, and the column of the items shown
-            (``A|B|C``) or the columns of one item each.
-        item, rank: of rankings with a row for each user and item, their columns; default ``item``, ``rank``.
-        order: column of texts such as ``A>B=C``, best first; or, where a file has several questions or contests, the
-            one that is ranked. Columns ``rank_1``, ``rank_2``, ... are read as places.
-        order_separator: what stands between the items of such a text; default: by its form.
-        blank: words that name no item where cells name items, such as ``"overvote"``.
-        missing: what an item means that a user did not rank: ``"last"`` or ``"unknown"``; default ``"last"``, of
-            ratings ``"unknown"``.
-        num_users: the public number of users of rankings with a row for each item, with those who ranked nothing.
-        cells: ``"ratings"`` (the larger the better), ``"costs"`` (the smaller the better), ``"approvals"`` (1 or 0, yes
-            or no, x or nothing) or ``"ranks"`` (1 = best, whatever they look like); default: ranks, refused where they
-            don't look like any.
-        rejected, prompt, id, keep: of preferences for training, the fields beside ``chosen`` and ``user``, and further
-            ones to carry over.
-        epsilon: of preferences, the field of personal ε.
 
     Returns:
-        :class:`~privrank_jax.data.Comparisons` (with covariates, ties, times and weights where columns are named),
-        :class:`~privrank_jax.data.Rankings`, :class:`~privrank_jax.data.Ratings`,
-        :class:`~privrank_jax.data.Choices`, :class:`~privrank_jax.data.Reports`,
-        :class:`~privrank_jax.data.SyntheticRankings` or :class:`~privrank_jax.data.Preferences`; in an
-        engine :class:`~privrank_jax.data.ComparisonRows` or :class:`~privrank_jax.data.RankingRows`.
+        :class:`~privrank_jax.data.Comparisons`, :class:`~privrank_jax.data.Rankings`,
+        :class:`~privrank_jax.data.Choices`, :class:`~privrank_jax.data.BestWorst`,
+        :class:`~privrank_jax.data.Reports`, :class:`~privrank_jax.data.SyntheticRankings` or
+        :class:`~privrank_jax.data.Preferences`; in an engine :class:`~privrank_jax.data.ComparisonRows` or
+        :class:`~privrank_jax.data.RankingRows`.
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it.
@@ -154,130 +146,190 @@ def read(
     >>> votes.item_names, votes.winners.tolist()
     (('milk', 'tea'), [1, 0])
     """
-    items, ignore, blank = (
-        _texts(*one) for one in (("items", items), ("ignore", ignore), ("blank", blank))
-    )
-    covariates, shown, keep = (
-        _texts(*one) for one in (("covariates", covariates), ("shown", shown), ("keep", keep))
-    )
-    asked: dict[str, Any] = {
-        "user": user, "items": items, "ignore": ignore, "count": count, "winner": winner, "loser": loser, "tie": tie,
-        "left": left, "right": right, "outcome": outcome, "left_wins": left_wins, "right_wins": right_wins,
-        "left_score": left_score, "right_score": right_score, "weight": weight, "covariates": covariates,
-        "side": side, "group": group, "time": time, "chosen": chosen, "shown": shown, "item": item, "rank": rank,
-        "order": order, "order_separator": order_separator, "blank": blank, "missing": missing,
-        "num_users": num_users, "cells": cells, "rejected": rejected, "prompt": prompt, "id": id, "keep": keep,
-        "epsilon": epsilon,
-    }  # fmt: skip
-    given = {key: value for key, value in asked.items() if not _omitted(key, value)}
-    for key, value in given.items():
-        if (
-            key not in _LISTS
-            and key != "num_users"
-            and not (value is None or isinstance(value, str))
-        ):
-            raise DataError(f"{say(key)} must be a text, got {value!r}")
-    if num_users is not None and (not isinstance(num_users, int | np.integer) or num_users < 1):
-        raise DataError(
-            f"{say('num_users')} must be a whole number of at least 1, got {num_users!r}"
+    text = {"name": name, "separator": separator, "encoding": encoding, "sheet": sheet}
+    items = items if items is None or isinstance(items, str) else tuple(items)
+    told = {"user": user, "items": items, "blank": blank, "ignore": ignore}
+    usual = {one.name: one.default for one in dataclasses.fields(Roles)}
+    given = {one: value for one, value in told.items() if value != usual[one]}
+    return read_told(source, given, kinds=None if kind is None else (kind,), **text)
+
+
+def read_as(source: Any, roles: Roles, text: Mapping[str, Any]) -> Any:
+    """Data of the kind of these roles."""
+    return read_told(source, roles.told, kinds=(roles.KIND,), **text)
+
+
+RANKED = ("comparisons", "choices", "best-worst", "rankings", "reports")
+AGREED = ("rankings", "synthetic")
+RANDOM = ("rankings", "comparisons", "preferences", "reports", "synthetic")
+"""Kinds of data that are ranked, have a consensus, or are randomized."""
+
+
+def data_of(source: Any, told: Mapping[str, Any], kinds: Sequence[str]) -> Any:
+    """Data as they are, or what a source holds.
+
+    Args:
+        source: data, or as for :func:`read`.
+        told: arguments of :func:`read`, or of the reader of a kind.
+        kinds: those that may be.
+    """
+    from privrank_jax.data.preferences import Preferences, PreferenceScan
+
+    if not isinstance(source, Data | SyntheticRankings | Preferences | PreferenceScan):
+        text = {one: told[one] for one in TEXT if one in told}
+        given = {one: value for one, value in told.items() if one not in TEXT}
+        known = {field.name for kind in ROLES for field in dataclasses.fields(kind)} | {"approvals"}
+        if unknown := sorted(given.keys() - known):
+            raise TypeError(f"there is no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
+        return read_told(source, given, kinds=kinds, **text)
+    if told:
+        raise TypeError(
+            f"{type(source).__name__} are read already: leave out {_ticked(sorted(told))}"
         )
-    if kind is not None and not kind:
-        raise DataError(f"kind is empty: it is one of {', '.join(KINDS)}")
+    return source
+
+
+def read_told(
+    source: Any,
+    given: Mapping[str, Any],
+    *,
+    kinds: Sequence[str] | None = None,
+    name: str | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+) -> Any:
+    """Data of one of some kinds.
+
+    Args:
+        source: as for :func:`read`.
+        given: what was told, by roles.
+        kinds: those that may be, of which the first is read where neither roles nor usual names say; None: all.
+        name, separator, encoding, sheet: as for :func:`read`.
+    """
+    Roles(
+        **{one: given[one] for one in ("user", "items", "blank", "ignore", "count") if one in given}
+    )
+    if kinds is None or len(kinds) > 1:  # what is told may name the kind
+        kinds = next(((one,) for one in ("approvals", "ratings") if given.get(one)), kinds)
+        given = {one: value for one, value in given.items() if one != "approvals"}
+    if unknown := set(map(str, kinds or ())) - KINDS.keys():
+        raise DataError(f"kind {sorted(unknown)[0]!r} is unknown: it is one of {', '.join(KINDS)}")
     text = {"separator": separator, "encoding": encoding, "sheet": sheet}
+    said = {
+        one: value for one, value in {**given, **text}.items() if value is not None or one == "user"
+    }
     if not isinstance(source, str | os.PathLike):
         if any(value is not None for value in text.values()):
             raise DataError(f"a table in memory has no {', '.join(text)}: leave these out")
+        if records := _records_of(source, given, kinds):
+            return records
         table = _opened(source, name or "the table")
-        found = _of_table(table, kind, given)
+        found = _of_table(table, kinds, given)
         return _with_origin(found, _origin_of(table)) if isinstance(table, Table) else found
     if str(source) in named_sets():
-        both = given | text
-        said = _named(both, (key for key, value in both.items() if value is not None))
-        refused = DataError(
-            f"{source} is a named data set with its own columns and items: leave out {said}"
+        others = said.keys() - {"missing", "items"} | (
+            {"items"} if given.get("items") not in (None, "seen") else set()
         )
-        if given.keys() - {"missing"} or any(value is not None for value in text.values()):
-            raise refused  # before anything is fetched
-        found, changed = load(str(source)), {}
-        if "missing" in given:
-            if not hasattr(found, "ranks"):
-                raise refused
-            changed["missing"] = given["missing"]
-        return dataclasses.replace(found, **changed)
+        found = None if others else load(str(source))
+        if others or ("missing" in given and not hasattr(found, "ranks")):
+            others = sorted(others or {"missing"})
+            raise DataError(
+                f"{source} is a named data set with its own columns and items: leave out {_ticked(others)}"
+            )
+        loaded: Any = found
+        return dataclasses.replace(
+            loaded, **{one: given[one] for one in ("missing",) if one in given}
+        )
     file = source if isinstance(source, File) else File(source, separator, encoding)
     if not (file.piped or file.path.suffix or file.exists):
         raise DataError(
             f"'{source}' is neither a file nor a named data set{did_you_mean(str(source), named_sets())}; the "
             f"named ones are {', '.join(named_sets())}."
         )
-    return _of_file(file, sheet, kind, given)
+    return _of_file(file, sheet, kinds, given, name)
 
 
-_LISTS = ("items", "ignore", "blank", "covariates", "shown", "keep")
+_NO_PREFERENCES = (
+    "preferences are read from .jsonl, .json and .parquet files, and from tables in memory"
+)
+_COMMANDS = {"preferences": "privatize", **dict.fromkeys(("rankings", "synthetic"), "aggregate")}
 
 
-def _texts(key: str, value: Any) -> Any:
-    """An argument that is a list of texts; one text is a list of one, but of items."""
-    if value is None:
-        return None
-    try:
-        found = (value,) if isinstance(value, str) and key != "items" else tuple(value)
-    except TypeError:
-        raise DataError(f"{say(key)} must be a list of texts, got {value!r}") from None
-    if isinstance(value, str) and key == "items":
-        raise DataError(f"items must be a list of names, got the single text {value!r}")
-    if wrong := [one for one in found if key != "items" and not isinstance(one, str)]:
-        raise DataError(f"{say(key)} must be a list of texts, and {wrong[0]!r} is none")
-    return found
-
-
-_DEFAULTS = {"user": "user", "tie": "tie", "prompt": "prompt", "id": "id"}
-
-
-def _omitted(key: str, value: Any) -> bool:
-    """Whether an argument has its default."""
-    return value == _DEFAULTS.get(key) or (
-        isinstance(value, (list, tuple)) and not value and key != "items"
-    )
-
-
-def _named(given: Mapping[str, Any], keys: Iterable[str]) -> str:
-    """Arguments that were given, as messages name them."""
-    return ", ".join(say(key, given[key]) if key == "cells" else say(key) for key in keys)
+def _ticked(names: Sequence[str]) -> str:
+    return ", ".join(f"`{one}`" for one in names)
 
 
 def _of_file(
-    file: File, sheet: str | int | None, kind: str | Sequence[str] | None, given: dict[str, Any]
+    file: File,
+    sheet: str | int | None,
+    kinds: Sequence[str] | None,
+    given: Mapping[str, Any],
+    name: str | None,
 ) -> Any:
     readers = _own_readers()
     if file.suffix in readers:
         origin = Origin(file)
-        if given.keys() - {"user", "missing"}:
-            said = _named(given, sorted(given.keys() - {"user", "missing"}))
+        own = {"user", "missing"} | ({"items"} if given.get("items") == "seen" else set())
+        if others := sorted(given.keys() - own):
             raise DataError(
-                f"{file.name} lists its items and a row for every user itself: leave out {said}"
+                f"{file.name} lists its items and a row for every user itself: leave out {_ticked(others)}"
             )
         found = readers[file.suffix](file)
         changed = {"missing": given["missing"]} if "missing" in given else {}
         whole = file.suffix in (".soc", ".toc")
         return dataclasses.replace(found, users_are=OWN, whole=whole, origin=origin, **changed)
-    origin, table = file.opened.pop(sheet, None) or _open(file, sheet)
-    if isinstance(table, Table):
-        return _with_origin(_of_table(table, kind, given, file), origin)
-    return _of_table(table, kind, given)
+    if records := _records_of(file, given, kinds, sheet=sheet):
+        return records
+    origin, table = file.opened.pop(sheet, None) or (Origin(file), open_file(file, sheet))
+    table = table if name is None else dataclasses.replace(table, name=name)
+    if file.suffix in PARQUET:
+        from privrank_jax.data.engine import of_parquet
+
+        table = of_parquet(file, origin) or table
+    data = _with_origin(_of_table(table, kinds, given), origin)
+    origin.check_unchanged()
+    return data
 
 
-def _open(file: File, sheet: str | int | None) -> tuple[Origin, Table | Source]:
-    """A file as a table, and what it was when it was opened."""
-    origin = Origin(file)
-    if file.suffix not in PARQUET or file.piped or file.compression:
-        return origin, open_file(file, sheet)
-    from privrank_jax.data.engine import open_parquet
+def _records_of(
+    source: Any,
+    given: Mapping[str, Any],
+    kinds: Sequence[str] | None,
+    sheet: str | int | None = None,
+) -> Any:
+    """Preferences, whose records are read one by one; None for all other data."""
+    told = [one for one in ("rejected", "prompt", "id", "keep", "epsilon") if one in given]
+    wanted = kinds is not None and tuple(kinds) == ("preferences",)
+    if kinds is not None and "preferences" not in kinds:
+        return None
+    if isinstance(source, File) and source.suffix not in (*OBJECTS, ".parquet", ".pq"):
+        if wanted or told:
+            raise DataError(f"{source.name}: {_NO_PREFERENCES}")
+        return None
+    header = header_of(source, sheet) if isinstance(source, File) else _header_in_memory(source)
+    name = source.name if isinstance(source, File) else "the table"
+    if not (told or wanted) and kind_of(name, header, given, kinds) != "preferences":
+        return None
+    from privrank_jax.data.preference_pairs import MARK, PreferenceFields
+    from privrank_jax.data.preferences import read_preferences, scan_preferences
 
-    file.checked(PARQUET, "")
-    if sheet is not None or file.separator is not None or file.encoding is not None:
-        raise DataError(f"{file.name} has no separator, no encoding and no sheets: leave these out")
-    return origin, open_parquet(file.path)
+    if MARK in header:
+        return read_preferences(source)
+    fields = {
+        one: given[one] for one in ("chosen", "rejected", "prompt", "id", "user") if one in given
+    }
+    if others := sorted(given.keys() - {*fields, "keep", "epsilon", "items"}):
+        raise DataError(f"the data are read as preferences: leave out {_ticked(others)}")
+    beside = {"keep": given.get("keep", ()), "epsilon": given.get("epsilon")}
+    return scan_preferences(source, PreferenceFields(**fields), **beside)
+
+
+def _header_in_memory(source: Any) -> list[str]:
+    try:
+        return list(_opened(source, "the table").header)
+    except DataError:
+        return []
 
 
 def _with_origin(data: Any, origin: Origin) -> Any:
@@ -299,15 +351,21 @@ def _origin_of(table: Table) -> Origin:
 def _opened(source: Any, name: str) -> Table | Source:
     """A frame in memory, or a table of an engine."""
     module = type(source).__module__.split(".")[0]
-    if module == "pyspark":
-        from privrank_jax.data.engine import of_spark
-
-        source = of_spark(source)
-    elif module != "ibis":
+    if module not in ("pyspark", "ibis"):
         return open_frame(source, name)
-    from privrank_jax.data.engine import Source
+    from privrank_jax.data.engine import Source, of_spark
 
-    return Source(source, name)
+    return Source(of_spark(source) if module == "pyspark" else source, name)
+
+
+def open_table(source: Any, name: str | None = None, sheet: str | int | None = None) -> Table:
+    """Any source of rows as an opened table; one of an engine in memory."""
+    if isinstance(source, str | os.PathLike):
+        file = File.of(source)
+        table = open_file(file, sheet)
+        return table if name is None else dataclasses.replace(table, name=name)
+    found = _opened(source, name or "the table")
+    return found if isinstance(found, Table) else found.table()
 
 
 def header_of(source: str | os.PathLike[str], sheet: str | int | None = None) -> list[str]:
@@ -318,7 +376,7 @@ def header_of(source: str | os.PathLike[str], sheet: str | int | None = None) ->
     file = File.of(source)
     try:
         if sheet not in file.opened:
-            file.opened[sheet] = _open(file, sheet)
+            file.opened[sheet] = Origin(file), open_file(file, sheet)
     except DataError:
         return []
     return file.opened[sheet][1].header
@@ -332,27 +390,27 @@ def sha256_of(source: str | os.PathLike[str] | File) -> str | None:
     return Origin(file).sha256 if file.piped or file.exists else None
 
 
-def sheet_of(given: str | None) -> str | int | None:
-    """A sheet as an option names it: by its number, or by its name."""
-    return int(given) if given is not None and given.isdecimal() else given
-
-
-def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> Any:
+def budgets_of(
+    file: File, data: Any, column: str, given: Mapping[str, Any], sheet: str | int | None = None
+) -> Any:
     """Personal ε of the rows of comparisons, or of the users of rankings, from a column of their file.
 
     Args:
         file: of the data.
         data: as they were read.
         column: of ε.
-        given: the arguments that they were read with.
+        given: what was told.
+        sheet: of an Excel file.
     """
     from privrank_jax.data.reports import read_epsilon
     from privrank_jax.data.synthetic import read_user_epsilon
 
-    _, opened = _open(file, given.get("sheet"))
-    table = opened if isinstance(opened, Table) else opened.table()
-    long = bool({"item", "rank"} & given.keys()) or {"item", "rank"} <= set(map(form, table.header))
-    if long and (hasattr(data, "ranks") or hasattr(data, "partial_users")):
+    table = open_file(file, sheet)
+    usual = RankingRoles.columns()
+    long = {"item", "rank"} & given.keys() or all(
+        usual_column(table.header, usual[one]) for one in ("item", "rank")
+    )
+    if long and hasattr(data, "ranks"):
         return read_user_epsilon(table, column, given.get("user") or "user")
     return read_epsilon(table, column)
 
@@ -371,135 +429,60 @@ def _own_readers() -> dict[str, Callable[[File], Any]]:
     return {SUFFIX: read_kamishima, **dict.fromkeys(SUFFIXES, read_preflib), **READERS}
 
 
-def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
-    """What a table holds, by its header and by the arguments that were given; "" if neither says.
+def kind_of(
+    name: str, header: Sequence[str], given: Mapping[str, Any], kinds: Sequence[str] | None = None
+) -> str:
+    """What a table holds: the first kind whose roles were told, or, if none was, of whose columns it has usual names.
 
     >>> kind_of("f", ["user", "model_a", "model_b", "winner"], {}), kind_of("f", ["user", "tea", "milk"], {})
     ('comparisons', '')
     """
-    raw = set(map(form, header))
-    # Whatever is asked: what is randomized already must not be taken for answers.
-    if SYNTHETIC in raw:
-        return "synthetic"
-    answers = {"winner", "loser"}
-    if "report" in raw and raw & {"epsilon", "item_1"} and not answers & (raw | given.keys()):
-        return "reports"
-    kept = without(name, header, given.get("ignore", ()))
-    forms = set(map(form, kept))
-    if "chosen" in given and "shown" not in given and "rejected" in forms:
-        return "preferences"
-    if any(key in given for key in ("rejected", "prompt", "id", "keep", "epsilon")):
-        return "preferences"
-    if any(key in given for key in _CHOOSING):
-        return "choices"
-    if any(key in given for key in (*_COMPARING, *_SIDES) if key not in ("time", "tie")):
-        return "comparisons"
-    if any(key in given for key in ("item", "rank", "cells", "num_users")):
-        return "rankings"
-    if "order" in given:
-        return "orders"
-    if {"chosen", "rejected"} <= forms:
-        return "preferences"
-    if choice_columns(kept) is not None:
-        return "choices"
-    if {"winner", "loser"} <= forms or shape_of(name, kept, "winner", "loser") is not None:
-        return "comparisons"
-    user = spelled_in(kept, given.get("user", "user"))
-    if places_of_questions(kept) or order_columns(name, kept, user, None, None):
-        return "orders"
-    return "rankings" if {"item", "rank"} <= forms else ""
+    for one in RANDOMIZED:  # whatever is asked
+        if KINDS[one].usual(header) and not {"winner", "loser"} & given.keys():
+            return one
+    ignored = given.get("ignore", ())
+    kept = without(name, header, (ignored,) if isinstance(ignored, str) else ignored)
+    fields = {one: {field.name for field in dataclasses.fields(KINDS[one].roles)} for one in KINDS}
+    own = given.keys() - {field.name for field in dataclasses.fields(Roles)}
+    allowed = [one for one in kinds or KINDS if one not in RANDOMIZED and own <= fields[one]]
+    usual = [one for one in KINDS if one in allowed and KINDS[one].usual(kept)]
+    return (usual or (allowed if own else []) or [""])[0]
 
 
-def _of_table(
-    table: Table | Source,
-    kind: str | Sequence[str] | None,
-    given: dict[str, Any],
-    file: File | None = None,
-) -> Any:
+def _of_table(table: Table | Source, kinds: Sequence[str] | None, given: Mapping[str, Any]) -> Any:
     """Read a table as the kind of data that it holds."""
-    kinds = KINDS if kind is None else (kind,) if isinstance(kind, str) else tuple(kind)
-    if unknown := set(kinds) - set(KINDS):
-        raise DataError(f"kind {sorted(unknown)[0]!r} is unknown: it is one of {', '.join(KINDS)}")
-    found = kind_of(table.name, table.header, given)
-    if found not in kinds:
-        found = (found or "rankings") if kind is None else kinds[0]
-    taken = _TAKEN[found]
-    if others := [key for key in given if key not in taken]:
-        said = _named(given, others)
-        raise DataError(f"{table.name} is read as {found}: leave out {said}")
-    data = _READERS[found](table, given, file)
-    return data if isinstance(table, Table) else _with_origin(data, table.origin)
-
-
-def _comparisons(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
-    from privrank_jax.data.comparisons import plan_of, read_planned
-
-    plan = plan_of(table.name, table.header, **given)
-    if isinstance(table, Table) or not plan.by_cells:
-        return read_planned(_in_memory(table), plan)
-    from privrank_jax.data.engine_counts import scan_comparisons
-
-    return scan_comparisons(table, plan)
-
-
-def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
-    from privrank_jax.data.rankings import read_rankings
-
-    if isinstance(table, Table) or given.get("cells") == "approvals":
-        return read_rankings(_in_memory(table), **given)
-    from privrank_jax.data.engine_counts import scan_long
-
-    return read_rankings(table.table(), long=functools.partial(scan_long, table), **given)
-
-
-def _in_memory(table: Table | Source) -> Table:
-    return table if isinstance(table, Table) else table.table()
-
-
-def _preferences(table: Table | Source, given: dict[str, Any], file: File | None) -> Any:
-    from privrank_jax.data.preference_pairs import MARK, PreferenceFields
-    from privrank_jax.data.preferences import read_preferences, scan_preferences
-
-    where = file or getattr(table, "path", None)
-    if where is None or (file is not None and file.suffix not in OBJECTS):
+    found = kind_of(table.name, table.header, given, kinds)
+    if not found and kinds is None and given.get("items") is None:
         raise DataError(
-            f"{table.name} holds preferences, which are read from .jsonl, .json and .parquet files: write it as one"
+            f"{table.name}: its columns have no usual names, so what it holds is not known: "
+            f"{listed(table.header, 40)}. Read it by the class of its kind, which takes the names of columns, such as "
+            "Comparisons.read(source, winner=..., loser=...), Rankings, Ratings, Approvals, Choices or BestWorst of "
+            "privrank_jax.data; of a table with a column for each item, list the `items`"
         )
-    if MARK in table.header:
-        return read_preferences(where)
-    fields = {
-        role: given[role]
-        for role in ("chosen", "rejected", "prompt", "id", "user")
-        if role in given
-    }
-    beside = {"keep": given.get("keep", ()), "epsilon": given.get("epsilon")}
-    return scan_preferences(where, PreferenceFields(**fields), **beside)
+    found = found or ("rankings" if kinds is None else kinds[0])
+    if found == "preferences":
+        raise DataError(f"{table.name}: {_NO_PREFERENCES}")
+    if kinds is not None and found not in kinds:
+        raise DataError(f"{table.name} holds {found}, and {' or '.join(kinds)} are wanted")
+    try:
+        return _read_as(table, found, roles_for(KINDS[found].roles, given))
+    except DataError as error:
+        held = kind_of(
+            table.name, table.header, {one: given[one] for one in ("ignore",) if one in given}
+        )
+        if held in (found, "") or kinds is None:
+            raise
+        command = _COMMANDS.get(held, "rank")
+        raise DataError(
+            f"{error}. By the usual names of its columns it holds {held}, which `privrank {command}` reads"
+        ) from None
 
 
-def _choices(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
-    from privrank_jax.data.choices import read_choices
+def _read_as(table: Table | Source, kind: str, roles: Roles) -> Any:
+    if isinstance(table, Table):
+        return KINDS[kind].read(table, roles)
+    from privrank_jax.data.engine import scan
 
-    return read_choices(_in_memory(table), **given)
-
-
-def _reports(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
-    from privrank_jax.data.reports import read_reports
-
-    return read_reports(_in_memory(table), **given)
-
-
-def _synthetic(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
-    from privrank_jax.data.synthetic import read_synthetic_rankings
-
-    return read_synthetic_rankings(_in_memory(table), **given)
-
-
-_READERS: dict[str, Callable[..., Any]] = {
-    "comparisons": _comparisons,
-    "choices": _choices,
-    "orders": _rankings,
-    "rankings": _rankings,
-    "reports": _reports,
-    "synthetic": _synthetic,
-    "preferences": _preferences,
-}
+    data = scan(table, roles)
+    data = KINDS[kind].read(table.table(), roles) if data is None else data
+    return _with_origin(data, table.origin)

@@ -11,7 +11,6 @@ import csv
 import importlib.util
 import math
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from pathlib import Path
@@ -25,10 +24,10 @@ from privrank_jax._whole_file import beside, whole_file
 from privrank_jax.data.cells import number_of, text_of
 from privrank_jax.data.columns import Faults, Table
 from privrank_jax.data.errors import BadCell, DataError, quoted
-from privrank_jax.data.file import Origin
-from privrank_jax.data.header import column_of, find_columns, spelled_in
+from privrank_jax.data.header import column_of
 from privrank_jax.data.kinds import Data
-from privrank_jax.data.names import Names, public_items
+from privrank_jax.data.reading import Reading
+from privrank_jax.data.roles import ReportRoles, reader_of
 from privrank_jax.data.table import DELIMITERS, PARQUET
 
 COLUMNS = ("user", "item_1", "item_2", "report", "epsilon")
@@ -49,9 +48,8 @@ class Reports(Data):
         reports: (N,) bool, whether the report prefers the first.
         epsilon: (N,) float64, finite and positive, the ε of each report.
         item_names: the m names.
-        user_names: original user ids, or ().
-        name: name of the file.
-        notes: what the reader did, one sentence each.
+
+    Other attributes are those of all data.
     """
 
     users: Integer[np.ndarray, "rows"]
@@ -60,10 +58,8 @@ class Reports(Data):
     reports: Bool[np.ndarray, "rows"]
     epsilon: Float[np.ndarray, "rows"]
     item_names: tuple[str, ...]
-    user_names: tuple[str, ...] = ()
-    name: str = ""
-    notes: tuple[str, ...] = ()
-    origin: Origin | None = None
+
+    read = reader_of(ReportRoles)
 
     def __len__(self) -> int:
         return self.reports.size
@@ -106,15 +102,8 @@ def largest_sum(users: np.ndarray, epsilon: np.ndarray) -> float:
     return total
 
 
-def read_reports(
-    table: Table, *, user: str | None = "user", items: Iterable[str] | None = None
-) -> Reports:
+def read_reports(table: Table, roles: ReportRoles) -> Reports:
     """Read reports from an opened table; the columns are named at the head.
-
-    Args:
-        table: the columns.
-        user: column of the user's id; the default is used where the table has it. None: none.
-        items: the public list of items. Default: those seen, sorted.
 
     Returns:
         Reports in the order of the rows.
@@ -123,37 +112,31 @@ def read_reports(
         DataError: what is wrong, where, and how to fix it: as of comparisons; a report that is neither 0 nor 1, an ε
             that isn't a number from 1e-9 to 1e9.
     """
-    if user == "user" and spelled_in(table.header, user) not in table.header:
-        user = None
-    public = None if items is None else public_items(items)
-    roles = {"user": user, **{column: column for column in COLUMNS[1:]}}
-    named, unused = find_columns(table.name, table.header, roles)
-    cells = dict(zip(named, table.columns(list(named.values()))))
-    faults, names, people = Faults(table), Names("item", True, public), Names("user", False)
-    first, second = faults.together([cells["item_1"], cells["item_2"]], names.__getitem__)
+    if roles.blank or roles.count:
+        raise DataError(f"{table.name} holds reports, one a row: leave out `blank` and `count`")
+    reading = Reading(table, roles, {column: column for column in COLUMNS[1:]})
+    faults, cells = reading.faults, reading.cells
+    first, second = faults.named([cells["item_1"], cells["item_2"]], reading.items)
     message = "an item is compared with itself: correct or remove the row"
-    faults.where(first == second, named["item_2"], lambda _: message)
+    faults.where(first == second, reading.columns["item_2"], lambda _: message)
     reports = faults.read(cells["report"], _bit_of).astype(bool)
     epsilon = faults.read(cells["epsilon"], epsilon_of, float)
-    users = faults.read(cells["user"], people.__getitem__) if user is not None else None
-    faults.stop()
-    if not reports.size:
-        raise DataError(f"{table.name} has no rows below its header: there is nothing to rank")
-    item_names, place = names.in_order()
-    notes = ["the list of items was taken from the file"] if public is None else []
-    if user is None:
+    users = reading.read_users()
+    reading.stop(reports.size)
+    names, place = reading.items.in_order()
+    notes = ["the list of items was taken from the file"] if roles.public is None else []
+    if users is None:
         notes.append("the file names no users: what all reports of one user spend is not known")
-    said = table.said(notes=notes, unused=unused)["notes"][len(table.reading) * table.form :]
     return Reports(
         users=np.arange(reports.size) if users is None else users,
         first=np.array(place)[first],
         second=np.array(place)[second],
         reports=reports,
         epsilon=epsilon,
-        item_names=item_names,
-        user_names=tuple(people),
+        item_names=names,
+        user_names=tuple(reading.people),
         name=table.name,
-        notes=said,
+        notes=tuple(notes),
     )
 
 
@@ -183,9 +166,9 @@ def check_destination(path: str | os.PathLike[str]) -> None:
             ".parquet file"
         )
     check_writable(path)
-    if path.suffix.lower() in PARQUET and importlib.util.find_spec("duckdb") is None:
+    if path.suffix.lower() in PARQUET and importlib.util.find_spec("pyarrow") is None:
         raise DataError(
-            f'{path.name}: writing Parquet needs DuckDB: pip install "privrank-jax[tables]"'
+            f'{path.name}: writing Parquet needs PyArrow: pip install "privrank-jax[tables]"'
         )
 
 
@@ -265,15 +248,11 @@ def _write_text(path: Path, columns: dict[str, np.ndarray], delimiter: str) -> N
 
 
 def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
-    import duckdb
+    import pyarrow
+    from pyarrow import parquet
 
-    quoted = str(path).replace("'", "''")
-    try:
-        with duckdb.connect() as connection:
-            connection.register("rows", columns)
-            connection.execute(f"COPY (SELECT * FROM rows) TO '{quoted}' (FORMAT parquet)")
-    except duckdb.Error as error:
-        raise OSError(f"DuckDB cannot write {path.name} ({str(error).splitlines()[0]})") from error
+    arrays = {name: pyarrow.array(column.tolist()) for name, column in columns.items()}
+    parquet.write_table(pyarrow.table(arrays), path)
 
 
 def _bit_of(cell: Any) -> int:

@@ -17,13 +17,14 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int
 
+from privrank_jax.data.ballots import SYNTHETIC, Cells, read_wide, wide_items
 from privrank_jax.data.columns import Column, Faults, Table
 from privrank_jax.data.errors import DataError, quoted
-from privrank_jax.data.header import but, column_of, find_columns, spelled_in
-from privrank_jax.data.names import Names, public_items
-from privrank_jax.data.rankings import Rankings, wide_rankings
+from privrank_jax.data.header import column_of, spelled_in
+from privrank_jax.data.names import Names
+from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reports import check_destination, epsilon_of, write_columns
-from privrank_jax.data.shapes import SYNTHETIC
+from privrank_jax.data.roles import SEEN, RankingRoles, SyntheticRoles
 from privrank_jax.data.table import PARQUET
 
 
@@ -48,21 +49,8 @@ class SyntheticRankings:
         return np.sum(self.table.ranks >= 0, axis=1)
 
 
-def read_synthetic_rankings(
-    table: Table,
-    *,
-    user: str | None = "user",
-    items: Iterable[str] | None = None,
-    missing: str | None = None,
-) -> SyntheticRankings:
-    """Read synthetic rankings from an opened table.
-
-    Args:
-        table: wide.
-        user: column of the user's id; None says that each row is a different user.
-        items: all items, in the order to use. The law of a rank depends on how many items its user ranked, so none
-            can be left out.
-        missing: what a blank rank means.
+def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRankings:
+    """Read synthetic rankings from an opened table: wide, with all of its items, for the law of a rank depends on them.
 
     Returns:
         The rankings and the ε of each user.
@@ -71,7 +59,6 @@ def read_synthetic_rankings(
         DataError: as of other rankings; no column ``synthetic_epsilon``, an ε that isn't a number from 1e-9 to 1e9,
             ties, a rank left out, as where items were taken out of the file, or out of ``items``.
     """
-    public = None if items is None else public_items(items)
     budgets: list[Column] = []
 
     def columns(names: Sequence[str]) -> list[Column]:
@@ -80,18 +67,25 @@ def read_synthetic_rankings(
         return found
 
     of_budgets = column_of(table.name, table.header, "epsilon", SYNTHETIC)
-    header = but(table.header, {of_budgets})
-    user = spelled_in(header, user)
+    header = type(table.header)(column for column in table.header if column != of_budgets)
     ranked = dataclasses.replace(table, header=header, columns=columns)
-    rankings, ranks = wide_rankings(
-        ranked, header, user, public, missing or "last", "ranks", by_form=True
+    asked = RankingRoles(
+        user=roles.user,
+        items=roles.items or SEEN,
+        blank=roles.blank,
+        missing=roles.missing,
+        ranks=True,
+    )
+    rankings, ranks = read_wide(
+        ranked, asked, wide_items(table.name, header, asked), Cells("ranks"), counted=False
     )
     faults = Faults(table)
     epsilon = faults.read(budgets[0], epsilon_of, float)
     faults.stop()
+    user = spelled_in(header, roles.user or "")
     if left := [column for column in header if column not in (user, *rankings.item_names)]:
         raise DataError(
-            f"{table.name}: items has no {left[0]!r}, but synthetic rankings can only be debiased whole: name all "
+            f"{table.name}: `items` has no {left[0]!r}, but synthetic rankings can only be debiased whole: name all "
             "items, or none"
         )
     if rankings.tied:
@@ -164,16 +158,19 @@ def read_user_epsilon(table: Table, column: str, user: str) -> Float[np.ndarray,
         DataError: no such columns, a blank user, an ε that isn't a number from 1e-9 to 1e9, or that differs between
             rows of one user.
     """
-    named, _ = find_columns(table.name, table.header, {"user": user, "epsilon": column})
-    people, budgets = table.columns(list(named.values()))
-    faults, names = Faults(table), Names("user", False)
+    named = [
+        column_of(table.name, table.header, one, given)
+        for one, given in (("user", user), ("epsilon", column))
+    ]
+    people, budgets = table.columns(named)
+    faults, names = Faults(table), Names("user")
     users = faults.read(people, names.__getitem__)
     epsilon = faults.read(budgets, epsilon_of, float)
     _, first = np.unique(users, return_index=True)
     found = epsilon[first]
     faults.where(
         epsilon != found[users],
-        named["epsilon"],
+        named[1],
         lambda row: (
             f"user {quoted(people.words[people.codes[row]])} has {found[users[row]]:g} and {epsilon[row]:g}: a "
             "ranking is drawn at one epsilon; write the same in all rows of a user"

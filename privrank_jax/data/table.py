@@ -1,7 +1,8 @@
 """Any file or frame as a :class:`~privrank_jax.data.columns.Table`: opened once, decoded once.
 
 CSV and JSON are read by the standard library: it is there, starts at once, refuses what is no CSV, and names the line.
-Excel files are read by openpyxl, Parquet files and tables of engines by :mod:`privrank_jax.data.engine`, frames by the
+A large CSV file without quotes, NUL and lone carriage returns, in which all rows have the length of the header, means
+the same to PyArrow, which reads it then. Parquet files are read by PyArrow, Excel files by openpyxl, frames by the
 methods that they have, so that no package is imported for them.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import importlib.util
 import io
 import itertools
 import json
@@ -21,10 +23,11 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.data.columns import Column, Table, Word, encode
-from privrank_jax.data.errors import DataError, say
-from privrank_jax.data.file import SEPARATORS, File
+from privrank_jax.data.errors import DataError
+from privrank_jax.data.file import SEPARATORS, File, Origin
 from privrank_jax.data.header import Keys
 from privrank_jax.data.json_lines import only_list, unique
+from privrank_jax.data.names import Structure
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OBJECTS = (".jsonl", ".ndjson", ".json")
@@ -32,7 +35,8 @@ PARQUET = (".parquet", ".pq")
 SHEETS = (".xlsx", ".xlsm")
 TABLES = (*DELIMITERS, *OBJECTS, *PARQUET, *SHEETS)
 _NAMES = {sign: name for name, sign in SEPARATORS.items() if name.isalpha()}
-_SECOND_HEADERS = ('{"ImportId"', "{'ImportId'", "Open-Ended Response")
+_IMPORT_IDS = ('{"ImportId"', "{'ImportId'")  # in the third row of the header of Qualtrics
+_LARGE = 2**18  # bytes, from which on PyArrow is worth its import
 _HEAD = 64  # lines in which the header of a CSV file ends
 _CHUNK = 4096  # rows that are checked together
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
@@ -42,10 +46,10 @@ _NO_SCALARS = (bytes, bytearray, Mapping, set, frozenset)
 
 
 def open_file(file: File, sheet: str | int | None = None) -> Table:
-    """Open a file of rows; Parquet is opened by :mod:`privrank_jax.data.engine`.
+    """Open a file of rows.
 
     Args:
-        file: ends in a suffix of CSV, JSON or Excel, or has a separator.
+        file: ends in a suffix of CSV, JSON, Excel or Parquet, or has a separator.
         sheet: of an Excel file, by name or number from 1; None: the first.
 
     Raises:
@@ -58,12 +62,9 @@ def open_file(file: File, sheet: str | int | None = None) -> Table:
         ("sheet", sheet, (*DELIMITERS, *PARQUET, *OBJECTS)),
     ):
         if value is not None and suffix in lacking:
-            raise DataError(f"{file.name} has no {name}: leave out {say(name, value)}")
+            raise DataError(f"{file.name} has no {name}: leave out {name}={value!r}")
     if suffix in PARQUET:
-        how = "write it to a file and name that" if file.piped else "decompress it first"
-        raise DataError(
-            f"{file.name}: Parquet is read from a file as it is, neither compressed again nor piped: {how}"
-        )
+        return _parquet(file)
     if suffix in OBJECTS:
         return _objects(file)
     return _workbook(file, sheet) if suffix in SHEETS else _csv(file)
@@ -83,21 +84,154 @@ def _csv(file: File) -> Table:
     first = next(chunks, [])
     if not first:
         raise DataError(f"{file.name} is empty: it needs a header row and one row below it each")
-    header = first[0]
-    _check_no_headers(first[1:4], file.name)
+    header, below = first[0], _rows_of_header(first)
+    reading = (*file.reading, *reading, *((_QUALTRICS,) * (below > 1)))
+    simple = below == 1 and _is_simple(file, header)
 
     def rows() -> Iterator[list[str]]:
-        yield from first[1:]
+        yield from first[below:]
         for chunk in chunks:
             yield from chunk
 
-    return Table(
-        file.name,
-        header,
-        _selecting(header, rows()),
-        lambda row: f"line {numbers.line(row + 1)}",  # row 0 of the file is the header
-        (*file.reading, *reading),
+    def columns(names: Sequence[str]) -> list[Column]:
+        nonlocal simple
+        if simple and names:
+            try:
+                return _by_arrow(file, header, separator, names)
+            except ValueError:  # of PyArrow; the standard library says what is wrong, and where
+                simple = False
+        return _selecting(header, rows())(names)
+
+    def where(row: int) -> str:
+        return f"line {_line(file.content, row + 1) if simple else numbers.line(row + below)}"
+
+    return Table(file.name, header, columns, where, reading)
+
+
+_QUALTRICS = "the three rows of a header of Qualtrics are left out"
+
+
+def _rows_of_header(rows: Sequence[Sequence[Word]]) -> int:
+    """How many rows the header has: three where the third one is of ids by Qualtrics, else one."""
+    third = rows[2] if len(rows) > 2 else ()
+    return 3 if third and isinstance(third[0], str) and third[0].startswith(_IMPORT_IDS) else 1
+
+
+def _is_simple(file: File, header: Sequence[str]) -> bool:
+    """Whether a text is large, has nothing that PyArrow might read in another way, and PyArrow is there."""
+    if file.encoding not in (None, "utf-8") or len(set(header)) < len(header):
+        return False
+    content = file.content
+    lone = b"\r" in content and content.count(b"\r") > content.count(b"\r\n")
+    if not content.isascii():
+        try:
+            content.decode()
+        except UnicodeDecodeError:
+            return False
+    odd = lone or content.startswith(_MARKS) or b'"' in content or b"\0" in content
+    return len(content) >= _LARGE and not odd and importlib.util.find_spec("pyarrow") is not None
+
+
+def _by_arrow(file: File, header: list[str], separator: str, names: Sequence[str]) -> list[Column]:
+    """Columns of a simple text, by PyArrow, which refuses rows of another length than the header."""
+    import pyarrow
+    from pyarrow import csv
+
+    found = csv.read_csv(
+        pyarrow.BufferReader(file.content),
+        csv.ReadOptions(column_names=header, skip_rows=_before(file.content)),
+        csv.ParseOptions(delimiter=separator, quote_char=False),
+        csv.ConvertOptions(
+            include_columns=list(names), column_types=dict.fromkeys(names, pyarrow.string())
+        ),
     )
+    return [of_arrow(name, found.column(name), file.name) for name in names]
+
+
+_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+def _before(content: bytes) -> int:
+    """Number of lines up to the header, which is the first that is not empty."""
+    lines = enumerate(io.BytesIO(content), start=1)
+    return next((number for number, line in lines if line.strip(b"\r\n\xef\xbb\xbf")), 1)
+
+
+def _line(content: bytes, row: int) -> int:
+    """The number of the line of a row, from 0, of those that are not empty."""
+    lines = (
+        number for number, line in enumerate(io.BytesIO(content), start=1) if line.strip(b"\r\n")
+    )
+    return next(itertools.islice(lines, row, None))
+
+
+def of_arrow(name: str, cells: Any, of: str) -> Column:
+    """A column of Arrow's as codes and words."""
+    import pyarrow
+
+    nested = pyarrow.types.is_nested(cells.type) or pyarrow.types.is_binary(cells.type)
+    if nested:
+        words = (
+            (word_of(cell, f"{of}, row {row}"),)
+            for row, cell in enumerate(cells.to_pylist(), start=1)
+        )
+        return encode(words, {name: 0})[0]
+    coded = cells.combine_chunks() if isinstance(cells, pyarrow.ChunkedArray) else cells
+    if not pyarrow.types.is_dictionary(coded.type):
+        coded = coded.dictionary_encode(null_encoding="encode")
+    codes = coded.indices.to_numpy(zero_copy_only=False)
+    try:
+        words = coded.dictionary.to_pylist()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{of}: column {name!r} has cells that are not UTF-8: write the file again"
+        ) from error
+    if not pyarrow.types.is_string(coded.dictionary.type):
+        words = [word_of(cell, f"{of}, column {name!r}") for cell in words]
+    if coded.indices.null_count:
+        codes = np.where(np.isnan(codes), len(words), codes)
+        words.append(None)
+    return Column(name, codes.astype(np.int32), words)
+
+
+def _parquet(file: File) -> Table:
+    """A Parquet file by PyArrow."""
+    if file.piped or file.compression:
+        how = "write it to a file and name that" if file.piped else "decompress it first"
+        raise DataError(
+            f"{file.name}: Parquet is read from a file as it is, neither compressed again nor piped: {how}"
+        )
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise DataError(
+            f'{file.name}: reading Parquet needs PyArrow: pip install "privrank-jax[tables]"'
+        ) from error
+
+    def read(names: Sequence[str]) -> Any:
+        try:
+            return parquet.ParquetFile(file.path).read(columns=list(names))
+        except (ArrowException, OSError, UnicodeError) as error:
+            why = str(error).splitlines()[0] if str(error) else "unknown"
+            raise DataError(
+                f"{file.name} is not a Parquet file that PyArrow can read ({why}): write it again, or give a .csv file"
+            ) from error
+
+    try:
+        header = list(parquet.read_schema(file.path).names)
+    except (ArrowException, OSError, UnicodeError):
+        read(())
+        raise
+    if twice := next((name for name in header if header.count(name) > 1), None):
+        raise DataError(f"{file.name}: two columns are named {twice!r}: rename one")
+    origin = Origin(file)
+
+    def columns(names: Sequence[str]) -> list[Column]:
+        found = read(names)
+        origin.check_unchanged()
+        return [of_arrow(name, found.column(name), file.name) for name in names]
+
+    return Table(file.name, header, columns, lambda row: f"row {row + 1}")
 
 
 def _separator(file: File, head: list[str]) -> tuple[str, tuple[str, ...]]:
@@ -122,7 +256,7 @@ def _separator(file: File, head: list[str]) -> tuple[str, tuple[str, ...]]:
     if len(found) > 1:
         raise DataError(
             f"{file.name}: its header has {' and '.join(sorted(_NAMES[sign] for sign in found))} characters, and it "
-            f"is unclear which separate cells: say so, such as {say('separator', _NAMES[found[0]])}"
+            f"is unclear which separate cells: say so, such as separator={_NAMES[found[0]]!r}"
         )
     return found[0], (f"cells are separated by {_NAMES[found[0]]}s, as its header shows",)
 
@@ -188,16 +322,6 @@ def _check_widths(name: str, raw: list[list[str]], begin: int, width: int) -> No
             )
 
 
-def _check_no_headers(rows: Sequence[Sequence[Word]], name: str) -> None:
-    """Refuse the rows that survey platforms write below the names of the columns."""
-    cells = (cell for row in rows for cell in row if isinstance(cell, str))
-    if any(cell.startswith(_SECOND_HEADERS) for cell in cells):
-        raise DataError(
-            f"{name}: a second header row, as Qualtrics and SurveyMonkey write it (texts of questions, options, ids): "
-            "delete the rows between the first one and the answers; columns of the first may be named after the items"
-        )
-
-
 def _selecting(
     header: Sequence[str], rows: Iterator[Sequence[Word]]
 ) -> Callable[[Sequence[str]], list[Column]]:
@@ -233,12 +357,7 @@ def _objects(file: File) -> Table:
         def rows() -> Iterator[list[Word]]:
             for place, found in _records(file, listed):
                 places.append(place)
-                yield [
-                    _json_word(found[key], f"{file.name}, {place}, key {key!r}")
-                    if key in found
-                    else None
-                    for key in names
-                ]
+                yield [_json_word(found[key]) if key in found else None for key in names]
 
         return encode(rows(), {name: k for k, name in enumerate(names)})
 
@@ -288,15 +407,15 @@ def _parsed(text: str, place: str) -> Any:
         ) from error
 
 
-def _json_word(value: Any, place: str) -> Word:
-    """A value as text, or a tuple of texts; numbers are text already."""
+def _json_word(value: Any) -> Word:
+    """A value as text, a tuple of texts, or of a structure its JSON; numbers are text already."""
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list) and not any(isinstance(one, (list, dict)) for one in value):
-        return tuple(_json_word(one, place) for one in value)  # type: ignore[misc]
-    raise DataError(f"{place}: an object, where a name, a number or a list of these is expected")
+        return tuple(_json_word(one) for one in value)  # type: ignore[misc]
+    return Structure(json.dumps(value, ensure_ascii=False))
 
 
 # --- Excel --------------------------------------------------------------------------------------------
@@ -326,11 +445,12 @@ def _workbook(file: File, sheet: str | int | None) -> Table:
     if not header:
         raise DataError(f"{file.name}: its sheet is empty: it needs a header row{_others(reading)}")
 
-    first = list(itertools.islice(below, 3))
-    _check_no_headers(first, file.name)
+    first = list(itertools.islice(below, 2))
+    left_out = _rows_of_header([header, *first]) - 1
+    reading = (*reading, *((_QUALTRICS,) * bool(left_out)))
 
     def rows() -> Iterator[list[Word]]:
-        for k, row in enumerate(itertools.chain(first, below)):
+        for k, row in enumerate(itertools.chain(first[left_out:], below), start=left_out):
             if len(row) > len(header):
                 raise DataError(
                     f"{file.name}, row {numbers[k + 1]}: a cell beyond the last column of the header, which has "
@@ -339,7 +459,7 @@ def _workbook(file: File, sheet: str | int | None) -> Table:
             yield row + [None] * (len(header) - len(row))
 
     def where(row: int) -> str:
-        return f"row {numbers[row + 1]}"
+        return f"row {numbers[row + 1 + left_out]}"
 
     return Table(file.name, header, _selecting(header, rows()), where, (*file.reading, *reading))
 
@@ -381,9 +501,7 @@ def _cells_of(
     reading = ()
     if len(titles) > 1:
         others = ", ".join(repr(title) for k, title in enumerate(titles) if k != at)
-        reading = (
-            f"only its sheet {titles[at]!r} is read, not {others}; another by {say('sheet')}",
-        )
+        reading = (f"only its sheet {titles[at]!r} is read, not {others}; another by `sheet`",)
 
     def rows() -> Iterator[tuple[Any, Any]]:
         try:
@@ -440,21 +558,29 @@ def open_frame(data: Any, name: str = "the table") -> Table:
     >>> [(column.codes.tolist(), column.words) for column in table.columns(["winner", "user"])]
     [([0, 1], ['a', None]), ([0, 1], ['1', '2'])]
     """
+    if isinstance(data, (list, tuple)) and data and all(isinstance(row, Mapping) for row in data):
+        return _rows_in_memory(data, name)
     if not isinstance(data, Mapping):
         convert = next((one for one in _COMPUTED if callable(getattr(data, one, None))), None)
         data = data if convert is None else getattr(data, convert)()
+    held: Any = data
+    if type(held).__module__.split(".")[0] == "polars":
+        data = held = held.to_arrow()
     found: Any = data if isinstance(data, Mapping) else getattr(data, "column_names", None)
     if found is None and not isinstance(data, str):
         found = getattr(data, "columns", None)
     names = [] if found is None else list(found)
     if not names:
         raise DataError(
-            f"{name} is a {type(data).__name__}, not a table with columns: give a file, a dict of columns, or a frame "
-            "of pandas, polars, Arrow, Ibis, DuckDB or Spark"
+            f"{name} is a {type(data).__name__}, not a table with columns: give a file, a dict of columns, a list of "
+            "dicts, or a frame of pandas, polars, Arrow, Ibis, DuckDB or Spark"
         )
     for column in names:
         if not isinstance(column, str):
             raise DataError(f"{name}: a column is named {column!r}: name columns by text")
+    if type(held).__module__.split(".")[0] == "pyarrow":
+        arrow = lambda wanted: [of_arrow(one, held.column(one), name) for one in wanted]  # noqa: E731
+        return Table(name, names, arrow, lambda row: f"row {row + 1}")
 
     def columns(wanted: Sequence[str]) -> list[Column]:
         found = [_words(data, column, name) for column in wanted]
@@ -463,6 +589,31 @@ def open_frame(data: Any, name: str = "the table") -> Table:
         return [encode(zip(words), {column: 0})[0] for column, words in zip(wanted, found)]
 
     return Table(name, names, columns, lambda row: f"row {row + 1}")
+
+
+def _rows_in_memory(rows: Sequence[Mapping[str, Any]], name: str) -> Table:
+    """A list of dicts, which are as objects of JSON: a row may lack a key."""
+    header = Keys(sorted({key for row in rows for key in row}))
+    header.check(name)
+
+    def columns(names: Sequence[str]) -> list[Column]:
+        places = (f"{name}, row {number}" for number in range(1, len(rows) + 1))
+        cells = (
+            [_of_object(row.get(key), place) for key in names] for place, row in zip(places, rows)
+        )
+        return encode(cells, {key: k for k, key in enumerate(names)})
+
+    return Table(name, header, columns, lambda row: f"row {row + 1}", form=False)
+
+
+def _of_object(cell: Any, place: str) -> Word:
+    """A cell of a dict: as in memory, of a structure its JSON."""
+    nested = isinstance(cell, list | tuple) and any(
+        isinstance(one, list | tuple | Mapping) for one in cell
+    )
+    if nested or isinstance(cell, Mapping):
+        return Structure(json.dumps(cell, ensure_ascii=False, default=str))
+    return word_of(cell, place)
 
 
 def _words(data: Any, column: str, name: str) -> list[Word]:

@@ -1,75 +1,188 @@
-"""Files of choices from sets: both shapes, and faults with the place where they stand."""
+"""Choices from sets and best-worst answers (MaxDiff), each in three forms; faults with the place where they stand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from privrank_jax.data import DataError
-from tests.data.readers import read_choices
+import privrank_jax as pr
+from privrank_jax.data import BestWorst, Choices, DataError
+from tests.data.files import SUFFIXES, as_file, frame
 
-ROWS = ["u1,b,a|b", "u2,a,c|a|b", "u1,c,b|c"]
-WIDE = ["u1,b,a,b,", "u2,a,c,a,b", "u1,c,b,,c"]
-
-
-def write(tmp_path, rows, header="user,chosen,shown"):
-    path = tmp_path / "choices.csv"
-    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-    return path
-
-
-@pytest.mark.parametrize(
-    ("rows", "header"),
-    [(ROWS, "user,chosen,shown"), (WIDE, "user,chosen,option_1,option_2,option_3")],
-)
-def test_both_shapes_are_the_same_choices(tmp_path, rows, header):
-    table = read_choices(write(tmp_path, rows, header))
-    assert table.item_names == ("a", "b", "c")
-    assert table.user_names == ("u1", "u2")
-    assert table.users.tolist() == [0, 1, 0]
-    assert [sorted(s[s >= 0].tolist()) for s in table.sets] == [[0, 1], [0, 1, 2], [1, 2]]
-    assert table.sets[:, 0].tolist() == [1, 0, 2]
-    assert table.public == ("items",)
-    assert table.comparisons_per_user == 2
-    assert "is the item chosen" in table.reading[0]
-    assert "users and answers not shown" in repr(table)
-    choices = table.choices(np.array([True, True, False]))
-    assert choices.totals.tolist() == [1, 1, 0]
-    assert choices.offered.sum(1).tolist() == [2, 3, 2]
-    assert choices.public_sets
+LONG_ROWS = "u1,a,1,0", "u2,c,1,", "u1,b,1,1", "u2,a,1,yes", "u2,b,1,0", "u1,b,2,0", "u1,c,2,1"
+CHOICES = {
+    "texts": (frame("user,chosen,shown", "u1,b,a|b", "u2,a,c;a;b", "u1,c,b| c"), {}),
+    "columns": (frame("user,chosen,option_1,option_2,option_3", "u1,b,a,b,", "u2,a,c,a,b", "u1,c,b,,c"), {}),
+    "letters": (
+        frame("user,pick,x,y,z", "u1,B,a,b,", "u2,y,c,a,b", "u1,c,b,,c"),
+        {"chosen": "pick", "shown": list("xyz")},
+    ),
+    "long": (
+        frame("user,Item,Block,Chosen", *LONG_ROWS),
+        {"item": "Item", "block": "Block", "chosen": "Chosen"},
+    ),
+}  # fmt: skip
 
 
-def test_a_public_list_of_items_keeps_its_order_and_refuses_others(tmp_path):
-    path = write(tmp_path, ROWS)
-    table = read_choices(path, user=None, items=["c", "b", "a", "d"])
-    assert table.item_names == ("c", "b", "a", "d")
-    assert table.sets[:, 0].tolist() == [1, 2, 0]
-    assert not table.has_users
-    assert table.public == ()
-    with pytest.raises(DataError, match="'c' is not in the list of items"):
-        read_choices(path, items=["a", "b"])
+def sets_of(found):
+    """User, first items and all items of each set, by names."""
+    names, users = (
+        np.array([*found.item_names, ""]),
+        found.user_names or list(map(str, range(len(found)))),
+    )
+    number = 1 if isinstance(found, Choices) else 2
+    rows = zip(found.users, names[found.sets])
+    return [(users[user], *row[:number].tolist(), "".join(sorted(row))) for user, row in rows]
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("u3,d,a|b", "line 5, column 'chosen': 'd' was chosen, but is not among the items shown"),
-        ("u3,a,a", "line 5, column 'shown': fewer than two items are shown"),
-        ("u3,a,a|b|a", "line 5, column 'shown': 'a' is shown twice"),
-        ("u3,,a|b", "line 5, column 'chosen': the item is missing"),
-        (",a,a|b", "line 5, column 'user': the user is missing"),
-        ("u3,A,A|b", "line 5, column 'shown': item named twice"),
-    ],
-)
-def test_faults_are_refused_with_their_place(tmp_path, row, message):
+@pytest.mark.parametrize("form", CHOICES)
+def test_every_form_says_the_same_choices(tmp_path, form):
+    columns, options = CHOICES[form]
+    expected = [("u1", "b", "ab"), ("u2", "a", "abc"), ("u1", "c", "bc")]
+    for source in (columns, *(as_file(tmp_path, columns, suffix) for suffix in SUFFIXES)):
+        found = Choices.read(source, **options)
+        assert (sets_of(found), found.item_names) == (expected, ("a", "b", "c"))
+        assert (found.public, found.comparisons_per_user, found.num_users) == (("items",), 2, 2)
+        assert len(found.reading) == 1
+        assert "not shown" in repr(found)
+    chosen = found.choices(np.array([True, True, False]))
+    assert chosen.totals.tolist() == [1, 1, 0]
+    assert chosen.offered.sum(1).tolist() == [2, 3, 2]
+    listed = Choices.read(columns, items=["c", "b", "a", "d"], **options)
+    assert (sets_of(listed), listed.item_names, listed.public) == (
+        expected,
+        ("c", "b", "a", "d"),
+        (),
+    )
+    alone = {name: cells for name, cells in columns.items() if name != "user"}
+    if form == "long":  # without users blocks are those of all rows
+        alone["Block"] = ["1", "2", "1", "2", "2", "3", "3"]
+    found = Choices.read(alone, **options)
+    assert (found.has_users, len(found), found.sets[:, 0].tolist()) == (False, 3, [1, 0, 2])
+
+
+Q = {"blocks": ["Q1_1..Q1_3", "Q2_1..Q2_3"], "words": ["1", "2"], "items": ["a", "b", "c"]}
+BEST_WORST = {
+    "rows": (frame("user,best,worst,shown", "u,a,c,a|b|c", "v,c,b,b|c|a", "u,a,b,a|b"), {}),
+    "letters": (
+        frame("name,A1,B1,C1,top,last,age", "u,b,a,c,B,C1,4", "v,c,b,a,A,b,5", "u,a,,b,a,c,4"),
+        {"user": "name", "best": "top", "worst": "last", "shown": ["A1", "B1", "C1"]},
+    ),
+    "long": (
+        frame(
+            "user,Set,item,answer",
+            "u,1,c,-1", "u,1,a,1", "v,1,b,-1", "v,1,a,", "v,1,c,1", "u,1,b,0", "u,2,a,1.0", "u,2,b,-1",
+        ),
+        {"answer": "answer", "block": "Set"},
+    ),
+    "blocks": (
+        frame(
+            "user,Q1_1,Q1_2,Q1_3,Q2_1,Q2_2,Q2_3,order 1,order 2",
+            "u,1,,2,1,2,,3|1|2,b|a", "v,,2,1,,,,a|b|c,c|b",
+        ),
+        {**Q, "shown": ["order 1", "order 2"]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", BEST_WORST)
+def test_every_form_says_the_same_best_and_worst(tmp_path, form):
+    columns, options = BEST_WORST[form]
+    expected = [("u", "a", "b", "ab"), ("u", "a", "c", "abc"), ("v", "c", "b", "abc")]
+    if form == "letters":  # a letter is that of a column, an item its name
+        columns = {**columns, "top": ["B", "A", "a"], "last": ["C1", "b", "C"]}
+        expected[1], expected[2] = ("u", "a", "c", "abc"), ("v", "c", "b", "abc")
+    for source in (columns, *(as_file(tmp_path, columns, suffix) for suffix in SUFFIXES)):
+        if form == "blocks" and "json" in str(source):
+            with pytest.raises(DataError, match="no order"):
+                BestWorst.read(source, **options)
+            continue
+        found = BestWorst.read(source, **options)
+        assert sorted(sets_of(found)) == expected
+        assert found.totals.tolist() == [2, -2, 0]
+    pairs = found.comparisons()
+    assert (len(pairs), pairs.ties, pairs.num_users) == (3, 0, 2)
+    assert sorted(zip(pairs.winners.tolist(), pairs.losers.tolist())) == [(0, 1), (0, 2), (2, 1)]
+    if form == "blocks":  # without the columns of what was shown, all items were
+        del options["shown"]
+        assert sorted(row[-1] for row in sets_of(BestWorst.read(columns, **options))) == ["abc"] * 3
+
+
+def test_words_of_marks_and_counts():
+    columns = frame("user,Q1_1,Q1_2,Q1_3", "u,Best,,worst", "v,WORST,best,", "w,n/a,,")
+    told = {"blocks": ["Q1_1..Q1_3"], "words": ["best", "Worst"], "items": ["x", "y", "z"]}
+    with pytest.raises(DataError, match="row 3, column 'Q1_1': 'n/a' marks neither"):
+        BestWorst.read(columns, **told)
+    assert BestWorst.read(columns, blank="N/A", **told).sets.tolist() == [[0, 2, 1], [1, 0, 2]]
+    counted = {**columns, "n": ["2", "0", "1"], "user": ["", "", ""]}
+    found = BestWorst.read(counted, blank="N/A", user=None, count="n", **told)
+    assert found.sets.tolist() == [[0, 2, 1]] * 2
+
+
+SETS = CHOICES["texts"][0]
+LONG = CHOICES["long"][0]
+ROWS = ("user,best,worst,shown", "u,a,c,a|b|c")
+BLOCKS = ("user,Q1_1,Q1_2,Q1_3,Q2_1,Q2_2,Q2_3", "u,1,,2,,,")
+
+
+def more(columns, *cells):
+    return {name: [*column, cell] for (name, column), cell in zip(columns.items(), cells)}
+
+
+REFUSED = [
+    (Choices, more(SETS, "u3", "d", "a|b"), {}, "row 4, column 'chosen': 'd' was chosen"),
+    (Choices, more(SETS, "u3", "a", "a"), {}, "row 4, column 'shown': fewer than two"),
+    (Choices, more(SETS, "u3", "a", "a|b|a"), {}, "row 4, column 'shown': 'a' is shown twice"),
+    (Choices, more(SETS, "u3", "", "a|b"), {}, "row 4, column 'chosen': the item is missing"),
+    (Choices, more(SETS, "", "a", "a|b"), {}, "row 4, column 'user': the user is missing"),
+    (Choices, more(SETS, "u3", "A", "A|b"), {}, "row 4, column 'shown': item named twice"),
+    (Choices, SETS, {"items": ["a", "b"]}, "'c' is not in the list of items"),
+    (Choices, dict(zip(("user", "y", "seen"), SETS.values())), {}, "`chosen` and `shown`"),
+    (Choices, {name: [] for name in SETS}, {}, "no rows"),
+    (Choices, more(LONG, "u3", "a", "1", "1"), {}, "row 8, column '.tem': its set has a single item"),
+    (Choices, more(LONG, "u1", "c", "2", "1"), {}, "its set has not one chosen item"),
+    (Choices, more(LONG, "u1", "c", "2", "0"), {}, "its set has an item twice"),
+    (Choices, more(LONG, "u1", "a", "2", "2"), {}, "row 8, column '.hosen': '2'"),
+    (Choices, {**LONG, "n": ["1"] * 7}, {"count": "n"}, "`count`"),
+    (Choices, frame("item,chosen", "a,1", "b,0"), {}, "`block`"),
+    (BestWorst, frame(*ROWS, "v,b,b,a|b"), {}, "row 2, column 'worst': the best item is also the worst"),
+    (BestWorst, frame(*ROWS, "v,b,d,a|b"), {}, "row 2, column 'worst': 'd' was chosen"),
+    (BestWorst, frame("user,item,block", "u,a,1", "u,b,1"), {}, "`answer`"),
+    (BestWorst, frame("user,item,block,x", "u,a,1,1", "u,b,1,2"), {"answer": "x"}, "row 2, column 'x': '2'"),
+    (BestWorst, frame("user,item,block,x", "u,a,1,1", "u,b,1,0"), {"answer": "x"}, "not one worst item"),
+    (BestWorst, frame(*BLOCKS, "v,1,1,2,,,"), Q, "row 2, column 'Q1_1': this set has not one best and one worst"),
+    (BestWorst, frame(*BLOCKS, "v,1,,,,,"), Q, "row 2, column 'Q1_1': this set has not one best and one worst"),
+    (BestWorst, frame(*BLOCKS, "v,,,,1,2,3"), Q, "row 2, column 'Q2_3': '3' marks neither"),
+    (BestWorst, frame(*BLOCKS), {**Q, "items": "seen"}, "`items`"),
+    (BestWorst, frame(*BLOCKS), {**Q, "items": ["a", "b"]}, "`items`"),
+    (BestWorst, frame(*BLOCKS), {**Q, "words": ["1"]}, "`words`"),
+    (BestWorst, frame(*BLOCKS), {**Q, "blocks": ["Q1_1..Q1_9"]}, "no column 'Q1_9'"),
+    (BestWorst, frame(*BLOCKS), {**Q, "shown": ["user"]}, "`shown`"),
+    (BestWorst, frame(f"{BLOCKS[0]},S,T", "u,1,,2,,,,1|2,x"), {**Q, "shown": ["S", "T"]}, "is marked|'x' is no item"),
+    (BestWorst, frame(BLOCKS[0], "u,,,,,,"), Q, "no answers"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "columns", "options", "message"), REFUSED)
+def test_faults_are_refused_with_their_place(kind, columns, options, message):
     with pytest.raises(DataError, match=message):
-        read_choices(write(tmp_path, [*ROWS, row]))
+        kind.read(columns, **options)
 
 
-def test_other_columns_must_be_named(tmp_path):
-    path = write(tmp_path, ROWS, "user,y,seen")
-    with pytest.raises(DataError, match=r"name them by chosen='COLUMN' .* and shown='COLUMN'"):
-        read_choices(path)
-    assert len(read_choices(path, chosen="y", shown=["seen"])) == 3
-    with pytest.raises(DataError, match="no rows below its header"):
-        read_choices(write(tmp_path, []))
+def test_three_rows_of_a_header_and_the_order_of_display(tmp_path):
+    """The form of a survey tool's export: ids, texts, import ids; 1 and 2 are marks."""
+    header = ["ResponseID", "Q1_1", "Q1_2", "Q1_3", "Q1_4", "DO-Q1"]
+    ids = ["{'ImportId': '%s'}" % one for one in header]  # noqa: UP031
+    rows = [header, ["Response", *(f"Which? - {one}" for one in "abcd"), "Order"], ids]
+    rows += [["R_1", "", "2", "", "1", "2|4|3"], ["R_2", "1", "", "2", "", "1|3|4"]]
+    path = tmp_path / "answers.csv"
+    path.write_text("".join(",".join(row) + "\n" for row in rows))
+    told = {
+        "user": "ResponseID",
+        "blocks": "Q1_1..Q1_4",
+        "words": ["1", "2"],
+        "items": list("abcd"),
+    }
+    found = BestWorst.read(path, shown="DO-Q1", **told)
+    assert sets_of(found) == [("R_1", "d", "b", "bcd"), ("R_2", "a", "c", "acd")]
+    assert pr.rank(found.comparisons(), None).names[0] in "ad"

@@ -1,185 +1,397 @@
-"""Files of comparisons: what is read, and what each refusal says."""
+"""Comparisons in every form: what each row says, by which words, with what weight; and what is refused."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from privrank_jax.data import Comparisons, DataError
-from tests.data.files import GOOD, HEAD, written
-from tests.data.readers import load_comparisons, read_comparisons
-from tests.parquet import as_parquet, parquet
+import privrank_jax as pr
+from privrank_jax.data import Comparisons, DataError, Rankings
+from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, form_of
+from privrank_jax.data.roles import ComparisonRoles
+from privrank_jax.pairwise import break_rankings
+from tests.data.files import GOOD, SUFFIXES, as_file, frame, rows_of, written
+
+SIDES = {"left": "home", "right": "away"}
+FORMS = {
+    "winners": (
+        frame(*GOOD.split()),
+        {},
+        [("ann", "Oslo", "Paris", False), ("bob", "Paris", "Rome", True), ("ann", "Oslo", "Rome", False)],
+    ),
+    "battles": (
+        frame("user,model_a,model_b,winner", "u,a,b,tie", "v,b,c,model_b", "w,c,a,left", "u,c,a,c"),
+        {},
+        [("u", "a", "b", True), ("v", "c", "b", False), ("w", "c", "a", False), ("u", "c", "a", False)],
+    ),
+    "battles with marks of ties": (
+        frame("user,home,away,res,draw", "u,Oslo,Rome,H,0", "v,Rome,Bonn,,1", "w,Bonn,Oslo,A,"),
+        {**SIDES, "outcome": "res", "tie": "draw"},
+        [("u", "Oslo", "Rome", False), ("v", "Rome", "Bonn", True), ("w", "Oslo", "Bonn", False)],
+    ),
+    "words": (
+        frame("user,home,away,res", "u,a,b,One", "v,b,c,two", "w,c,a,EVEN"),
+        {**SIDES, "outcome": "res", "words": ["one", "Two", "even"]},
+        [("u", "a", "b", False), ("v", "c", "b", False), ("w", "c", "a", True)],
+    ),
+    "scores": (
+        frame("user,home,away,hs,as", "u,a,b,2,1", "v,b,c,0,0", "w,c,a,1,10", "u,c,a,1.5,-2"),
+        {**SIDES, "left_score": "hs", "right_score": "as"},
+        [("u", "a", "b", False), ("v", "b", "c", True), ("w", "a", "c", False), ("u", "c", "a", False)],
+    ),
+    "tallies": (
+        frame("user,home,away,x,y", "u,Ann,Bob,1,0", "v,Ann,Cy,1,2", "u,Bob,Cy,0,0", "u,Dee,Ann,0,2"),
+        {**SIDES, "left_wins": "x", "right_wins": "y"},
+        [("u", "Ann", "Bob", False), ("v", "Ann", "Cy", False)]
+        + [("v", "Cy", "Ann", False)] * 2
+        + [("u", "Ann", "Dee", False)] * 2,
+    ),
+    "one-hot": (
+        frame(
+            "user,model_a,model_b,winner_model_a,winner_model_b,winner_tie,winner_tie_both_bad",
+            "u1,gpt,phi,1,0,0,0", "u2,left,phi,0,1,,", "u3,phi,gpt,0.0,0,1,0", "u4,tie,gpt,no,0,0,yes",
+        ),
+        {},
+        [
+            ("u1", "gpt", "phi", False), ("u2", "phi", "left", False),
+            ("u3", "phi", "gpt", True), ("u4", "tie", "gpt", True),
+        ],
+    ),
+    "pairs": (
+        frame("user,Oslo vs Rome,Rome vs. Bonn", "u1,Oslo,Bonn", "u2,, right ", "u3,tie,", "u4,B,Rome"),
+        {},
+        [
+            ("u1", "Oslo", "Rome", False), ("u1", "Bonn", "Rome", False), ("u2", "Bonn", "Rome", False),
+            ("u3", "Oslo", "Rome", True), ("u4", "Rome", "Oslo", False), ("u4", "Rome", "Bonn", False),
+        ],
+    ),
+    "numbers of columns": (
+        frame("user,response_0,response_1,better", "u,x,y,1", "v,x,z,0"),
+        {"left": "response_0", "right": "response_1", "outcome": "better"},
+        [("u", "y", "x", False), ("v", "x", "z", False)],
+    ),
+}  # fmt: skip
 
 
-def named_rows(table: Comparisons) -> list[tuple[str, str, str, bool]]:
-    names = table.item_names
-    return [
-        (table.user_names[u], names[w], names[loser], tie)
-        for u, w, loser, tie in zip(
-            table.users.tolist(), table.winners.tolist(), table.losers.tolist(), table.tied.tolist()
-        )
-    ]
+@pytest.mark.parametrize("form", FORMS)
+def test_each_answer_is_one_comparison(tmp_path, form):
+    columns, options, expected = FORMS[form]
+    for source in (columns, *(as_file(tmp_path, columns, suffix) for suffix in SUFFIXES)):
+        found = Comparisons.read(source, **options)
+        assert rows_of(found) == expected
+        names = {name for _, *pair, _ in expected for name in pair}
+        assert found.item_names == tuple(sorted(names))  # not in the order of the rows
+        assert len(found.reading) <= 1
+        assert set(found.reading) <= set(found.notes) or "json" in str(source)
+    alone = Comparisons.read(
+        {name: cells for name, cells in columns.items() if name != "user"}, **options
+    )
+    assert (alone.user_names, len(alone), alone.has_users) == ((), len(expected), False)
+    assert any("names no users" in note for note in alone.notes)
+    listed = Comparisons.read(columns, items=[*sorted(names, reverse=True), "unseen"], **options)
+    assert (rows_of(listed), listed.item_names[-1]) == (expected, "unseen")
+    turned = Comparisons.read({name: cells[::-1] for name, cells in columns.items()}, **options)
+    assert sorted(rows_of(turned)) == sorted(expected)
+    assert turned.item_names == found.item_names
 
 
-ROWS = [
-    ("ann", "Oslo", "Paris", False),
-    ("bob", "Paris", "Rome", True),
-    ("ann", "Oslo", "Rome", False),
-]
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("user", ["user", None])
+def test_each_comparison_has_the_weight_of_its_row(form, user):
+    columns, options, _ = FORMS[form]
+    rows = len(columns["user"])
+    weights = np.arange(1, rows + 1) / 2
+    weighted = {**columns, "p": list(map(str, weights))}
+    found = Comparisons.read(weighted, weight="p", user=user, **options)
+    if form not in ("tallies", "pairs"):
+        assert found.weights.tolist() == weights.tolist()
+    else:
+        each = {"tallies": [0, 1, 1, 1, 3, 3], "pairs": [0, 0, 1, 2, 3, 3]}[form]
+        assert found.weights.tolist() == weights[each].tolist()
+    assert "each row has the weight in column 'p'" in found.notes
+    assert Comparisons.read(weighted, user=user, **options).weights is None
 
 
-def test_reads_rows_in_order(tmp_path):
-    table = read_comparisons(written(tmp_path, GOOD))
-    assert named_rows(table) == ROWS
-    assert table.item_names == ("Oslo", "Paris", "Rome")
-    assert table.user_names == ("ann", "bob")
-    assert table.name == "votes.csv"
-    assert any("public" in note for note in table.notes)
+def test_ties_are_counted_beside_wins():
+    """Davidson's data: three numbers for each pair."""
+    rng = np.random.default_rng(0)
+    pairs = [(i, j) for j in range(4) for i in range(j)]
+    wins = rng.integers(0, 5, (len(pairs), 3))
+    columns = {"i": [f"t{i}" for i, _ in pairs], "j": [f"t{j}" for _, j in pairs]}
+    columns |= {name: list(map(str, wins[:, k])) for k, name in enumerate(("w_ij", "w_ji", "t_ij"))}
+    told = {
+        "left": "i",
+        "right": "j",
+        "left_wins": "w_ij",
+        "right_wins": "w_ji",
+        "tie_count": "t_ij",
+    }
+    found = Comparisons.read(columns, **told)
+    matrix, tied = np.zeros((4, 4)), np.zeros((4, 4))
+    for (i, j), (one, other, both) in zip(pairs, wins):
+        matrix[i, j], matrix[j, i] = one + both / 2, other + both / 2
+        tied[i, j] = tied[j, i] = both
+    np.testing.assert_array_equal(found.arrays().win_counts().matrix, matrix)
+    np.testing.assert_array_equal(found.ties_of_pairs(), tied)
+    assert (len(found), found.ties) == (wins.sum(), wins[:, 2].sum())
+    del told["tie_count"]
+    assert Comparisons.read(columns, **told).ties == 0
+
+
+# --- words ---
+
+MODELS = ("model_a", "model_b")
+
+
+def outcomes(rows, names=MODELS, **options):
+    """Outcomes of rows of an outcome and two items each."""
+    word, left, right = (list(cells) for cells in zip(*rows))
+    columns = {names[0]: left, names[1]: right, "said": word}
+    found = Comparisons.read(columns, left=names[0], right=names[1], outcome="said", **options)
+    won = np.where(np.array(found.item_names)[found.winners] == left, LEFT, RIGHT)
+    return np.where(found.tied, TIE, won).tolist()
 
 
 @pytest.mark.parametrize(
-    ("content", "name"),
+    ("cells", "names", "expected"),
     [
-        ("\ufeff" + GOOD, "bom.csv"),
-        (GOOD.replace("\n", "\r\n"), "windows.csv"),
-        (GOOD.replace("\n", "\r"), "old_mac.csv"),
-        (GOOD.replace(",", "\t"), "tabs.tsv"),
-        (GOOD.replace("Oslo", '"Oslo"'), "quoted.CSV"),
-        (GOOD.rstrip("\n"), "no_last_newline.csv"),
-        (GOOD.replace("\n", "\n\n"), "empty_lines.csv"),
+        ("a|A|left| Left |model_a|MODEL A|1|1.0|gpt|W|win|Won|1-0", MODELS, LEFT),
+        ("b|B|right|model_b|Model B|0|0.0|phi|L|loss|lost|0-1", MODELS, RIGHT),
+        (
+            "tie|Tie|draw|0.5|tie (bothbad)|both bad|both_bad|bothbad|D|1/2-1/2|½-½|both_equal",
+            MODELS,
+            TIE,
+        ),
+        ("0|0.0|response_0", ("response_0", "response_1"), LEFT),
+        ("1|1.0|B", ("Response 0 source", "Response 1 source"), RIGHT),
+        ("0", ("answer_1", "answer_0"), RIGHT),
+        ("1", ("item_1", "item_2"), LEFT),
+        ("2|0|2.0", ("item_1", "item_2"), RIGHT),
+        ("1", ("item_2", "item_1"), LEFT),
+        ("1", ("v0_model_0", "v1_model_1"), RIGHT),
+        ("1", ("v0_model_1", "v1_model_0"), LEFT),
+        ("1", ("gpt_3", "gpt_4"), LEFT),
+        ("H|1|home|homeTEAM", ("HomeTeam", "AwayTeam"), LEFT),
+        ("A|away|0", ("HomeTeam", "AwayTeam"), RIGHT),
+        ("X|D", ("home", "away"), TIE),
     ],
 )
-def test_harmless_variants_read_alike(tmp_path, content, name):
-    assert named_rows(read_comparisons(written(tmp_path, content, name))) == ROWS
+def test_words_for_outcomes(cells, names, expected):
+    found = outcomes([(cell, "gpt", "phi") for cell in cells.split("|")], names)
+    assert found == [expected] * len(found)
 
 
-def test_columns_by_other_names_in_any_order(tmp_path):
-    text = "note,lost,draw,won,who\nx,Paris,no,Oslo,ann\ny,Rome,yes,Paris,bob\nz,Rome,,Oslo,ann\n"
-    table = read_comparisons(
-        written(tmp_path, text), user="who", winner="won", loser="lost", tie="draw"
+@pytest.mark.parametrize(
+    "cell", ["2", "-1", "GPT", "yi", "skip", "winner", "both", "0.25", None, "", " "]
+)
+def test_other_words_are_no_outcomes_until_they_are_told(cell):
+    with pytest.raises(DataError, match=r"row 1, column 'said': .*(`words`|`tie`)"):
+        outcomes([(cell, "gpt", "phi")])
+    if cell and cell.strip() and cell != "GPT":
+        assert outcomes(
+            [(cell, "gpt", "phi"), ("even", "phi", "gpt")], words=["x", cell.title(), "even"]
+        ) == [RIGHT, TIE]
+        columns = {"model_a": ["gpt", "phi"], "model_b": ["phi", "gpt"], "winner": [cell, "a"]}
+        assert Comparisons.read(columns, blank=cell).winners.tolist() == [1]
+
+
+def test_told_words_are_the_only_ones_but_items_and_two_say_no_tie():
+    for cell in ("a", "model_a", "tie", "z"):
+        with pytest.raises(DataError, match="column 'said'"):
+            outcomes([(cell, "gpt", "phi")], words=["x", "y"])
+    assert outcomes([("phi", "gpt", "phi"), ("gpt", "gpt", "phi")], words=["x", "y"]) == [
+        RIGHT,
+        LEFT,
+    ]
+
+
+def test_items_named_like_outcomes_are_never_guessed():
+    assert outcomes([("A", "A", "B")]) == [LEFT]  # whichever is meant
+    assert outcomes([("D", "D", "E"), ("W", "E", "W")]) == [
+        LEFT,
+        RIGHT,
+    ]  # letters of games, of items in the row
+    for rows in (
+        [("A", "B", "A")], [("tie", "tie", "B")], [("1", "2", "1")],
+        [("A", "A", "B"), ("a", "C", "D")], [("D", "D", "E"), ("D", "E", "F")],
+    ):  # fmt: skip
+        with pytest.raises(DataError, match="rename the item"):
+            outcomes(rows)
+
+
+# --- headers ---
+
+ARENA = "model_a,model_b,winner_model_a,winner_model_b,winner_tie"
+
+
+@pytest.mark.parametrize(
+    ("header", "told", "kind"),
+    [
+        (ARENA, {}, "one-hot"),
+        (ARENA + ",winner_tie_bothbad", {}, "one-hot"),
+        ("x_versus_y,canvas,vs b", {}, "pairs"),
+        ("model_a,model_b,winner", {}, "battles"),
+        ("Winner,loser,model_a,model_b", {}, "winners"),
+        ("left,right,said,winner", {"outcome": "said"}, "battles"),
+        ("home,away,r", {**SIDES, "outcome": "r"}, "battles"),
+        ("left,right,x,y", {"left_wins": "x", "right_wins": "y"}, "tallies"),
+        ("left,right,winner,loser", {}, "winners"),
+        ("left,right,x,y,winner", {"left_score": "x", "right_score": "y"}, "scores"),
+        ("x,y,winner,loser", {"winner": "x", "loser": "y"}, "winners"),
+        ("x,loser", {"winner": "x"}, "winners"),
+    ],
+)
+def test_forms_by_the_header(header, told, kind):
+    assert form_of("f", header.split(","), ComparisonRoles(**told)).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("header", "told", "word"),
+    [
+        (ARENA + ",a vs b", {}, "unclear"),
+        (ARENA + ",winner", {}, "unclear"),
+        (ARENA.partition(",")[2], {}, "no columns with usual names"),
+        ("left,right,winner,outcome", {}, "no columns with usual names"),
+        ("left,right,model_a,model_b,winner", {}, "no columns with usual names"),
+        ("left,left,right,winner", {}, "no columns with usual names"),
+        ("home,away,r", {"left": "home", "outcome": "r"}, "`left` and `right`"),
+        ("home,away,r", SIDES, "`outcome`"),
+        ("home,away,x,y", {**SIDES, "left_wins": "x"}, "`right_wins`"),
+        ("home,away,x,y", {"left_score": "x", "right_score": "y"}, "`left` and `right`"),
+        (
+            "home,away,x,y",
+            {**SIDES, "left_wins": "x", "right_wins": "y", "outcome": "x"},
+            "`outcome`",
+        ),
+        ("home,away,x,y", {**SIDES, "left_wins": "x", "right_score": "y"}, "`left_score`"),
+        (
+            "home,away,x,y",
+            {**SIDES, "left_score": "x", "right_score": "y", "tie_count": "y"},
+            "`tie_count`",
+        ),
+        ("home,away,x,y", {**SIDES, "left_wins": "x", "right_wins": "y", "count": "n"}, "`count`"),
+        ("home,away,x,y", {**SIDES, "left_wins": "x", "right_wins": "y", "tie": "x"}, "`tie`"),
+        ("home,away,r", {**SIDES, "outcome": "r", "words": ["x"]}, "`words`"),
+        ("home,away,r", {**SIDES, "outcome": "r", "words": ["x", "X"]}, "`words`"),
+        (
+            "home,away,x,y",
+            {**SIDES, "left_wins": "x", "right_wins": "y", "words": ["x", "y"]},
+            "`outcome`",
+        ),
+        ("winner,loser,a", {"winner": "a", "outcome": "a"}, "'outcome'"),
+        ("winner,loser,a", {"loser": "a", "left_score": "a"}, "'left_score'"),
+        ("x,y", {"winner": "x"}, "`loser`"),
+        ("x|y", {}, "separator="),
+        ("a vs b vs c", {}, "'a vs b vs c'"),
+        ("a vs A ", {}, "two different items"),
+        ("a vs b,A vs c", {}, "twice"),
+        ("right vs left", {}, "rename"),
+        ("a vs b", {"side": "x"}, "several comparisons"),
+        ("a vs b", {"time": "x"}, "several comparisons"),
+        ("a vs b", {"tie": "x"}, "`tie`"),
+    ],
+)
+def test_headers_that_say_too_little_or_two_things(header, told, word):
+    columns = {
+        name: ["a", "b"] if "right" not in name else ["right", "left"] for name in header.split(",")
+    }
+    if len(columns) < len(header.split(",")):
+        with pytest.raises(DataError, match=word):
+            form_of("f", header.split(","), ComparisonRoles(**told))
+        return
+    with pytest.raises(DataError, match=word):
+        Comparisons.read(columns, **told)
+
+
+@pytest.mark.parametrize(
+    ("header", "told"),
+    [
+        ("winner,loser", {"words": ["a", "b"]}),
+        ("winner,loser,x", {"tie_count": "x"}),
+    ],
+)
+def test_roles_without_use(header, told):
+    with pytest.raises(DataError, match=next(iter(told))):
+        Comparisons.read(
+            {name: ["a"] if name != "loser" else ["b"] for name in header.split(",")}, **told
+        )
+
+
+def test_a_word_for_the_preferred_item_in_a_column_of_winners_is_refused():
+    """Battles that are read as winners and losers would rank the columns."""
+    columns = frame("model_a,model_b,said", "gpt,phi,model_a", "phi,llama,model_b")
+    for source in (
+        columns,
+        {name.replace("model_a", "Model_A"): cells for name, cells in columns.items()},
+    ):
+        with pytest.raises(DataError, match=r"'model_a' is the name of a column.*`left`"):
+            Comparisons.read(source, winner="said", loser="model_b")
+
+
+REFUSED = {
+    "no rows": (["user,winner,loser"], "no rows below its header"),
+    "blank winner": (["user,winner,loser", "a,x,y", "a,,y"], "line 3, column 'winner': the item is missing"),
+    "blank user": (["user,winner,loser", " ,x,y"], "line 2, column 'user': the user is missing"),
+    "nan item": (["user,winner,loser", "a,x,NaN"], "line 2, column 'loser': 'NaN'"),
+    "nan user": (["user,winner,loser", "null,x,y"], "line 2, column 'user': the user is 'null'"),
+    "itself": (["user,winner,loser", "a,x,y", "a,x,x"], "line 3, column 'loser': item 'x' is compared with itself"),
+    "bad tie": (["user,winner,loser,tie", "a,x,y,2"], "line 2, column 'tie': '2'"),
+    "by blanks": (["user,winner,loser", "a,P,y", "a,y,P "], "line 3, column 'loser': item named twice.*differ only by"),
+    "user by blanks": (["user,winner,loser", "ann,x,y", "ann ,x,y"], "line 3, column 'user': user named twice"),
+    "short row": (["user,winner,loser", "a,x,y", "a,x"], "line 3: 2 fields where the header has 3"),
+    "stray quote": (["user,winner,loser", 'a,"x"y,z'], "line 2: not valid CSV"),
+    "open quote": (["user,winner,loser", 'a,"x,z'], r"line \d: not valid CSV .*double quotes"),
+    "column twice": (["user,winner,loser,user", "a,x,y,a"], "2 columns are named 'user'"),
+    "pair": (["user,a vs b", "u,c"], "line 2, column 'a vs b': 'c'"),
+    "no answers": (["user,a vs b", "u,"], "no answers"),
+    "two marks": ([ARENA, "gpt,phi,1,1,0"], "line 2, column .*: one of the columns .* are '1', '1', '0'"),
+    "no mark": ([ARENA, "gpt,phi,0,0,0"], "must be 1 and the others 0"),
+    "bad mark": ([ARENA, "gpt,phi,2,0,0"], "they are '2', '0', '0'"),
+    "no tie": (["model_a,model_b,winner,tie", "x,y,a,1"], "line 2, column 'winner': 'a' is no tie"),
+    "bad mark of a tie": (["model_a,model_b,winner,tie", "x,y,a,2"], "line 2, column 'tie': '2'"),
+    "blank outcome": (["model_a,model_b,winner,tie", "x,y,,0"], "line 2, column 'winner': .* missing.*`tie`"),
+    "empty": ([""], "is empty"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_faulty_rows_are_refused_with_their_place(tmp_path, case):
+    lines, message = REFUSED[case]
+    with pytest.raises(DataError, match=rf"votes\.csv.*{message}"):
+        Comparisons.read(written(tmp_path, "\n".join(lines)))
+
+
+def test_the_first_fault_is_said(tmp_path):
+    path = written(tmp_path, "user,winner,loser,tie\nu,a,b,0\nv,b,b,0\nw,a,,maybe\n")
+    with pytest.raises(DataError, match="line 3, column 'loser'"):
+        pr.read(path)
+    path = written(tmp_path, "n,order\n2,a>b\nx,c/d\n")
+    with pytest.raises(DataError, match="line 3, column 'n'"):  # before signs are compared
+        Rankings.read(path, user=None, count="n")
+
+
+def test_users_without_names_and_ids_that_keep_their_case():
+    assert Comparisons.read(frame("user,winner,loser", "qZ,a,b", "Qz,a,b")).user_names == (
+        "qZ",
+        "Qz",
     )
-    assert named_rows(table) == ROWS
-    assert any("columns not used: note" in note for note in table.notes)
+    alone = Comparisons.read(frame(*GOOD.split()), user=None)
+    assert (alone.has_users, alone.users.tolist()) == (False, [0, 1, 2])
 
 
-def test_tie_none_reads_decisions(tmp_path):
-    table = read_comparisons(written(tmp_path, GOOD), tie=None)
-    assert table.ties == 0
-    assert any("columns not used: tie" in note for note in table.notes)
+ORDERS = [[2, 0, 1], [1, 2], [0, 3, 2, 1]]
 
 
-def test_public_items_keep_their_order_and_may_be_unseen(tmp_path):
-    items = ["Rome", "Bern", "Paris", "Oslo"]
-    table = read_comparisons(written(tmp_path, GOOD), items=items)
-    assert table.item_names == tuple(items)
-    assert named_rows(table) == ROWS
-    assert not any("public" in note for note in table.notes)
-
-
-def test_the_order_of_seen_items_does_not_depend_on_the_rows(tmp_path):
-    header, *rows = GOOD.splitlines()
-    turned = "\n".join([header, *reversed(rows)])
-    table = read_comparisons(written(tmp_path, turned))
-    assert table.item_names == ("Oslo", "Paris", "Rome")
-    assert named_rows(table) == ROWS[::-1]
-
-
-def test_without_users_every_row_is_one(tmp_path):
-    table = read_comparisons(written(tmp_path, GOOD), user=None)
-    assert not table.has_users
-    assert table.users.tolist() == [0, 1, 2]
-    assert any("names no users" in note for note in table.notes)
-
-
-def test_a_mark_of_missing_values_may_be_an_item_of_the_public_list(tmp_path):
-    path = written(tmp_path, "user,winner,loser\na,NA,DE\n")
-    assert named_rows(read_comparisons(path, items=["DE", "NA"])) == [("a", "NA", "DE", False)]
-    with pytest.raises(DataError, match="marks a missing value"):
-        read_comparisons(path)
-
-
-@pytest.mark.parametrize("name", ["tie", " Tie"])
-def test_an_item_may_be_named_like_a_column_where_it_is_listed(tmp_path, name):
-    path = written(tmp_path, f"{HEAD}u,{name},b,0\nv,b,{name},0\n")
-    for file in (path, as_parquet(path)):
-        with pytest.raises(DataError, match=f"'{name}' is the name of a column"):
-            read_comparisons(file)
-        assert read_comparisons(file, items=[name, "b"]).item_names == (name, "b")
-    without = written(tmp_path, f"user,winner,loser\nu,{name},b\n")
-    assert read_comparisons(without).num_items == 2
-
-
-def test_user_ids_keep_their_case(tmp_path):
-    table = read_comparisons(written(tmp_path, "user,winner,loser\nqZ,a,b\nQz,a,b\n"))
-    assert table.user_names == ("qZ", "Qz")
-
-
-REFUSALS = {
-    "empty": ("", r"votes\.csv is empty: it needs a header row"),
-    "only a byte order mark": ("\ufeff", "is empty"),
-    "only empty lines": ("\n\n", "is empty"),
-    "header only": (HEAD, "no rows below its header"),
-    "unknown column": (
-        "user,winer,loser\na,x,y\n",
-        r"no column 'winner' \(did you mean 'winer'\?\); the columns are 'user', 'winer', 'loser'",
-    ),
-    "no user column": ("winner,loser\nx,y\n", "no column 'user'.*user=None"),
-    "other separator": ("user|winner|loser\na|x|y\n", r"Say separator='\|'"),
-    "column twice": ("user,winner,loser,winner\na,x,y,x\n", "2 columns are named 'winner'"),
-    "unnamed tie column": ("user,winner,loser,Is_Tie\na,x,y,1\n", "'Is_Tie' looks like .* ties"),
-    "blank winner": (
-        HEAD + "a,x,y,0\na,,y,0\n",
-        "line 3, column 'winner': the item is missing: name both items of a comparison. A tie has both",
-    ),
-    "blanks only": (HEAD + "a,x,  ,0\n", "line 2, column 'loser': the item is missing"),
-    "blank user": (HEAD + " ,x,y,0\n", "line 2, column 'user': the user is missing"),
-    "nan item": (HEAD + "a,x,NaN,0\n", "column 'loser': the item is 'NaN', which marks a missing"),
-    "nan user": (HEAD + "null,x,y,0\n", "column 'user': the user is 'null'"),
-    "itself": (
-        HEAD + "a,x,y,0\na,x,x,0\n",
-        "line 3, column 'loser': item 'x' is compared with its",
-    ),
-    "only one item": (HEAD + "a,x,x,0\n", "compared with itself"),
-    "bad tie": (HEAD + "a,x,y,2\n", "line 2, column 'tie': '2' does not say whether it is a tie"),
-    "item by case": (HEAD + "a,Paris,y,0\na,y,paris,0\n", "named twice: 'Paris' and 'paris'"),
-    "item by blanks": (
-        HEAD + "a,Paris,y,0\na,y,Paris ,0\n",
-        "line 3.*named twice.*differ only by blanks. Spell",
-    ),
-    "item by accents": (
-        HEAD + "a,Orl\u00e9ans,y,0\na,y,Orle\u0301ans,0\n",
-        "named twice.*look the same but",
-    ),
-    "user by blanks": (HEAD + "ann,x,y,0\nann ,x,y,0\n", "user named twice: 'ann' and 'ann '"),
-    "short row": (HEAD + "a,x,y,0\na,x\n", "line 3: 2 fields where the header has 4"),
-    "long row": (HEAD + "a,x,y,0,1\n", "line 2: 5 fields where the header has 4"),
-    "bytes": (HEAD.encode() + b"a,x,y,0\na,\xe9t\xe9,y,0\n", "line 3: bytes that are not UTF-8"),
-    "utf-16 cut short": ((HEAD + "a,x").encode("utf-16")[:-1], "not UTF-16"),
-    "utf-16 without mark": (HEAD.encode("utf-16-le"), "NUL bytes"),
-    "nul": (HEAD + "a,x\0,y,0\n", "NUL bytes"),
-    "open quote": (HEAD + 'a,"x,y,0\n', r"line \d: not valid CSV .*double quotes"),
-    "stray quote": (HEAD + 'a,"x"y,z,0\n', "line 2: not valid CSV"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSALS)
-def test_refusals(tmp_path, case):
-    content, message = REFUSALS[case]
-    with pytest.raises(DataError, match=message):
-        read_comparisons(written(tmp_path, content))
-
-
-def test_parquet_reads_like_csv(tmp_path):
-    path = parquet(tmp_path, f"SELECT * FROM '{written(tmp_path, GOOD)}'", "odd [1]*.parquet")
-    table = read_comparisons(path).in_memory()
-    assert named_rows(table) == ROWS
-    assert table.item_names == ("Oslo", "Paris", "Rome")
-
-
-def test_parquet_numbers_and_booleans(tmp_path):
-    rows = "(7, 1, 2, true), (8, 2, 10, NULL), (7, 10, 1, false)"
-    path = parquet(tmp_path, f'SELECT * FROM (VALUES {rows}) AS t("user", winner, loser, tie)')
-    table = load_comparisons(path, items=["1", "2", "10"])
-    assert table.user_names == ("7", "8")
-    assert table.winners.tolist() == [0, 1, 2]
-    assert table.losers.tolist() == [1, 2, 0]
-    assert table.tied.tolist() == [True, False, False]
+@pytest.mark.parametrize("user_names", [(), ("x", "y", "z")])
+def test_rankings_break_into_the_pairs_that_the_library_breaks(user_names):
+    ranks = np.full((3, 4), -1)
+    for user, order in enumerate(ORDERS):
+        ranks[user, order] = np.arange(len(order))
+    found = Rankings(ranks, item_names=("a", "b", "c", "d"), user_names=user_names).comparisons()
+    expected = break_rankings(ORDERS, num_items=4)
+    columns = (found.users, found.winners, found.losers)
+    own = (expected.users, expected.winners, expected.losers)
+    rows, wanted = (sorted(zip(*(np.asarray(one).tolist() for one in x))) for x in (columns, own))
+    assert rows == wanted
+    assert found.user_names == (user_names or ("1", "2", "3"))
+    assert (found.comparisons_per_user, found.ties, found.has_users) == (6, 0, True)

@@ -44,7 +44,7 @@ def test_the_item_of_the_side_is_first_and_numbers_are_its_own(tmp_path):
 
 def test_a_flipped_outcome_leaves_the_design_as_it_is(tmp_path):
     """Whatever is read: the winner and the loser change places, with their words."""
-    settings = {"covariates": ("length", "words"), "side": "left", "group": "judge"}
+    settings = {"covariates": ("length", "words"), "side": "left", "covariate_group": "judge"}
     before = read(tmp_path, **settings)
     flipped = [ROWS[0], "u1,b,a,0,b,-1,expert,7,5", *ROWS[2:]]
     after = read(tmp_path, flipped, **settings)
@@ -68,7 +68,7 @@ def test_without_a_side_the_order_of_items_decides(tmp_path):
 
 
 def test_groups_have_their_own_advantage(tmp_path):
-    found = read(tmp_path, side="left", group="judge")
+    found = read(tmp_path, side="left", covariate_group="judge")
     assert {name: column.tolist() for name, column in found.covariates.values.items()} == {
         "left, crowd": [1, 0, 1, 0],
         "left, expert": [0, 1, 0, 1],
@@ -95,15 +95,15 @@ def test_some_rows_may_be_kept(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "settings", "message"),
     [
-        (None, {"covariates": ("length",)}, "says how much more one item has, but not which: give side="),
-        (None, {"group": "judge"}, "column 'judge', tells nothing of the items.*give side="),
+        (None, {"covariates": ("length",)}, "says how much more one item has, but not which: .*`side`"),
+        (None, {"covariate_group": "judge"}, "column 'judge', tells nothing of the items.*`side`"),
         (None, {"covariates": ("width",), "side": "left"}, "no column 'width'"),
         (None, {"side": "winner"}, "'winner' has two roles"),
         ("u3,b,c,0,a,1,expert,1,2", {"side": "left"}, "line 5, column 'left': 'a' is neither of the two"),
         ("u3,b,c,0,b,nan,expert,1,2", LENGTH, "line 5, column 'length': 'nan' is not"),
         ("u3,b,c,0,b,,expert,1,2", LENGTH, "'' is not a finite number"),
         ("u3,b,c,0,b,1,expert,x,2", {"covariates": ("words",)}, "column 'winner_words': 'x' is not a"),
-        ("u3,b,c,0,b,1,,1,2", {"side": "left", "group": "judge"}, "column 'judge': blank: name the group"),
+        ("u3,b,c,0,b,1,,1,2", {"side": "left", "covariate_group": "judge"}, "column 'judge': blank: name the group"),
     ],
 )  # fmt: skip
 def test_what_can_not_be_read_is_refused_with_its_place(changed, settings, message, tmp_path):
@@ -115,7 +115,7 @@ def test_what_can_not_be_read_is_refused_with_its_place(changed, settings, messa
 def test_groups_beyond_a_number_are_refused(tmp_path):
     rows = [f"u{k},b,a,0,b,1,g{k},1,2" for k in range(201)]
     with pytest.raises(DataError, match="more than 200 groups"):
-        read(tmp_path, rows, side="left", group="judge")
+        read(tmp_path, rows, side="left", covariate_group="judge")
 
 
 def test_readers_do_not_wait_for_the_estimators():

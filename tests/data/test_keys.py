@@ -1,6 +1,6 @@
 """Keys of JSON objects: no row of one user changes how another row is read, in any shape; at most the file is refused.
 
-Each shape is a file of 40 users and what is said of its columns. The last user then drops, adds, respells, nests or
+Each shape is a file of 12 users and what is said of its columns. The last user then drops, adds, respells, nests or
 reorders keys; what is read of all others must be the same.
 """
 
@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import privrank_jax as pr
-from privrank_jax.data import DataError
+from privrank_jax.data import Comparisons, DataError, Rankings
 from privrank_jax.data.header import Keys, without
+from privrank_jax.data.reader import read_told as _read_told
 from tests.data.files import written
 
 ITEMS = ("oslo", "rome", "bonn")
-USERS = 40
+USERS = 12
 
 
 def _answers(k):
@@ -53,6 +54,11 @@ def _pairs(k):
 def _chosen(k):
     (one, _), order = _answers(k)
     return {"chosen": one, "shown": order}
+
+
+def _best_worst(k):
+    order = _answers(k)[1]
+    return {"best": order[0], "worst": order[2], "shown": order}
 
 
 def _options(k):
@@ -96,9 +102,10 @@ SHAPES = {
     "choices": (_chosen, {}),
     "named choices": (_renamed(_chosen, chosen="Pick", shown="Of"), {"chosen": "Pick", "shown": ["Of"]}),
     "options": (_options, {}),
+    "best-worst": (_best_worst, {}),
     "wide": (_wide, {"kind": "rankings"}),
     "wide, seen items": (_wide, {"kind": "rankings", "items": None}),
-    "ratings": (_wide, {"cells": "ratings"}),
+    "ratings": (_wide, {"ratings": "1:3"}),
     "orders": (_order, {}),
     "named orders": (_renamed(_order, order="Said"), {"order": "Said"}),
     "lists": (_list, {}),
@@ -107,46 +114,25 @@ SHAPES = {
 LONG = {
     "long": ({}, "item", "rank"),
     "named long": ({"item": "Item", "rank": "Rank"}, "Item", "Rank"),
+    "long choices": ({"kind": "choices", "item": "item", "chosen": "Chosen"}, "item", "Chosen"),
+    "long best-worst": ({"kind": "best-worst", "answer": "Answer"}, "item", "Answer"),
 }
-EVERY = (
-    {"item": "oslo", "rank": 1}
-    | {"order": "oslo>rome"}
-    | {f"rank_{k}": ITEMS[k - 1] for k in (1, 2, 3)}
-)
-EVERY |= {
-    "oslo": 1,
-    "rome": 2,
-    "bonn": 3,
-    "winner": "oslo",
-    "loser": "rome",
-    "tie": 1,
-    "side": "oslo",
-}
-EVERY |= {
-    "model_a": "oslo",
-    "model_b": "rome",
-    "left": "oslo",
-    "right": "rome",
-    "outcome": "left",
-    "chosen": "oslo",
-}
-EVERY |= {
-    "shown": "oslo|rome",
-    "option_1": "oslo",
-    "option_2": "rome",
-    "oslo vs rome": "oslo",
-    "oslo vs bonn": "oslo",
-    "Age,Team": 1,
-}
-EVERY |= {
-    "rejected": "rome",
-    "prompt": "p",
-    "synthetic_epsilon": 1,
-    "epsilon": 1,
-    "report": 1,
-    "item_1": "oslo",
-}
-EVERY |= {"winner_model_a": 1, "winner_model_b": 0, "User": "u", "fields": {}, "responses": {}}
+MARKS = {"Chosen": (1, 0, 0), "Answer": (1, 0, -1)}
+EVERY = {
+    **{"item": "oslo", "rank": 1, "order": "oslo>rome", "rank_1": "oslo", "rank_2": "rome", "rank_3": "bonn"},
+    **{"oslo": 1, "rome": 2, "bonn": 3, "winner": "oslo", "loser": "rome", "tie": 1, "side": "oslo"},
+    **{"model_a": "oslo", "model_b": "rome", "left": "oslo", "right": "rome", "outcome": "left", "chosen": "oslo"},
+    **{"shown": "oslo|rome", "option_1": "oslo", "option_2": "rome", "oslo vs rome": "oslo", "oslo vs bonn": "oslo"},
+    **{"rejected": "rome", "prompt": "p", "synthetic_epsilon": 1, "epsilon": 1, "report": 1, "item_1": "oslo"},
+    **{"winner_model_a": 1, "winner_model_b": 0, "User": "u", "fields": {}, "responses": {}, "Age,Team": 1},
+    **{"best": "oslo", "worst": "rome", "block": 1, "set": "2", "answer": 1, "alternative": "rome"},
+}  # fmt: skip
+
+
+def read_told(path, told):
+    told = dict(told)
+    kind = told.pop("kind", None)
+    return _read_told(path, told, kinds=None if kind is None else (kind,))
 
 
 def rows_of(shape):
@@ -154,7 +140,13 @@ def rows_of(shape):
     if shape in LONG:
         _, item, rank = LONG[shape]
         return [
-            {"user": f"u{k}", item: one, rank: place, "Age": 30, "Team": "x"}
+            {
+                "user": f"u{k}",
+                item: one,
+                rank: MARKS.get(rank, (1, 2, 3))[place - 1],
+                "Age": 30,
+                "Team": "x",
+            }
             for k in range(USERS)
             for place, one in enumerate(_answers(k)[1], start=1)
         ]
@@ -239,7 +231,7 @@ def test_no_key_of_one_user_changes_what_others_said(tmp_path, shape, form):
 
     def read(found):
         path = written(tmp_path, FORMS[form](found), f"votes{form[form.index('.') :]}")
-        return pr.read(path, **options)
+        return read_told(path, options)
 
     before = read(rows)
     last, accepted = rows[-1]["user"], 0
@@ -272,7 +264,7 @@ def test_an_added_key_switches_off_no_column(tmp_path):
         with pytest.raises(
             DataError, match="'Item' and 'item' differ only by case, blanks, _ or -"
         ):
-            pr.read(path, items=ITEMS, **columns)
+            Rankings.read(path, items=ITEMS, **columns)
     orders = [{"user": f"u{k}", "order": "oslo>rome>bonn"} for k in range(400)]
     ranks = {"user": "u399", "oslo": 1, "rome": 2, "bonn": 3}
     path = written(tmp_path, json.dumps([*orders[:-1], ranks]), "votes.json")
@@ -316,12 +308,12 @@ def test_a_key_is_a_column_as_it_is_spelled(tmp_path):
         {"User": "v", "Winner": "rome", "Loser": "oslo"},
     ]
     path = written(tmp_path, json.dumps(rows), "votes.json")
-    with pytest.raises(DataError, match=r"no column 'user' \(did you mean 'User'\?\)"):
+    with pytest.raises(DataError, match="no usual names"):
         pr.read(path)
     named = {"user": "User", "winner": "Winner", "loser": "Loser"}
-    assert pr.read(path, **named).user_names == ("u", "v")
-    with pytest.raises(DataError, match=r"no column 'winner' \(did you mean 'Winner'\?\)"):
-        pr.read(path, **named | {"winner": "winner"})
+    assert Comparisons.read(path, **named).user_names == ("u", "v")
+    with pytest.raises(DataError, match=r"no column 'WINNER' \(did you mean 'Winner'\?\)"):
+        Comparisons.read(path, **named | {"winner": "WINNER"})
 
 
 def test_a_key_with_a_comma_is_ignored_beside_those_that_it_names():

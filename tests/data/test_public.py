@@ -15,7 +15,13 @@ ITEMS = ("a", "b", "c")
 
 def comparison_table(users, rows):
     return Comparisons(
-        np.arange(rows) % len(users), [0] * rows, [2] * rows, [False] * rows, ITEMS, users, "votes"
+        np.arange(rows) % len(users),
+        [0] * rows,
+        [2] * rows,
+        [False] * rows,
+        ITEMS,
+        user_names=users,
+        name="votes",
     )
 
 
@@ -24,13 +30,15 @@ def comparisons(users, rows):
 
 
 def ranking_table(users, rows):
-    return Rankings([[rows, 1, 0]] * len(users), ITEMS, users, "votes")
+    return Rankings([[rows, 1, 0]] * len(users), ITEMS, user_names=users, name="votes")
 
 
 def report_table(users, rows):
     zeros = np.zeros(rows, int)
     owners = np.arange(rows) % len(users)
-    return Reports(owners, zeros, zeros + 2, zeros == 0, zeros + 7.25, ITEMS, users, "votes")
+    return Reports(
+        owners, zeros, zeros + 2, zeros == 0, zeros + 7.25, ITEMS, user_names=users, name="votes"
+    )
 
 
 def synthetic_rankings(users, rows):
@@ -40,7 +48,8 @@ def synthetic_rankings(users, rows):
 def ranking_rows(users, rows):
     n = len(users)
     columns = {"user": [*users, *users], "item": ["a"] * n + ["c"] * n, "rank": [rows] * 2 * n}
-    return scanned(columns, cells="ranks")
+    ibis = pytest.importorskip("ibis")
+    return Rankings.read(ibis.memtable(columns), items=ITEMS, name="votes", ranks=True)
 
 
 def comparison_rows(users, rows):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ibis
 import jax
 import numpy as np
 import pytest
 
 import privrank_jax as pr
+from privrank_jax.data import Rankings
 from privrank_jax.data.reader import read
 from tests.parquet import parquet
 
@@ -33,10 +35,14 @@ def spark():
     session.stop()
 
 
+def in_duckdb(path):
+    return ibis.duckdb.connect().read_parquet(str(path))
+
+
 @pytest.mark.parametrize("query", [VOTES, BATTLES], ids=["votes", "battles"])
 def test_comparisons(spark, tmp_path, query):
     path = parquet(tmp_path, query)
-    here, there = read(path), read(spark.read.parquet(str(path)))
+    here, there = read(in_duckdb(path)), read(spark.read.parquet(str(path)))
     for name in ("item_names", "num_users", "comparisons_per_user", "ties", "reading"):
         assert getattr(there, name) == getattr(here, name)
     assert len(there) == len(here) == 2000
@@ -54,10 +60,11 @@ RANKS = (
 )
 
 
-@pytest.mark.parametrize("cells", [None, "ratings"])
-def test_rankings(spark, tmp_path, cells):
+def test_rankings(spark, tmp_path):
     path = parquet(tmp_path, RANKS)
-    here, there = (read(one, cells=cells) for one in (path, spark.read.parquet(str(path))))
+    here, there = (
+        Rankings.read(one, items="seen") for one in (in_duckdb(path), spark.read.parquet(str(path)))
+    )
     for name in ("item_names", "num_users", "partial_users", "rare_items", "notes"):
         assert getattr(there, name) == getattr(here, name)
     np.testing.assert_array_equal(there.weights().twice, here.weights().twice)
@@ -75,8 +82,8 @@ def test_a_table_of_a_cluster_becomes_a_ranking(spark, tmp_path):
     path = parquet(tmp_path, VOTES)
     promise = pr.Privacy(1.0, unit="user", adjacency="replace", contributions=20)
     made = [
-        pr.rank(read(source), promise, method="counts", key=jax.random.key(0))
-        for source in (path, spark.read.parquet(str(path)))
+        pr.rank(read(source, items="seen"), promise, method="counts", key=jax.random.key(0))
+        for source in (in_duckdb(path), spark.read.parquet(str(path)))
     ]
     np.testing.assert_array_equal(made[0].scores, made[1].scores)
     assert made[0].names == made[1].names

@@ -7,7 +7,7 @@ import pytest
 
 from privrank_jax.data import DataError, Rankings, SyntheticRankings, write_synthetic_rankings
 from privrank_jax.data.reader import read
-from tests.data.readers import load_rankings, read_synthetic_rankings
+from tests.data.readers import read_synthetic_rankings
 
 NAMES = ("a b", 'c"d', "\u00e9")
 
@@ -31,7 +31,7 @@ def test_what_is_written_is_read(rankings, tmp_path, name):
     np.testing.assert_array_equal(found.epsilon, rankings.epsilon[order])
     assert found.lengths.tolist() == [3, 2, 3, 0]
     # Readers of rankings take the ranks, and no budget for an item.
-    np.testing.assert_array_equal(load_rankings(path).ranks, found.table.ranks)
+    np.testing.assert_array_equal(read_synthetic_rankings(path).table.ranks, found.table.ranks)
     assert not list(tmp_path.glob(".*"))
 
 
@@ -60,7 +60,7 @@ def test_what_is_no_such_file(rankings, tmp_path):
     with pytest.raises(DataError, match="row 2 below the header leaves out a rank"):
         read_synthetic_rankings(path)
     path.write_text("user,synthetic_epsilon,a,b,c\nu,2,1,2,\nv,2,1,3,2\n")
-    with pytest.raises(DataError, match="items has no 'c'"):
+    with pytest.raises(DataError, match="`items` has no 'c'"):
         read_synthetic_rankings(path, items=("b", "a"))
     found = read_synthetic_rankings(path, items=("c", "b", "a"))
     assert found.table.ranks.tolist() == [[-1, 1, 0], [1, 2, 0]]
