@@ -21,6 +21,8 @@ from privrank_jax.cli.leaderboard import HELP as LEADERBOARD_HELP
 from privrank_jax.cli.leaderboard import leaderboard as leaderboard_command
 from privrank_jax.cli.ledger import HELP as LEDGER_HELP
 from privrank_jax.cli.ledger import ledger as ledger_command
+from privrank_jax.cli.look import HELP as LOOK_HELP
+from privrank_jax.cli.look import look as look_command
 from privrank_jax.cli.plan import HELP as PLAN_HELP
 from privrank_jax.cli.plan import plan as plan_command
 from privrank_jax.cli.privatize import HELP as PRIVATIZE_HELP
@@ -36,6 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # pretty tracebacks can show local variables, that is, private data
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("look", help=LOOK_HELP)(look_command)
 app.command("rank", help=RANK_HELP)(rank_command)
 app.command("leaderboard", help=LEADERBOARD_HELP)(leaderboard_command)
 app.command("aggregate", help=AGGREGATE_HELP)(aggregate_command)

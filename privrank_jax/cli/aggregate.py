@@ -13,7 +13,7 @@ from privrank_jax._promise import Privacy
 from privrank_jax.cli.checks import check_already_randomized, check_release, warn_unused
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import command
-from privrank_jax.cli.request import Budget, Files, Items, Missing, RankingColumns, Release
+from privrank_jax.cli.request import Budget, Files, Release
 from privrank_jax.jobs.methods import CONSENSUS, described, solvers
 from privrank_jax.jobs.rules import HELP as RULES_HELP
 from privrank_jax.jobs.rules import KEMENY
@@ -22,25 +22,18 @@ if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Asked
 
 HELP = (
-    "Release a consensus of many rankings under differential privacy.\n\n"
-    "Prints the consensus and the guarantee in words: little can be learned about any one user's whole ranking. "
-    "The noise comes from the entropy of the operating system. Everything on standard output is "
-    "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
-    "FILE is a table with a column user and one column per item, cells ranks (1 = best, ties equal, blank not ranked; "
-    "--higher-is-better or --lower-is-better: ratings; --approvals: yes or no); or a table with columns user, item and "
-    "rank; or columns user, rank_1, rank_2, ... or user, order (A>B=C or A;B;C), whose cells are items; or a PrefLib "
-    "file; or a named data set. A file of synthetic rankings (privrank privatize) is debiased and spends nothing "
-    "more.\n\n"
+    "Release a consensus of many rankings, ratings or approvals under differential privacy.\n\n"
+    "Prints the consensus and the guarantee in words: little can be learned about any one user's whole ranking. The "
+    "noise "
+    "comes from the entropy of the operating system. Everything on standard output is covered by the guarantee; "
+    "remarks for "
+    "the holder of the data go to standard error. Synthetic rankings that privrank privatize wrote are debiased, and "
+    "spend "
+    "nothing more.\n\n"
     "Examples:\n\n"
-    "  privrank aggregate votes.soc --epsilon 1\n\n"
-    "  privrank aggregate votes.csv --epsilon 1 --method kwiksort --json\n\n"
-    "  privrank aggregate votes.csv --epsilon 1 --rule schulze --matrix pairs.csv     (another rule, and its input)\n\n"
-    "  privrank aggregate stars.csv --epsilon 1 --user voter --higher-is-better     (ratings)\n\n"
-    "  privrank aggregate approvals.csv --epsilon 1 --approvals     (noisy totals of approvals)\n\n"
-    "  privrank aggregate approvals.csv --epsilon 1 --approvals --top-k 3     (the three winners alone)\n\n"
-    "  privrank aggregate stars.csv --epsilon 1 --higher-is-better --method scores --points 1-5     (of points)\n\n"
-    "  privrank aggregate ballots.csv --epsilon 1 --user none --count votes     (rows that count several times)\n\n"
-    "  privrank aggregate coffee-rankings --epsilon 1     (made-up data, to try it)\n\n"
+    "  privrank aggregate ballots.csv --epsilon 1 --items Q1_1..Q1_9\n\n"
+    "  privrank aggregate stars.csv --epsilon 1 --items seen --ratings 1:5 --user voter\n\n"
+    "  privrank aggregate approvals.csv --epsilon 1 --items tea,milk,water --approvals --top-k 2\n\n"
     "  privrank aggregate votes.toi --method none     (the best ranking there is, with a proof)"
 )
 _FOR_SYNTHETIC = (
@@ -55,22 +48,22 @@ _FOR_SYNTHETIC = (
     "user",
     "json",
 )
-_FOR_SYNTHETIC += ("top_k", "rule", "matrix", "out", "plot", "report", "title")
+_FOR_SYNTHETIC += ("top_k", "rule", "matrix", "out")
 _UNUSED = ("epsilon", "noise", "delta", "trust", "points", "limit", "adjacency", "simulate")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, RankingColumns, Files, Release):
+class Request(Budget, Files, Release):
     """The options of one run."""
 
     source: Annotated[
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, Excel (.xlsx), JSON Lines, Parquet, PrefLib (.soc .soi .toc .toi .cat), OpaVote (.blt) "
-            "or Pabulib file (.pb; - is standard input), or a named data set: coffee-rankings (made up, and part of "
-            "the program), sushi, apa, apa1998 to apa2009, aspen, aspen-mayor, german, nascar, potato, "
-            "potato-weighing, salad.",
+            help="CSV, TSV, Excel (.xlsx), JSON Lines, Parquet, PrefLib, OpaVote (.blt) or Pabulib file (.pb; - is "
+            "standard "
+            "input); or a named data set: coffee-rankings, sushi, apa, apa1998 to apa2009, aspen, aspen-mayor, german, "
+            "nascar, potato, potato-weighing, salad.",
         ),
     ]
     method: Annotated[
@@ -90,7 +83,6 @@ class Request(Budget, RankingColumns, Files, Release):
             "since a shuffler that you trust removes names and order from the reports; needs --delta).",
         ),
     ] = "central"
-    missing: Missing = None
     xi: Annotated[
         float,
         typer.Option(
@@ -147,15 +139,6 @@ class Request(Budget, RankingColumns, Files, Release):
             "borda, weights, scores and top K: half the noise, and the number of users is private).",
         ),
     ] = "replace"
-    items: Items = None
-    users: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Public number of all users, for a file with a row for each user and item: those who ranked nothing "
-            "have no row there. Default: the users with a row; that no others took part is then public.",
-        ),
-    ] = None
 
     @property
     def promised(self) -> Privacy | None:
@@ -201,7 +184,7 @@ def aggregate(request: Request) -> None:
     else:
         asked.check(promise)
     spending = begin("aggregate", request)
-    data = read_data(request, ("rankings", "synthetic"))
+    data = read_data(request, "rankings", "synthetic")
     if isinstance(data, SyntheticRankings):
         what = f"{request.source} holds synthetic rankings"
         budget = ("epsilon", "noise", "delta", "trust")

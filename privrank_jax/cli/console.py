@@ -17,7 +17,7 @@ import typer
 
 from privrank_jax import _interrupt
 from privrank_jax._arguments import Argument, ArgumentError
-from privrank_jax.cli import spelling
+from privrank_jax.cli.spelling import options_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,10 +32,6 @@ _BAR = 20  # characters of a bar of progress
 _NARROW = 80  # columns of a terminal, below which a table that does not fit is printed as records
 CUT = 1  # exit code when the reader of stdout closed it before the end
 REFUSED = 2
-# How messages of the library name an argument: count='n' (--count n), or items (--items).
-_ARGUMENT = re.compile(
-    r"""\b[a-z_]+(?:=(?:'[^']*'|"[^"]*"|\[[^]]*\]|\([^)]*\)|[\w.]+))? \((--[^()]*)\)"""
-)
 # A cell that stands at the right: a number, with its rank, its error or another end; or a gap.
 _NUMBER = re.compile(r"([-+]?[\d.,]+(e[-+]?\d+)?%?( \(\d+\)| (±|to) ([\d.,e+-]+|unknown))?)?|-")
 
@@ -110,15 +106,6 @@ def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
     if isinstance(error, MemoryError):
         return "there is not enough memory for this: use fewer items, users or draws."
     return str(error)
-
-
-def options_of(message: str) -> str:
-    """A message of the library with the options of a command alone, without the arguments of Python.
-
-    >>> options_of("leave it out by ignore=['n'] (--ignore n), or list the items (--items)")
-    'leave it out by --ignore n, or list the --items'
-    """
-    return spelling.options_of(_ARGUMENT.sub(r"\1", message))
 
 
 def warn(*messages: str) -> None:

@@ -15,9 +15,7 @@ from privrank_jax.cli.console import Refusal, Side, print_table
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import (
     Budget,
-    ComparisonColumns,
     Files,
-    Items,
     Release,
     Unit,
     adjacency_option,
@@ -33,15 +31,17 @@ HELP = (
     "Everything on standard output is covered by the guarantee; remarks for the holder of the data go to standard "
     "error.\n\n"
     "Examples:\n\n"
-    "  privrank leaderboard votes.csv --every day --time when --start 2024-01-01 --steps 365 --state board.state "
+    "  privrank leaderboard votes.csv --items seen --every day --time when --start 2024-01-01 --steps 365 --state "
+    "board.state "
     "--epsilon 1 --noise gaussian --delta 1e-6 --max-per-user 10\n\n"
-    "  privrank leaderboard games.csv --every week --time date --start 2024-01-01 --steps 52 --state board.state "
+    "  privrank leaderboard games.csv --items seen --every week --time date --start 2024-01-01 --steps 52 --state "
+    "board.state "
     "--epsilon 1 --unit comparison --adjacency flip"
 )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, ComparisonColumns, Files, Release):
+class Request(Budget, Files, Release):
     """The options of one run."""
 
     source: Annotated[
@@ -100,12 +100,9 @@ class Request(Budget, ComparisonColumns, Files, Release):
         float | None,
         typer.Option(help="Ridge of scores, in comparisons. Default: chosen without the answers."),
     ] = None
-    items: Items = None
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
 
     LEFT_OUT: ClassVar[tuple[str, ...]] = (
-        *(role for role in ComparisonColumns.ROLES if role != "count"),  # of --column
-        *("plot", "report"),  # of --out
         "accept_idealized",  # all that is released is exact
     )
     LIBRARY: ClassVar[dict[str, str]] = {
@@ -129,7 +126,7 @@ def leaderboard(request: Request) -> None:
     spending = Spending("leaderboard", request)
     alone = request.unit == "comparison" and request.user is None
     board = publish_steps(
-        read_data(request, ("comparisons",), **({"user": None} if alone else {})),
+        read_data(request, "comparisons", **({"user": None} if alone else {})),
         Privacy(
             request.epsilon,
             unit=request.unit,

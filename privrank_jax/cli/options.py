@@ -23,13 +23,6 @@ from privrank_jax.cli.console import check_seed, refusing
 if TYPE_CHECKING:
     from privrank_jax._arguments import Argument
 
-_FLAGS = {
-    ("cells", "ranks"): "--ranks",
-    ("cells", "ratings"): "--higher-is-better",
-    ("cells", "costs"): "--lower-is-better",
-    ("cells", "approvals"): "--approvals",
-}
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Options:
@@ -39,6 +32,7 @@ class Options:
         given: names of the options given on the command line.
         LIBRARY: from the library's name of an argument to the field, where they differ.
         PANEL: heading of the class's own options in the help; "" for the default heading.
+        HIDDEN: whether the help of this class's own options stands in ``privrank look --help`` alone.
         LEFT_OUT: options of its bases that a command does without, as another one says the same.
     """
 
@@ -46,6 +40,7 @@ class Options:
 
     LIBRARY: ClassVar[dict[str, str]] = {}
     PANEL: ClassVar[str] = ""
+    HIDDEN: ClassVar[bool] = False
     LEFT_OUT: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
@@ -56,9 +51,6 @@ class Options:
     @classmethod
     def spelled(cls, argument: Argument) -> str | None:
         """The option of this command for an argument that a library message names; None if there is none."""
-        flag = _FLAGS.get((argument.name, str(argument.value)))
-        if flag is not None:
-            return flag
         name = cls.LIBRARY.get(argument.name, argument.name)
         if name not in _parameters(cls):
             return None
@@ -126,16 +118,19 @@ def _parameters(request: type[Options]) -> dict[str, inspect.Parameter]:
     """The options of a class as parameters of a function, in the order in which ``--help`` shows them."""
     hints = typing.get_type_hints(request, include_extras=True)
     fields = {field.name: field for field in dataclasses.fields(request)}
-    panels: dict[str, str] = {}
+    panels: dict[str, tuple[str, bool]] = {}
     for one in request.__mro__:
         for name in inspect.get_annotations(one):
             if typing.get_origin(hints[name]) is Annotated:
-                panels.setdefault(name, vars(one).get("PANEL", ""))
+                hidden = vars(one).get("HIDDEN", False) and not vars(request).get(
+                    "SHOWS_ALL", False
+                )
+                panels.setdefault(name, (vars(one).get("PANEL", ""), hidden))
     return {
         name: inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            annotation=_under(panel, hints[name]),
+            annotation=_under(*panel, hints[name]),
             default=_default(fields[name]),
         )
         for name, panel in panels.items()
@@ -143,11 +138,13 @@ def _parameters(request: type[Options]) -> dict[str, inspect.Parameter]:
     }
 
 
-def _under(panel: str, hint: Any) -> Any:
+def _under(panel: str, hidden: bool, hint: Any) -> Any:
     """The annotation of an option with the heading under which the help shows it; a flag takes no value to show."""
     kind, info = typing.get_args(hint)
     info = copy.copy(info)
     info.rich_help_panel = panel or None
+    if hidden:
+        info.hidden = True
     if kind is bool:
         info.metavar = ""
     for number, name in ((int, "INTEGER"), (float, "FLOAT")):

@@ -11,7 +11,7 @@ import typer
 from privrank_jax.cli.checks import check_release
 from privrank_jax.cli.console import Refusal, Side, print_json, print_paragraphs, print_table, warn
 from privrank_jax.cli.options import Json, Options, command
-from privrank_jax.cli.request import ComparisonColumns, RankingColumns, Release
+from privrank_jax.cli.request import Release
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,14 +35,14 @@ HELP = (
     "file again, with chosen and rejected swapped with probability 1/(1 + e^epsilon), and label_epsilon in each line. "
     "Prompts and texts are public; protected is which of the two answers was chosen.\n\n"
     "Examples:\n\n"
-    "  privrank privatize votes.csv --epsilon 1 --out private.csv\n\n"
-    "  privrank privatize votes.csv --epsilon-column budget --ties coin --out private.parquet\n\n"
+    "  privrank privatize votes.csv --items seen --epsilon 1 --out private.csv\n\n"
+    "  privrank privatize votes.csv --items seen --epsilon-column budget --ties coin --out private.parquet\n\n"
     "  privrank rank private.csv\n\n"
     "  privrank privatize votes.soc --epsilon 4 --out synthetic.csv\n\n"
-    "  privrank aggregate synthetic.csv --user none     (a PrefLib file names no users)\n\n"
+    "  privrank aggregate synthetic.csv --user none\n\n"
     "  privrank privatize prefs.jsonl --epsilon 2 --unit user --max-per-user 5 --out private.jsonl"
 )
-_KINDS = ("rankings", "orders", "comparisons", "preferences", "reports", "synthetic")
+_KINDS = ("rankings", "comparisons", "preferences", "reports", "synthetic")
 _SEVERAL = ("count", "left_wins", "right_wins")
 _MOST_NAMES = 8  # columns of rankings that the title shows
 
@@ -53,28 +53,6 @@ class PreferenceOptions(Options):
 
     PANEL: ClassVar[str] = "Preferences (.jsonl)"
 
-    chosen: Annotated[
-        str | None, typer.Option(metavar="FIELD", help="The chosen answer. Default: chosen.")
-    ] = None
-    rejected: Annotated[
-        str | None, typer.Option(metavar="FIELD", help="The other answer. Default: rejected.")
-    ] = None
-    prompt: Annotated[
-        str | None,
-        typer.Option(metavar="FIELD", help="The prompt; none: there is none. Default: prompt."),
-    ] = None
-    id: Annotated[
-        str | None,
-        typer.Option(metavar="FIELD", help="Id of the line; none: there is none. Default: id."),
-    ] = None
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FIELD",
-            help="Carry this field over too, so that lines can be joined again; it becomes public. All others are "
-            "left out. May be given several times.",
-        ),
-    ] = None
     unit: Annotated[
         str | None,
         typer.Option(
@@ -94,7 +72,7 @@ class PreferenceOptions(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Release):
+class Request(PreferenceOptions, Json, Release):
     """The options of one run."""
 
     source: Annotated[
@@ -134,14 +112,6 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
         bool, typer.Option("--drop-user", help="Leave the column of users out.")
     ] = False
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False
-    items: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE|A,B,C",
-            help="Public list of all items; its order decides which of two is item_1. Default: the "
-            "items seen in the data, sorted.",
-        ),
-    ] = None
     public: Annotated[
         list[str] | None,
         typer.Option(
@@ -218,13 +188,13 @@ def privatize(request: Request) -> None:
 
 def _read(request: Request) -> tuple[Any, float | np.ndarray]:
     """Read FILE, and ε: one, or one for each answer."""
-    from privrank_jax.cli.reading import arguments, header_read, read_data
+    from privrank_jax.cli.reading import header_read, read_data
     from privrank_jax.data.preferences import Preferences, PreferenceScan
     from privrank_jax.data.reader import budgets_of, kind_of, named_sets
     from privrank_jax.data.reports import Reports
     from privrank_jax.data.synthetic import SyntheticRankings
 
-    column, given, changed = request.epsilon_column, arguments(request), {}
+    column, given, changed = request.epsilon_column, request.told, {}
     if column is not None:
         if request.source in named_sets():
             raise Refusal(
@@ -239,7 +209,7 @@ def _read(request: Request) -> tuple[Any, float | np.ndarray]:
             changed = {"epsilon": column}
         else:
             changed = {"ignore": [*given.get("ignore", ()), column]}
-    data = read_data(request, _KINDS, **changed)
+    data = read_data(request, *_KINDS, **changed)
     if isinstance(data, Reports | SyntheticRankings | Preferences):
         then = "aggregate" if isinstance(data, SyntheticRankings) else "rank"
         raise Refusal(
@@ -252,7 +222,7 @@ def _read(request: Request) -> tuple[Any, float | np.ndarray]:
     if isinstance(data, PreferenceScan):
         assert data.epsilon is not None
         return data, data.epsilon
-    return data, budgets_of(request.file, data, column, given)
+    return data, budgets_of(request.file, data, column, given, request.text["sheet"])
 
 
 def _why_so_much(request: Request, made: Randomized, spending: Spending) -> str:

@@ -14,82 +14,45 @@ from privrank_jax._promise import Privacy
 from privrank_jax.cli.checks import check_already_randomized, check_release, warn_unused
 from privrank_jax.cli.console import Refusal, check_choice
 from privrank_jax.cli.options import command
-from privrank_jax.cli.request import (
-    AS_COLUMN,
-    Blank,
-    Budget,
-    ComparisonColumns,
-    Files,
-    Items,
-    Orders,
-    Release,
-    Role,
-    Unit,
-    adjacency_option,
-)
+from privrank_jax.cli.request import Budget, Files, Release, Unit, adjacency_option
 from privrank_jax.jobs.methods import RANK, described
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.asked import Asked
 
 HELP = (
-    "Rank items by pairwise comparisons, under differential privacy.\n\n"
-    "Prints the ranking, with intervals, and the guarantee in words. The noise comes from the entropy of the "
-    "operating system. Everything on standard output is covered by the guarantee; remarks for the holder of "
-    "the data go to standard error.\n\n"
+    "Rank items by comparisons, choices, or best and worst items, under differential privacy.\n\n"
+    "Prints the ranking, with intervals, and the guarantee in words. The noise comes from the entropy of the operating "
+    "system. Everything on standard output is covered by the guarantee; remarks for the holder of the data go to "
+    "standard "
+    "error. Rankings are broken into pairs; reports that privrank privatize wrote need no epsilon, and spend nothing "
+    "more.\n\n"
     "Examples:\n\n"
-    "  privrank rank votes.csv --epsilon 1 --max-per-user 10\n\n"
-    "  privrank rank votes.csv --epsilon 1 --max-per-user 10 --adjacency flip --json\n\n"
-    "  privrank rank votes.csv --epsilon 1 --noise gaussian --delta 1e-6\n\n"
-    "  privrank rank coffee --epsilon 1                     (made-up data, to try it)\n\n"
-    "  privrank rank private.csv     (reports that privrank privatize wrote: no epsilon, nothing more is spent)\n\n"
-    "  privrank leaderboard votes.csv --every day ...     (a ranking a day, from a file that grows)\n\n"
-    "  privrank rank games.csv --epsilon 1 --unit comparison --adjacency flip --ties davidson\n\n"
-    "  privrank rank choices.csv --epsilon 1 --max-per-user 5 --adjacency flip     (columns user, chosen, "
-    "shown, such as A|B|C)\n\n"
-    "  privrank rank ballots.csv --epsilon 1 --max-per-user 6     (columns user, rank_1, rank_2, ...: broken into "
-    "pairs)\n\n"
-    "  privrank rank games.csv --epsilon 1 --unit comparison --user none --column left=home --column right=away "
-    "--column left-score=goals_h --column right-score=goals_a     (or left-wins, right-wins, count)\n\n"
+    "  privrank rank votes.csv --epsilon 1 --items seen --max-per-user 10\n\n"
+    "  privrank rank games.csv --epsilon 1 --items teams.txt --unit comparison --left home --right away --outcome "
+    "result\n\n"
+    "  privrank rank coffee --epsilon 1     (made-up data, to try it)\n\n"
     "  privrank rank votes.csv --method none"
 )
-_KINDS = ("comparisons", "choices", "orders", "reports")
+_KINDS = ("comparisons", "choices", "best-worst", "rankings", "reports")
 _FOR_REPORTS = (
     *("source", "separator", "encoding", "sheet", "user", "items", "link", "gamma", "level"),
-    *("top_k", "json", "out", "plot", "report", "probabilities", "title"),
+    *("top_k", "json", "out", "probabilities"),
 )
 _UNUSED = ("epsilon", "noise", "delta", "max_per_user", "simulate")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Columns(ComparisonColumns):
-    """Columns of comparisons, of their covariates, and of choices."""
-
-    PANEL: ClassVar[str] = "Columns of FILE"
-
-    side: Role = None
-    covariate_group: Role = None
-    chosen: Role = None
-    shown: Annotated[list[str] | None, typer.Option(metavar="COLUMN", help=AS_COLUMN)] = None
-
-    ROLES: ClassVar[tuple[str, ...]] = (
-        *ComparisonColumns.ROLES,
-        *("side", "covariate_group", "chosen", "shown"),
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, Columns, Orders, Files, Release):
+class Request(Budget, Files, Release):
     """The options of one run."""
 
     source: Annotated[
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, Excel (.xlsx), JSON Lines or Parquet file (- is standard input) "
-            "with a header row and one comparison, choice or ranking per row, a file of "
-            "privrank privatize, or a named data set: coffee (made up, and part of the program), cemspc, immig, cars, "
-            "cars2.",
+            help="CSV, TSV, Excel (.xlsx), JSON Lines or Parquet file (- is standard input) with a header row; or a "
+            "named "
+            "data set: coffee, cemspc, immig, cars, cars2.",
         ),
     ]
     method: Annotated[
@@ -147,27 +110,6 @@ class Request(Budget, Columns, Orders, Files, Release):
             "takes 0, a fit to randomized reports 2."
         ),
     ] = None
-    covariate: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:LOW:HIGH]",
-            help="Fit what NAME adds to the odds: a column of how much more of it the item of --column side=NAME has, "
-            "or two columns winner_NAME and loser_NAME. Clipped between LOW and HIGH, which must be known without "
-            "looking at the data; under --adjacency flip values are public, and their range is the default. Once for "
-            "each covariate.",
-        ),
-    ] = None
-    weight: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN[:MOST]",
-            help="Column of weights of comparisons, such as 1 divided by the probability with which the pair is shown; "
-            "larger ones than MOST count as MOST, which must be known without looking at the data where privacy is "
-            "asked.",
-        ),
-    ] = None
-    blank: Blank = None
-    items: Items = None
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
     intervals: Annotated[
         str,
@@ -233,7 +175,7 @@ class Request(Budget, Columns, Orders, Files, Release):
         from privrank_jax.data.cells import number_of
 
         found: dict[str, tuple[float, float] | None] = {}
-        for given in self.covariate or ():
+        for given in getattr(self, "covariates", None) or ():
             name, *ends = given.rsplit(":", 2) if given.count(":") >= 2 else (given,)
             low, high = map(number_of, ends or ("-1", "1"))
             if low is None or high is None or low >= high or not name:
@@ -251,15 +193,16 @@ class Request(Budget, Columns, Orders, Files, Release):
         """The column of weights and the largest one, as far as they are given."""
         from privrank_jax.data.cells import number_of
 
-        name, _, last = (self.weight or "").rpartition(":")
+        given = getattr(self, "weight", None)
+        name, _, last = (given or "").rpartition(":")
         if not name:
-            return self.weight or None, None
+            return given or None, None
         try:
             most = float(last)
         except ValueError:
-            return self.weight, None
+            return given, None
         if number_of(last) != most or most <= 0:
-            raise Refusal(f"--weight {self.weight}: MOST must be positive and finite.")
+            raise Refusal(f"--weight {given}: MOST must be positive and finite.")
         return name, most
 
 
@@ -282,14 +225,15 @@ def rank(request: Request) -> None:
         )
     promise = request.promised
     columns = {"covariates": tuple(request.bounds), "weight": request.weights[0]}
-    of_rows = bool(columns["covariates"] or {"side", "covariate_group"} & request.columns.keys())
+    columns = {one: value for one, value in columns.items() if value}
+    of_rows = bool({"covariates", "side", "covariate_group"} & (request.told | columns).keys())
     if request.private and promise is None:
         check_randomized(request, "reports")
     else:
-        request.asked.check(promise, covariates=of_rows, weighted=columns["weight"] is not None)
+        request.asked.check(promise, covariates=of_rows, weighted="weight" in columns)
     warn_unused(request, *_UNUSED)
     spending = begin("rank", request)
-    data = read_data(request, _KINDS, **columns, **_no_users(request))
+    data = read_data(request, *_KINDS, **columns, **_no_users(request))
     if isinstance(data, Reports):
         what = f"{data.name} holds reports (columns report and epsilon)"
         check_already_randomized(
@@ -302,15 +246,8 @@ def rank(request: Request) -> None:
 
 
 def _no_users(request: Request) -> dict[str, Any]:
-    """Users are not read where each comparison is protected by itself, or where nothing is and no column names them."""
-    from privrank_jax.cli.reading import header_read
-    from privrank_jax.data.header import spelled_in, without
-    from privrank_jax.data.reader import named_sets
+    """Users are not read where each comparison is protected by itself."""
+    from privrank_jax.data.named import named_sets
 
-    if request.user is not None or request.source in named_sets():
-        return {}
-    if request.private:
-        return {"user": None} if request.unit == "comparison" else {}
-    header = header_read(request)
-    kept = without(request.source, header, request.ignore or ()) if header else []
-    return {"user": None} if header and spelled_in(kept, "user") not in kept else {}
+    alone = request.user is None and request.private and request.unit == "comparison"
+    return {"user": None} if alone and request.source not in named_sets() else {}

@@ -8,14 +8,16 @@ import os
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from privrank_jax._promise import Privacy
+from privrank_jax.cli import spelling
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import Json, Options, option
 from privrank_jax.data.file import File
+from privrank_jax.data.roles import ROLES, TEXT
 
 if TYPE_CHECKING:
     from privrank_jax._types import Key
@@ -23,41 +25,6 @@ if TYPE_CHECKING:
 REHEARSAL = (
     "a rehearsal, not to be published or shared: anyone who knows the seed can remove the noise."
 )
-
-Items = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE|A,B,C",
-        help="Public list of all items, one per line of a text file, or separated by commas. "
-        "Default: the items seen in the data, which are then treated as public.",
-    ),
-]
-User = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Column of users; none: there is none, and in a file of rankings each row is another "
-        "user. Default: user.",
-    ),
-]
-
-Missing = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Meaning of an item that a user did not rank: last (behind all that were ranked) or unknown "
-        "(half a vote to either side of each pair). Default: last; of ratings, and nascar: unknown.",
-    ),
-]
-
-Blank = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="WORD",
-        help="A word that names no item where cells name items, such as overvote; several with commas between. "
-        "Undervote, skipped and - name none anyway, unless --items has them.",
-    ),
-]
 
 Unit = Annotated[
     str,
@@ -76,12 +43,6 @@ def adjacency_option(public: str) -> typer.models.OptionInfo:
     )
 
 
-KINDS_OF_CELLS = {
-    "ranks": "ranks",
-    "higher_is_better": "ratings",
-    "lower_is_better": "costs",
-    "approvals": "approvals",
-}
 TABLES = (".csv", ".tsv", ".json", ".parquet", ".xlsx")
 PICTURES = (".png", ".svg", ".pdf")
 MATRICES = (".csv", ".tsv", ".xlsx", ".json")  # names of columns in Parquet ignore case
@@ -113,210 +74,131 @@ class Budget(Options):
     ] = 0.0
 
 
+def _of_roles() -> list[tuple[str, Any, Any]]:
+    """An option for each thing that the reader of a file may be told: the fields of the roles of all kinds."""
+    made: dict[str, tuple[str, Any, Any]] = {}
+    for field in (field for kind in ROLES for field in dataclasses.fields(kind)):
+        if field.name in (*_SHOWN, "epsilon") or field.name in made:
+            continue
+        words, kind = field.metadata["words"], field.metadata["kind"]
+        several = isinstance(field.default, tuple)
+        flag = isinstance(field.default, bool)
+        hint = (
+            bool
+            if flag
+            else list[str] | None
+            if several
+            else int | None
+            if field.name == "num_users"
+            else str | None
+        )
+        metavar = (
+            ""
+            if flag
+            else "COLUMN"
+            if kind.startswith("column")
+            else "WORDS"
+            if several
+            else "VALUE"
+        )
+        info = typer.Option(
+            spelling.option_of(field.name),
+            metavar=metavar or None,
+            help=f"{words[0].upper()}{words[1:]}.",
+        )
+        made[field.name] = field.name, Annotated[hint, info], False if flag else None
+    for name, words in TEXT.items():
+        if name != "name":
+            info = typer.Option(metavar="VALUE", help=f"{words[0].upper()}{words[1:]}.")
+            made[name] = name, Annotated[str | None, info], None
+    info = typer.Option(
+        "--approvals",
+        help="The cells say whether the user approves: 1 or 0, yes or no, x or nothing.",
+    )
+    made["approvals"] = "approvals", Annotated[bool, info], False
+    return list(made.values())
+
+
+User = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column of users; none: there is none, and in a file of rankings each row is another user. Default: user.",
+    ),
+]
+_SHOWN = ("user", "items")
+_OF_RANK = ("covariates", "weight")  # which may have ends, NAME:LOW:HIGH
+_Told = dataclasses.make_dataclass(
+    "_Told",
+    [(name, hint, dataclasses.field(default=default)) for name, hint, default in _of_roles()],
+    bases=(Options,),
+    frozen=True,
+    kw_only=True,
+    namespace={
+        "PANEL": "Columns of FILE",
+        "HIDDEN": True,
+        "__doc__": "What a file is told.",
+        "__module__": __name__,
+    },
+)
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Text(Options):
-    """How the bytes of a file become cells, where neither its name nor its header says so, and which are left out."""
+class Columns(_Told):  # type: ignore[misc, valid-type]
+    """Users and items, and what else a file is told; `privrank look --help` shows all of it."""
 
-    PANEL: ClassVar[str] = "Columns of FILE"
-
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIGN",
-            help="What separates cells: a character, or tab, semicolon, pipe. Default: by the name and the header.",
-        ),
-    ] = None
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Encoding of the text, such as latin-1. Default: UTF-8, or UTF-16 by its mark.",
-        ),
-    ] = None
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Leave out this column, which is no item; several with commas between, or one each time.",
-        ),
-    ] = None
-    sheet: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Sheet of an Excel file, by its name or its number. Default: the first.",
-        ),
-    ] = None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Counted(Text):
-    """How often a row counts."""
-
-    PANEL: ClassVar[str] = "Columns of FILE"
-
-    count: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of how often a row counts: so many comparisons of the row's user, or, of rankings with --user "
-            "none, so many users. Default: once; a column named count, n, freq, weight or alike is then refused.",
-        ),
-    ] = None
-
-
-AS_COLUMN = "The same as --column with this role."
-Role = Annotated[str | None, typer.Option(metavar="COLUMN", help=AS_COLUMN)]
-_SIDES = ("left", "right", "outcome", "left_wins", "right_wins", "left_score", "right_score")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ComparisonColumns(Counted):
-    """Columns of a file of comparisons: each role by ``--column ROLE=NAME``, or by an option of its own."""
-
-    PANEL: ClassVar[str] = "Columns of FILE"
+    PANEL: ClassVar[str] = "Columns of FILE (all: privrank look --help)"
 
     user: User = None
-    column: Annotated[
-        list[str] | None,
+    items: Annotated[
+        str | None,
         typer.Option(
-            metavar="ROLE=NAME",
-            help="Which column is which, where names are not the usual ones: winner, loser; tie (1 or 0; none: there "
-            "are none); left, right, and of these two an outcome (the preferred item or its column, left, right, A, B, "
-            "W, L, 1, 0, tie, 0.5, both bad), left-score, right-score (the higher wins) or left-wins, right-wins (how "
-            "often each won); count (how often a row counts). privrank rank also has side (the item shown first, whose "
-            "advantage is fitted), group (of judges, each with its advantage), chosen and shown (of choices). Once for "
-            "each.",
+            metavar="A,B,C|FILE|seen",
+            help="The items, which are public: their names, a text file with a name a line, seen for all that FILE "
+            "names; of a file with a column for each item also a span, such as Q1_1..Q1_9. A release needs it.",
         ),
     ] = None
-    winner: Role = None
-    loser: Role = None
-    tie: Role = None
-    left: Role = None
-    right: Role = None
-    outcome: Role = None
-    left_wins: Role = None
-    right_wins: Role = None
-    left_score: Role = None
-    right_score: Role = None
-
-    ROLES: ClassVar[tuple[str, ...]] = ("winner", "loser", "tie", *_SIDES, "count")
 
     @functools.cached_property
-    def columns(self) -> dict[str, str | list[str]]:
-        """The columns that were named, by their roles."""
-        found: dict[str, str | list[str]] = {}
-        for role in self.ROLES:
-            if (named := getattr(self, role)) is not None:
-                found[role] = named
-        for given in self.column or ():
-            role, _, name = given.partition("=")
-            role = role.strip().replace("-", "_")
-            if role not in self.ROLES or not name:
-                roles = ", ".join(one.replace("_", "-") for one in self.ROLES)
-                raise Refusal(f"--column {given}: give ROLE=NAME with one of the roles {roles}.")
-            if role == "shown":
-                found[role] = [*found.get(role, ()), name]
-            elif role in found:
-                raise Refusal(f"--column {given}: the column of {role} is given twice.")
-            else:
-                found[role] = name
+    def told(self) -> dict[str, Any]:
+        """What was said of the columns, by roles."""
+        found: dict[str, Any] = {}
+        for field in dataclasses.fields(Columns):
+            value = getattr(self, field.name)
+            if value is None or value is False or field.name in ("given", *_OF_RANK, *TEXT):
+                continue
+            if field.name == "items":
+                value = item_list(value)
+            elif field.name in ("blank", "words"):
+                value = [word.strip() for one in value for word in one.split(",")]
+            elif value == "none" and field.name in ("user", "tie", "prompt", "id"):
+                value = None
+            found[field.name] = value
         return found
 
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Orders(Text):
-    """Where orders of items stand, and how the items of one cell are separated."""
-
-    PANEL: ClassVar[str] = "Columns of FILE"
-
-    order: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of orders such as A>B=C or A;B;C, best first; or, of several questions or contests, the one "
-            "that is ranked. Default: order or alike. Columns rank_1, rank_2, ... are read as places.",
-        ),
-    ] = None
-    order_separator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIGN",
-            help="What stands between the items of an order in one cell: a sign such as ; or newline, blank. Default: "
-            "> (ties =), ; | newline, comma or blank, one for all cells, by their form.",
-        ),
-    ] = None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Ballots(Orders, Counted):
-    """Columns of a file of rankings, a row for each user, and the meaning of its cells."""
-
-    PANEL: ClassVar[str] = "Columns of FILE"
-
-    user: User = None
-    blank: Blank = None
-    ranks: Annotated[
-        bool,
-        typer.Option(
-            "--ranks", help="The cells are ranks, 1 = best, even where they look like ratings."
-        ),
-    ] = False
-    higher_is_better: Annotated[
-        bool,
-        typer.Option(
-            "--higher-is-better",
-            help="The cells are ratings: the larger the better, equal ones are ties.",
-        ),
-    ] = False
-    lower_is_better: Annotated[
-        bool,
-        typer.Option(
-            "--lower-is-better",
-            help="The cells are ratings: the smaller the better, equal ones are ties.",
-        ),
-    ] = False
-    approvals: Annotated[
-        bool,
-        typer.Option(
-            "--approvals",
-            help="The cells say whether the user approves of the item: 1 or 0, yes or no, x or nothing.",
-        ),
-    ] = False
-
     @property
-    def cells(self) -> str | None:
-        """The loaders' name for the kind of cells; None if not given."""
-        given = [name for option, name in KINDS_OF_CELLS.items() if getattr(self, option)]
-        if len(given) > 1:
-            raise Refusal(
-                "give --ranks (1 = best), --higher-is-better, --lower-is-better or --approvals, not more than one."
-            )
-        return given[0] if given else None
+    def text(self) -> dict[str, Any]:
+        """What was said of the text of the file, but for how its bytes become lines."""
+        sheet = getattr(self, "sheet", None)
+        return {"sheet": int(sheet) if sheet is not None and sheet.isdecimal() else sheet}
+
+
+def item_list(given: str) -> str | list[str]:
+    """Items as an option names them: ``seen``, a span, a text file with a name a line, or names between commas."""
+    if given == "seen":
+        return given
+    if "," not in given and Path(given).suffix and Path(given).is_file():
+        try:
+            return [line.strip() for line in File(given).lines() if line.strip()]
+        except ValueError as error:
+            raise Refusal(f"--items {given}: {error}.") from error
+    return (
+        given if ".." in given and "," not in given else [name.strip() for name in given.split(",")]
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RankingColumns(Ballots):
-    """The same, or a row for each user and item."""
-
-    PANEL: ClassVar[str] = "Columns of FILE"
-
-    item: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of items, one row per user and item. Default: item."
-        ),
-    ] = None
-    rank: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of ranks, one row per user and item. Default: rank."
-        ),
-    ] = None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Release(Text):
+class Release(Columns):
     """Whether the release is real, and its ledger. Requests also have a ``source``, the argument FILE."""
 
     PANEL: ClassVar[str] = "Release"
@@ -366,7 +248,7 @@ class Release(Text):
     @functools.cached_property
     def file(self) -> File:
         """FILE and how its bytes become text; - is standard input, read once."""
-        return File(self.source, self.separator, self.encoding)
+        return File(self.source, *(getattr(self, one, None) for one in ("separator", "encoding")))
 
     @property
     def private(self) -> bool:
@@ -395,18 +277,12 @@ class Saved(Json):
             "it (.html). Once for each file.",
         ),
     ] = None
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The picture alone, as by --out.")
-    ] = None
 
     @property
     def files(self) -> dict[str, Path]:
         """The files to write, by the options that name them."""
         named = [("--out", path) for path in self.out or ()]
-        named += [
-            (option(name), getattr(self, name, None))
-            for name in ("plot", "report", "matrix", "probabilities")
-        ]
+        named += [(option(name), getattr(self, name, None)) for name in ("matrix", "probabilities")]
         return {f"{name} {path}": path for name, path in named if path is not None}
 
     def check_files(self, *kept: Path | None) -> None:
@@ -418,9 +294,8 @@ class Saved(Json):
         check_paths(self.files, *kept)
         for given, path in self.files.items():
             name, suffix = given.split()[0], path.suffix.lower()
-            named = {"--plot": PICTURES, "--report": self.PAGES}
-            named |= dict.fromkeys(("--matrix", "--probabilities"), MATRICES)
-            known = named.get(name, (*TABLES, *PICTURES, *self.PAGES))
+            pairs = name in ("--matrix", "--probabilities")
+            known = MATRICES if pairs else (*TABLES, *PICTURES, *self.PAGES)
             if suffix not in known:
                 raise Refusal(f"{given}: give a file that ends in {', '.join(known)}.")
             if suffix in (".parquet", ".xlsx"):
@@ -435,18 +310,10 @@ class Saved(Json):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Files(Saved):
-    """Where a ranking goes, beside the terminal, and its heading."""
+    """Where a ranking goes, beside the terminal."""
 
     PANEL: ClassVar[str] = "Files of the result"
     PAGES: ClassVar[tuple[str, ...]] = (".html", ".htm")
-
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The page alone, as by --out.")
-    ] = None
-    title: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Heading of the table, the picture and the page."),
-    ] = None
 
 
 def check_paths(given: Mapping[str, Path], *kept: Path | None) -> None:

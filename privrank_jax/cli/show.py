@@ -6,7 +6,6 @@ is made from the ranking alone, so the guarantee covers it.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -55,8 +54,6 @@ def publish(
         OSError: a file could not be written, or stdout takes no more.
         Refusal: likewise, and a budget was spent.
     """
-    if request.title is not None:
-        ranking = dataclasses.replace(ranking, title=request.title)
     warn(*ranking.warnings)  # for the holder, who may still end the command
     if spending is None:
         ranking.check_finite()

@@ -12,16 +12,14 @@ import shlex
 
 _OPTIONS = {
     "bounds": "--covariate",
+    "covariates": "--covariate",
     "contributions": "--max-per-user",
     "key": "--simulate",
     "num_users": "--users",
     "weight_most": "--weight",
 }
-_COLUMNS = (  # roles of columns, which --column ROLE=NAME takes
-    *("winner", "loser", "tie", "left", "right", "outcome", "left_wins", "right_wins", "tie_count"),
-    *("left_score", "right_score", "side", "group", "chosen", "shown", "best", "worst"),
-)
-_VALUE = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\[[^]]*\]|\([^)]*\)|None|True|-?\d+(?:\.\d+)?(?:e-?\d+)?"""
+_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_VALUE = rf"{_TEXT}|\[(?:{_TEXT}|[^]'\"])*\]|\([^)]*\)|None|True|-?\d+(?:\.\d+)?(?:e-?\d+)?"
 _NAMED = re.compile(rf"(?<![\w.'\"=])([a-z][a-z_]*)=({_VALUE})(?![\w'\"])|`([a-z][a-z_]*)`")
 
 
@@ -31,7 +29,7 @@ def options_of(message: str) -> str:
     >>> options_of("leave `noise` out, or take adjacency='flip', `contributions` or user=None")
     'leave --noise out, or take --adjacency flip, --max-per-user or --user none'
     >>> options_of("say items=['A 1', 'B'], `winner` or left='a b'")
-    "say --items 'A 1,B', --column winner=NAME or --column 'left=a b'"
+    "say --items 'A 1,B', --winner or --left 'a b'"
     """
     return _NAMED.sub(_spelled, message)
 
@@ -39,9 +37,9 @@ def options_of(message: str) -> str:
 def _spelled(found: re.Match[str]) -> str:
     name, written, alone = found.groups()
     if alone is not None:
-        if alone in _COLUMNS:
-            return f"--column {alone.replace('_', '-')}=NAME"
         return option_of(alone)
+    if found[0] == "kind='approvals'":
+        return "--approvals"
     try:
         value = ast.literal_eval(written)
     except (ValueError, SyntaxError):
@@ -51,9 +49,6 @@ def _spelled(found: re.Match[str]) -> str:
     if isinstance(value, list | tuple):
         value = ",".join(map(str, value))
     text = "none" if value is None else str(value)
-    if name in _COLUMNS:
-        role = name.replace("_", "-")
-        return f"--column {shlex.quote(f'{role}={text}')}"
     return f"{option_of(name)} {shlex.quote(text)}"
 
 

@@ -31,7 +31,7 @@ class Command:
     @property
     def rated(self):
         """Whether its cells are ratings."""
-        return "--higher-is-better" in self.words
+        return "--ratings" in self.words
 
     @property
     def kinds(self):
@@ -59,7 +59,14 @@ class Command:
         first, *rest = self.words.split()
         budget = () if "--epsilon-column" in rest else ("--epsilon", "1")
         out = ("--out", self.out, "--force") if first == "privatize" else ()
-        return [first, source, *rest, *budget, *out, *more]
+        items = () if self.preferences or "--items" in (*rest, *more) else ("--items", "seen")
+        return [first, source, *rest, *budget, *out, *items, *more]
+
+    def listed(self, kind):
+        """All items, as an option: those of rankings, or one more; of a file that lists its items none."""
+        if self.preferences or "--items" in self.words or kind in ("preflib", "order"):
+            return ()
+        return ("--items", "d,c,b,a" if self.rankings else "e,d,c,b,a")
 
     def edits(self, unit, adjacency, kind, *, last=False):
         """Neighbors of which the command makes releases: no ties and no gaps where it refuses them."""
@@ -194,6 +201,8 @@ def survey_findings(folder, monkeypatch, edit, *options):
 def hold(folder, command, kind, *, everything=True, coins=None):
     """Hold a command to its promises on files of a kind: on all edits, or on the first and on another one.
 
+    In every second run the items are listed, in the others those are public that the file names.
+
     Returns:
         The largest loss of each promise, as a share of its ε.
     """
@@ -208,8 +217,8 @@ def hold(folder, command, kind, *, everything=True, coins=None):
         if not everything:
             edits = edits[:1] + edits[1:][len(command.words) % max(len(edits) - 1, 1) :][:1]
             shapes = [[()], [("--json",)]]
-        for edit, shown in zip(edits, shapes):
-            more = ("--items", "e,d,c,b,a") if "items" in edit.changed else ()
+        for number, (edit, shown) in enumerate(zip(edits, shapes)):
+            more = command.listed(kind) if "items" in edit.changed or number % 2 else ()
             if edit.changed - {"items"} & public:
                 continue
             for each in findings(folder, command, edit, kind, *more, shapes=shown, coins=coins):

@@ -49,7 +49,7 @@ def start(*words, stdout):
 def test_a_closed_pipe_leaves_all_files(ledger, tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
-    files = ("--out", "o.csv", "--report", "o.html")
+    files = ("--out", "o.csv", "--out", "o.html")
     run = start(*RELEASE, *PAID, *files, stdout=writing)
     os.close(writing)
     assert run.returncode == 2, run.stderr
@@ -105,7 +105,7 @@ def test_a_file_that_fails_leaves_the_result_on_stdout(privrank, ledger, monkeyp
         raise OSError(28, "No space left on device", "o.csv")
 
     monkeypatch.setattr("privrank_jax.cli.show.write_table", write_table)
-    run = privrank(*RELEASE, *PAID, "--out", "o.csv", "--report", "o.html", "--json")
+    run = privrank(*RELEASE, *PAID, "--out", "o.csv", "--out", "o.html", "--json")
     assert run.code == 2
     assert len(run.json()["ranking"]) == 6
     assert "o.csv: No space left on device" in run.err

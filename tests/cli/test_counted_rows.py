@@ -61,7 +61,7 @@ WRITTEN = {
 COMMANDS = {
     "aggregate": (),
     "privatize": ("--public", "ranked-items"),
-    "rank": ("--max-per-user", 1),
+    "rank": ("--max-per-user", 1, "--order-separator", ";"),
 }
 
 

@@ -17,7 +17,8 @@ VOTES = ("ann,Oslo,Rome,0", "bob,Rome,Bonn,0", "cy,Oslo,Bonn,1", "dee,Rome,Oslo,
 HEADER = "user,winner,loser,tie"
 PLAIN = "\n".join((HEADER, *VOTES, ""))
 RANKS = "user,Bonn,Oslo,Rome\nann,,1,2\nbob,2,,1\ncy,3,1,2\n"
-RUN = ("--epsilon", 1, "--simulate", "--seed", 1, "--json")
+SEEN = ("--items", "seen")
+RUN = ("--epsilon", 1, "--simulate", "--seed", 1, "--json", *SEEN)
 
 
 def test_the_encoding_of_a_file_may_be_said(privrank, write, tmp_path):
@@ -34,24 +35,34 @@ def test_ratings_come_out_as_the_ranks_that_they_mean(privrank, write):
     ranks = write("u1,1,2,3", "u2,1,2,3", "u3,1,1,2", header="user,a,b,c", name="ranks.csv")
     run = ("--method", "borda", "--epsilon", 900, "--noise", "laplace", "--json")
     expected = privrank("aggregate", ranks, *run).json()["ranking"]
-    assert privrank("aggregate", stars, *run, "--higher-is-better").json()["ranking"] == expected
-    for option in ("--ranks", "--lower-is-better"):
+    assert privrank("aggregate", stars, *run, "--ratings", "1:5").json()["ranking"] == expected
+    for option in ("--ranks", "--ratings 5:1"):
         assert items(privrank("aggregate", stars, *run, option).json()) == ["c", "b", "a"]
 
 
 def test_marks_that_name_no_item_are_blank_where_that_is_said(privrank, write):
     rows = ("u,Ann,Bo,undervote", "v,Bo,overvote,Ann", "w,Ann,write-in,Cy")
     path = write(*rows, header="user,Rank 1,Rank 2,Rank 3")
-    run = ("aggregate", path, "--method", "none", "--json", "--blank", "overvote,write-in")
+    run = (
+        "aggregate",
+        path,
+        "--method",
+        "none",
+        "--json",
+        "--blank",
+        "overvote,undervote,write-in",
+    )
     assert sorted(items(privrank(*run).json())) == ["Ann", "Bo", "Cy"]
 
 
-def test_the_options_that_a_refusal_names_can_be_given(privrank, write):
+def test_columns_of_scores_are_named_by_the_options_of_a_refusal(privrank, write):
     rows = ("Oslo,Rome,2,1", "Rome,Paris,0,0", "Paris,Oslo,3,1")
     path = write(*rows, header="home,away,home_score,away_score")
-    message = " ".join(privrank("rank", path, "--method", "none").err.split())
-    options = message[message.index("--column left=") :].replace(",", "").split()
-    found = privrank("rank", path, "--method", "none", "--json", *options)
+    run = ("rank", path, "--method", "none", "--json")
+    for option in ("--left", "--right", "--left-score", "--right-score"):
+        assert option in privrank(*run).err
+    columns = "--left home --right away --left-score home_score --right-score away_score"
+    found = privrank(*run, columns)
     assert items(found.json()) == ["Paris", "Oslo", "Rome"]
 
 
@@ -67,10 +78,10 @@ def test_standard_input_is_released_like_a_file(privrank, write, tmp_path, pack)
     assert json.loads(result.stdout)["ranking"] == expected
     assert json.loads(result.stdout)["diagnostics"]["data"] == "standard input"
     out = tmp_path / "out.csv"
-    reports = ("privatize", "-", "--out", out, "--epsilon", 1, "--ties", "coin")
+    reports = ("privatize", "-", "--out", out, "--epsilon", 1, "--ties", "coin", *SEEN)
     assert piped(pack(PLAIN.encode()), *reports).exit_code == 0
     assert piped(out.read_bytes(), "rank", "-").exit_code == 0
-    assert piped(RANKS, "aggregate", "-", "--epsilon", 1).exit_code == 0
+    assert piped(RANKS, "aggregate", "-", "--epsilon", 1, *SEEN).exit_code == 0
 
 
 def test_a_ledger_knows_standard_input_by_its_content(privrank, write, tmp_path):
@@ -79,7 +90,7 @@ def test_a_ledger_knows_standard_input_by_its_content(privrank, write, tmp_path)
     making = ("--data", "-", "--budget", 1)
     assert piped(path.read_bytes(), "ledger", ledger, *making).exit_code == 0
     assert privrank("rank", path, "--epsilon", 0.5, "--ledger", ledger).code == 0
-    run = ("rank", "-", "--epsilon", 0.5, "--ledger", ledger)
+    run = ("rank", "-", "--epsilon", 0.5, "--ledger", ledger, *SEEN)
     assert piped(path.read_bytes() + b"\n", *run).exit_code == 2
     assert piped(path.read_bytes(), *run).exit_code == 0
     other = path.read_bytes().replace(b"user,", b"who,")

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.declared import declared
+
 # Runs the commands given as JSON on stdin; prints for each its exit code, the programs compiled, and modules imported.
 RUN = """
 import json, sys
@@ -98,10 +100,10 @@ def answers(tmp_path_factory):
     found = os.environ.get("PRIVRANK_DATA", "")
     first = dict(list(COMMANDS.items())[:3])  # whose imports are looked at
     named = first | (ASKED if found and Path(found).is_dir() else {}) | COMMANDS
-    commands = [*HELP, *named.values(), COMPILED]
+    commands = [words.split() for words in (*HELP, *named.values(), COMPILED)]
     done = subprocess.run(
         [sys.executable, "-c", RUN],
-        input=json.dumps([words.split() for words in commands]),
+        input=json.dumps([declared(words) for words in commands]),
         capture_output=True,
         text=True,
         cwd=folder,

@@ -113,7 +113,7 @@ def test_a_row_that_comes_too_late_or_goes_blocks_no_step(run, tmp_path, rows, w
         ({"state": None}, "--state"),
         ({"more": ()}, "--max-per-user"),
         ({"more": (*SCORES, "--count", "n")}, "--count"),
-        ({"more": (*SCORES, "--column", "winner=first")}, "--column winner=NAME"),
+        ({"more": (*SCORES, "--winner", "first")}, "'first'"),
         ({"more": (*SCORES, "--user", "none")}, "--user"),
         ({"more": (*SCORES, "--seed", 3)}, "--seed"),
         ({"more": (*SCORES, "--out", "board.txt")}, "--out"),
@@ -312,7 +312,19 @@ def test_a_replay_loses_no_more_than_was_promised(tmp_path, schedule, budget, ad
                 "--state",
                 f"{folder}.state",
             )
-            words = map(str, ("leaderboard", "votes.csv", *schedule, *budget, *SCORES, *state))
+            words = map(
+                str,
+                (
+                    "leaderboard",
+                    "votes.csv",
+                    "--items",
+                    "seen",
+                    *schedule,
+                    *budget,
+                    *SCORES,
+                    *state,
+                ),
+            )
             runs.append(replaying.running(folder, list(words)))
         found = replay.audit(runs[0], runs[1], DOORS)
         assert found.violations(1.0) == ()
@@ -324,7 +336,7 @@ def test_killed_runs_show_one_noise_for_a_step(tmp_path):
     """Whole commands, killed at random times: whatever they printed agrees with what a last run prints."""
     path, chance = tmp_path / "votes.csv", random.Random(4)
     path.write_text("\n".join((HEADER, *ROWS)) + "\n")
-    words = [*SCHEDULE, *USUAL, "--max-per-user", 2, "--state", tmp_path / "board", "--json"]
+    words = [*SCHEDULE, *USUAL, *SCORES, "--items", "seen", "--state", tmp_path / "board", "--json"]
     command = [sys.executable, "-m", "privrank_jax", "leaderboard", path, *words]
     seen = []
     for number in range(9):

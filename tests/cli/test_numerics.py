@@ -22,8 +22,8 @@ RANK = (
 COUNTS = (*RANK, "--method", "counts")
 FLIP = ("--adjacency", "flip")
 AGGREGATE = ("aggregate", "rankings")
-POINTS = (*AGGREGATE, "--method", "scores", "--higher-is-better", "--points", "1-3")
-BEST = (*AGGREGATE, "--top-k", 2, "--higher-is-better", "--points", "1-3")
+POINTS = (*AGGREGATE, "--method", "scores", "--ratings", "1:3", "--points", "1-3")
+BEST = (*AGGREGATE, "--top-k", 2, "--ratings", "1:3", "--points", "1-3")
 LOCAL = ("--trust", "local")
 GAUSSIAN = ("--noise", "gaussian", "--delta", 1e-5)
 # Command and options, and how a release is drawn.

@@ -62,7 +62,6 @@ def test_arguments_are_spelled_as_options(run):
         (value_of("user", None), "--user none"),
         (value_of("user", ["a b", "c"]), "--user 'a b,c'"),
         (value_of("user", ["a, b", "c"]), "--user 'a, b' --user c"),
-        (value_of("cells", "ratings"), "--higher-is-better"),
         (Argument("elsewhere"), None),
     ],
 )

@@ -43,7 +43,7 @@ def test_a_plan_is_drawn_and_written(privrank, tmp_path, words):
     out, picture = tmp_path / "plan.csv", tmp_path / "plan.svg"
     given = ("--draws", 50) * ("--labels" not in words)
     found = privrank(
-        "plan", *words, *given, "--epsilon", 1, "--json", "--out", out, "--plot", picture
+        "plan", *words, *given, "--epsilon", 1, "--json", "--out", out, "--out", picture
     ).json()
     rows = list(csv.DictReader(io.StringIO(out.read_text())))
     if "methods" in found:
@@ -61,8 +61,7 @@ def test_a_plan_is_drawn_and_written(privrank, tmp_path, words):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--plot", "plan.exe"), ".png"),
-        (("--out", "plan.txt"), "--out"),
+        (("--out", "plan.exe"), ".png"),
         (("--trust", "local", "--delta", 1e-6), "--delta"),
         (("--link", "logistc"), "--link"),
     ],

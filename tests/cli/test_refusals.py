@@ -12,6 +12,7 @@ FILES = {
     "halves.csv": "user,a,b,c\nu,1,2,\nv,2,1,3\n",
     "stars.csv": "user,a,b,c\nu,5,4,4\nv,4,5,1\n",
     "nobody.csv": "a,b\n1,2\n2,1\n",
+    "dated.csv": "user,winner,loser,when\nu,a,b,2024-01-01\nv,b,a,2024-01-01\n",
     "pairs.csv": "winner,loser\na,b\nb,a\n",
     "counted.csv": "user,winner,loser,n,x\nu,a,b,2,1\n",
     "tied.csv": "user,winner,loser,tie\nu,a,b,1\nv,a,b,0\n",
@@ -25,7 +26,8 @@ FILES = {
     "reports.csv": "user,item_1,item_2,report,epsilon\nu,a,b,1,2\nv,b,c,0,1\n",
     "synthetic.csv": "user,synthetic_epsilon,a,b\nu,2,1,2\nv,2,2,1\n",
     "marks.csv": "user,Rank 1,Rank 2\nu,Ann,overvote\nv,Bo,Ann\n",
-    "aged.csv": "user,age,a,b\nu,2,1,2\nv,1,2,1\n",
+    "orders.csv": "user,order\nu,a;b\nv,b;a\n",
+    "texts.csv": "user,order\nu,\"a,b\"\nv,b>a\n",
     "many.csv": f"user,{','.join(f'i{k}' for k in range(21))}\nu,{','.join(map(str, range(1, 22)))}\n",
     "empty.soc": "",
     "prefs.jsonl": "".join(
@@ -46,6 +48,22 @@ ORDERS = "privatize ranks.csv --epsilon 1 --out new.csv"
 LABELS = "privatize prefs.jsonl --epsilon 1 --out new.jsonl"
 STUDY = "reproduce cai-fig5 --out new"
 GAUSSIAN = "--noise gaussian --delta 1e-6"
+
+# What nobody has declared to be public: the items, and where rows hold rankings whose they are.
+UNDECLARED = [
+    ("rank votes.csv --epsilon 1 --max-per-user 2", "--items seen"),
+    ("rank votes.csv --epsilon 1 --max-per-user 2", "--items a,b,c"),
+    ("rank choices.csv --epsilon 1 --max-per-user 2", "--items seen"),
+    ("rank marks.csv --epsilon 1 --max-per-user 2 --blank overvote", "--items seen"),
+    ("leaderboard dated.csv --epsilon 1 --max-per-user 2 --every day --time when --start 2024-01-01 --steps 2 "
+     "--until 2024-01-02 --state s", "--items seen"),
+    ("aggregate ranks.csv --epsilon 1", "--items"),
+    ("aggregate long.csv --epsilon 1", "--items seen"),
+    ("aggregate nobody.csv --epsilon 1 --items seen", "--user none"),
+    ("privatize votes.csv --epsilon 1 --out new.csv", "--items seen"),
+    ("privatize long.csv --epsilon 1 --out new.csv", "--items seen"),
+    ("privatize ranks.csv --epsilon 1 --out new.csv", "--items"),
+]  # fmt: skip
 
 # A command line, and what it must name.
 CASES = [
@@ -81,24 +99,21 @@ CASES = [
     (f"{RANK} --seed -1 --simulate", "--seed"),
     (f"{RANK} --simulate --seed 1_0", "1_0"),
     (f"{RANK} --unit comparison", "--unit user"),
-    (f"{RANK} --column winner=winer", "'winner'"),
-    (f"{RANK} --column winners=winner", "--column"),
-    (f"{RANK} --column winner=winner --column winner=loser", "twice"),
-    (f"{RANK} --items a,b,A", "named twice"),
+    (f"{RANK} --winner winer", "'winner'"),
+    (f"{RANK} --winner winner --loser winner", "two roles"),
+    (f"{RANK} --items a,b,A", "twice"),
+    (f"{RANK} --items a,b", "'c'"),
     (f"{RANK} --items no.txt", "no.txt"),
     (f"{RANK} --series s", "--ledger"),
     (f"{RANK} --probabilities p.csv --method counts", "--method scores"),
     (f"{RANK} --probabilities p.png", "--probabilities"),
     (f"{RANK} --out r.txt", ".csv"),
-    (f"{RANK} --report r.pdf", ".html"),
-    (f"{RANK} --plot r.doc", ".png"),
     (f"{RANK} --out a/r.csv", "folder a"),
-    (f"{RANK} --out r.svg --plot r.svg", "a file each"),
     (f"{RANK} --out votes.csv", "lost"),
     (f"{RANK} --noise k-norm", "votes.csv"),
     (f"{RANK} --max-per-item 1", "--max-per-item"),
     (f"{RANK} --method counts --noise laplace --max-per-item 1", "--max-per-item"),
-    (f"{RANK} --blank x", "--blank"),
+    (f"{RANK} --blank a,b,c", "no rows"),
     (f"{RANK} --sheet 2", "--sheet"),
     ("rank no.csv --epsilon 1", "no.csv"),
     ("rank coffe --epsilon 1", "'coffee'"),
@@ -106,16 +121,17 @@ CASES = [
     ("rank coffee --epsilon 1 --ignore age", "--ignore"),
     ("rank coffee --epsilon 1 --side left", "coffee"),
     ("rank ranks.csv --epsilon 1 --noise k-norm --max-per-user 3", "no column"),
-    ("rank pairs.csv --epsilon 1", "--user none"),
+    ("rank pairs.csv --epsilon 1", "--unit comparison"),
     ("rank pairs.csv --epsilon 1 --user none", "--unit comparison"),
+    ("rank pairs.csv --epsilon 1 --user voter", "--user none"),
     ("rank counted.csv --epsilon 1", "--count n"),
     ("rank counted.csv --epsilon 1 --count n", "--max-per-user"),
     (f"{SETS} {GAUSSIAN}", "shown"),
     (f"{SETS} --method one-shot --top-k 2", "--method counts"),
     (f"{SETS} --adjacency flip --ties davidson", "ties"),
     (f"{SETS} --noise k-norm", "--noise"),
-    (f"{SETS} --winner chosen --chosen chosen", "--column winner=NAME"),
-    (f"{SETS} --side shown", "'winner'"),
+    (f"{SETS} --winner chosen --chosen chosen", "--chosen"),
+    (f"{SETS} --side shown", "choices"),
     (f"{FIT}", "--max-per-user"),
     (f"{FIT} --covariate length:0:1", "--covariate length"),
     (f"{FIT} --covariate other:3:1", "--covariate other:3:1"),
@@ -126,8 +142,8 @@ CASES = [
     ("rank battles.csv --epsilon 1 --side left --covariate length", "range"),
     (f"rank battles.csv --epsilon 1 --side left --covariate length:-3:3 {GAUSSIAN}", "noise"),
     ("rank battles.csv --epsilon 1 --method counts --side left", "--method"),
-    ("rank battles.csv --method none --covariate length", "--side COLUMN"),
-    ("rank battles.csv --method none --covariate-group length", "--side COLUMN"),
+    ("rank battles.csv --method none --covariate length", "--side"),
+    ("rank battles.csv --method none --covariate-group length", "--side"),
     ("rank twice.csv --method none --side left --covariate length --covariate twice", "'twice'"),
     ("rank grouped.csv --epsilon 1 --side first --covariate-group g", "groups"),
     ("rank alone.csv --epsilon 1 --side first --covariate-group g", "groups"),
@@ -137,7 +153,7 @@ CASES = [
     (f"{WEIGHTS} p:1_0", "MOST"),
     (f"{WEIGHTS} p --ties davidson", "--ties davidson"),
     (f"{WEIGHTS} p --covariate x", "covariates"),
-    ("rank choices.csv --method none --weight p", "--weight"),
+    ("rank choices.csv --method none --weight p", "choices"),
     ("rank reports.csv --epsilon 1", "--epsilon"),
     ("rank reports.csv --delta 0.1", "--delta"),
     ("rank reports.csv --unit user --simulate", "--unit, --simulate"),
@@ -148,7 +164,7 @@ CASES = [
     ("rank reports.csv --gamma nan", "--gamma"),
     ("rank reports.csv --top-k 5", "items"),
     ("rank reports.csv --items a,b", "'c'"),
-    ("rank reports.csv --epsilon 1 --left item_1 --right item_2 --outcome report", "--column left"),
+    ("rank reports.csv --epsilon 1 --left item_1 --right item_2 --outcome report", "reports"),
     ("aggregate ranks.csv", "--epsilon"),
     ("aggregate ranks.csv --method none --trust remote", "--trust"),
     ("aggregate ranks.csv --method none --xi nan", "--xi"),
@@ -162,22 +178,27 @@ CASES = [
     (f"{CONSENSUS} --method kwiksort --noise k-norm", "k-norm"),
     (f"{CONSENSUS} {GAUSSIAN} --trust local", "gaussian"),
     (f"{CONSENSUS} --items a,b,x", "'x'"),
-    (f"{CONSENSUS} --item a", "'rank'"),
-    (f"{CONSENSUS} --blank x", "--blank x"),
-    (f"{CONSENSUS} --users 2", "--users 2"),
+    (f"{CONSENSUS} --item a", "--rank"),
+    (f"{CONSENSUS} --users 2", "--users"),
     (f"{CONSENSUS} --users 0", "--users"),
     (f"{CONSENSUS} --rule stv", "--rule stv"),
     (f"{CONSENSUS} --rule median", "--rule"),
     (f"{CONSENSUS} --method borda --matrix m.csv", "--matrix"),
     (f"{CONSENSUS} --matrix m.parquet", "--matrix m.parquet"),
     (f"{CONSENSUS} --matrix m.csv --out m.csv", "a file each"),
-    (f"{CONSENSUS} --ranks --higher-is-better", "--ranks"),
+    (f"{CONSENSUS} --ranks --ratings 1:5", "--ranks"),
+    (f"{CONSENSUS} --ratings 5", "--ratings"),
+    (f"{CONSENSUS} --ratings 1:2", "'3'"),
+    (f"{CONSENSUS} --items a..d", "'d'"),
+    (f"{CONSENSUS} --items c..a", "'c..a'"),
+    (f"{CONSENSUS} --order-separator ;", "--order-separator"),
     ("aggregate many.csv --epsilon 1 --method exponential", "at most 20"),
     ("aggregate many.csv --epsilon 1 --method kwiksort --trust local --simulate", "21 items"),
     ("aggregate nobody.csv --epsilon 1", "--user none"),
-    ("aggregate stars.csv --epsilon 1", "--higher-is-better"),
+    ("aggregate stars.csv --epsilon 1", "--ratings 1:5"),
     ("aggregate stars.csv --epsilon 1 --approvals --top-k 4", "items"),
-    ("aggregate aged.csv --epsilon 1", "--ignore age"),
+    ("aggregate orders.csv --epsilon 1", "--order-separator ';'"),
+    ("aggregate texts.csv --epsilon 1", "--order-separator ,"),
     ("aggregate marks.csv --epsilon 1", "--blank overvote"),
     ("aggregate votes.csv --epsilon 1", "privrank rank"),
     ("aggregate coffee --epsilon 1", "coffee"),
@@ -206,21 +227,21 @@ CASES = [
     ("privatize reports.csv --epsilon 1 --out new.csv", "already"),
     ("privatize synthetic.csv --epsilon 1 --out new.csv", "already"),
     ("privatize coffee --epsilon-column e --out new.csv", "--epsilon-column"),
-    ("privatize coffee-rankings --epsilon 1 --winner w --out new.csv", "--column winner=NAME"),
-    (f"{ORDERS} --winner a", "'loser'"),
+    ("privatize coffee-rankings --epsilon 1 --winner w --out new.csv", "--winner"),
+    (f"{ORDERS} --winner a", "--loser"),
     (f"{ORDERS} --ties drop", "--ties"),
     ("privatize halves.csv --epsilon 1 --out new.csv", "--public ranked-items"),
     ("privatize nobody.csv --epsilon 1 --out new.csv", "--user none"),
     ("privatize nobody.csv --epsilon 1 --user none --items a,user --out new.csv", "'user'"),
     ("privatize long.csv --epsilon-column e --out new.csv", "line 3"),
-    (f"{LABELS} --winner a", "winner=NAME"),
+    (f"{LABELS} --winner a", "--loser"),
     (f"{LABELS} --keep score_chosen", "'score_chosen'"),
     (f"{LABELS} --max-per-user 2", "--unit user"),
     (f"{LABELS} --unit user --max-per-user 0", "at least"),
     (f"{LABELS} --unit rank", "--unit"),
     (f"{LABELS} --unit user --user none", "--user"),
     (f"{LABELS} --prompt question", "'question'"),
-    (f"{LABELS} --chosen better", "--chosen"),
+    (f"{LABELS} --chosen better", "'better'"),
     ("privatize prefs.jsonl --epsilon 1 --out prefs.jsonl", "answers"),
     ("privatize prefs.jsonl --epsilon 1 --out new.csv", "JSON Lines"),
     ("privatize prefs.jsonl --epsilon-column e --unit user --out new.jsonl", "epsilon"),
@@ -254,13 +275,23 @@ CASES = [
 ]  # fmt: skip
 
 
+def refuse(privrank, line, named, folder, **options):
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    result = privrank(*shlex.split(line), **options)
+    assert (result.code, result.out) == (2, "")
+    assert named in " ".join(result.err.split())
+    assert {path.name: path.read_text("utf-8") for path in folder.iterdir()} == FILES
+
+
 @pytest.mark.parametrize(("line", "named"), CASES, ids=[line for line, _ in CASES])
 def test_a_refusal_names_what_it_is_about(privrank, line, named, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PRIVRANK_DATA", str(tmp_path))
-    for name, text in FILES.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    result = privrank(*shlex.split(line))
-    assert (result.code, result.out) == (2, "")
-    assert named in " ".join(result.err.split())
-    assert {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()} == FILES
+    refuse(privrank, line, named, tmp_path)
+
+
+@pytest.mark.parametrize(("line", "named"), UNDECLARED)
+def test_a_release_of_what_nobody_declared_is_refused(privrank, line, named, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refuse(privrank, line, named, tmp_path, items=None)

@@ -1,21 +1,23 @@
-"""Options in groups: what cells are, and what a release promises unless its command says."""
+"""Options in groups: what a file is told, and what a release promises unless its command says."""
 
 from __future__ import annotations
 
-import pytest
-
-from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.request import Budget, RankingColumns, Release
+from privrank_jax.cli.request import Budget, Columns, Release
 
 
-def test_cells_are_one_thing_or_not_said():
-    assert RankingColumns().cells is None
-    assert RankingColumns(ranks=True).cells == "ranks"
-    assert RankingColumns(higher_is_better=True).cells == "ratings"
-    assert RankingColumns(lower_is_better=True).cells == "costs"
-    for other in ("ranks", "lower_is_better"):
-        with pytest.raises(Refusal, match="not more than one"):
-            _ = RankingColumns(higher_is_better=True, **{other: True}).cells
+def test_options_are_roles_as_far_as_they_are_given():
+    assert Columns().told == {}
+    told = Columns(user="none", items="a, b", blank=["NA,x"], ratings="1:5", count="n").told
+    assert told == {
+        "user": None,
+        "items": ["a", "b"],
+        "blank": ["NA", "x"],
+        "ratings": "1:5",
+        "count": "n",
+    }
+    assert Columns(items="seen").told == {"items": "seen"}
+    assert Columns(items="q1..q9").told == {"items": "q1..q9"}
+    assert Columns(approvals=True).told == {"approvals": True}
 
 
 def test_no_group_of_options_chooses_a_budget():

@@ -25,7 +25,7 @@ def run(*words: str):
 def test_all_files_hold_what_is_printed(tmp_path):
     out, plot, report = (str(tmp_path / name) for name in ("r.csv", "r.svg", "r.html"))
     document = tmp_path / "r.json"
-    options = ("--plot", plot, "--report", report)
+    options = ("--out", plot, "--out", report)
     assert run(*REHEARSED, "--out", out, *options).exit_code == 0
     printed = run(*REHEARSED, "--json", "--out", str(document)).stdout
     assert json.loads(document.read_text()) == json.loads(printed)
@@ -67,7 +67,7 @@ def test_an_order_without_scores_has_files_too(method, heads, pictures, tmp_path
     """A page has a picture if it shows more than the table does."""
     out, plot, report = (str(tmp_path / name) for name in ("r.tsv", "r.png", "r.html"))
     words = ("aggregate", "coffee-rankings", "--epsilon", "1", "--simulate", "--seed", "1")
-    result = run(*words, "--method", method, "--out", out, "--plot", plot, "--report", report)
+    result = run(*words, "--method", method, "--out", out, "--out", plot, "--out", report)
     assert result.exit_code == 0, result.output
     assert (tmp_path / "r.tsv").read_text().splitlines()[0] == heads
     assert (tmp_path / "r.html").read_text().count("<svg") == pictures
@@ -77,10 +77,9 @@ def test_an_order_without_scores_has_files_too(method, heads, pictures, tmp_path
     ("options", "words"),
     [
         (("--out", "r.txt"), "--out r.txt: give a file that ends in .csv, .tsv, .json, .parquet"),
-        (("--report", "r.pdf"), "--report r.pdf: give a file that ends in .html, .htm"),
-        (("--plot", "r.doc"), "give a file that ends in .png, .svg, .pdf"),
+        (("--out", "r.doc"), "give a file that ends in"),
         (("--out", "a/r.csv"), "there is no folder a"),
-        (("--out", "r.html/../r.csv", "--report", "folder.html"), "folder.html cannot be written"),
+        (("--out", "r.html/../r.csv", "--out", "folder.html"), "folder.html cannot be written"),
     ],
 )
 def test_what_could_not_be_written_is_refused_before_the_budget_is_spent(
@@ -150,7 +149,9 @@ def test_a_workbook_says_what_is_promised_and_what_its_columns_mean(tmp_path):
 def test_names_of_items_are_text_in_a_workbook(tmp_path):
     (tmp_path / "v.csv").write_text("user,winner,loser\nu,=1+1,Škoda\nv,Škoda,=1+1\n", "utf-8")
     out = tmp_path / "r.xlsx"
-    result = run("rank", str(tmp_path / "v.csv"), *REHEARSED[2:], "--out", str(out))
+    result = run(
+        "rank", str(tmp_path / "v.csv"), *REHEARSED[2:], "--items", "seen", "--out", str(out)
+    )
     assert result.exit_code == 0, result.output
     _, *rows = openpyxl.load_workbook(out).worksheets[0].iter_rows()
     assert sorted((row[1].value, row[1].data_type) for row in rows) == [
@@ -164,8 +165,7 @@ def test_the_data_and_the_ledger_are_never_overwritten(tmp_path, monkeypatch):
     text = "user,winner,loser\nu,a,b\nv,b,a\n"
     for name, command in (("v.csv", "rank"), ("v.html", "aggregate")):
         (tmp_path / name).write_text(text)
-        option = "--out" if name == "v.csv" else "--report"
-        result = run(command, name, "--epsilon", "1", option, str(tmp_path / name))
+        result = run(command, name, "--epsilon", "1", "--out", str(tmp_path / name))
         assert result.exit_code == 2
         assert "it would be lost" in " ".join(result.stderr.split())
         assert (tmp_path / name).read_text() == text

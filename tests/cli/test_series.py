@@ -129,13 +129,13 @@ def test_python_pays_for_a_series_too(ledger, years):
     path = ledger(years[0], *NAMED, "--budget 2")
     promise = pr.Privacy(1.0, unit="user", adjacency="replace", contributions=1)
     with pr.Ledger(path) as found, pytest.raises(LedgerError, match="--series"):
-        pr.rank(pr.read(years[1]), promise, method="counts", ledger=found)
+        pr.rank(pr.read(years[1], items="seen"), promise, method="counts", ledger=found)
     with pr.Ledger(path, series=NAME) as found:
         assert found.series == NAME
         for year in years[:2]:
-            ranking = pr.rank(pr.read(year), promise, method="counts", ledger=found)
+            ranking = pr.rank(pr.read(year, items="seen"), promise, method="counts", ledger=found)
         assert ranking.facts["ledger"].endswith("of the series 'citizen survey' (survey.ledger)")
-        made = pr.read({"user": ["u"], "winner": ["a"], "loser": ["b"]}, name="made")
+        made = pr.read({"user": ["u"], "winner": ["a"], "loser": ["b"]}, name="made", items="seen")
         with pytest.raises(LedgerError):
             pr.rank(made, promise, method="counts", ledger=found)
     assert sums(path) == {"2024.csv": 1, "2025.csv": 1}

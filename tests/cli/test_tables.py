@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privrank_jax.data import ComparisonRows
+from privrank_jax.data import ComparisonRows, engine
 from privrank_jax.jobs import mechanisms
 from tests.parquet import as_parquet
 
@@ -10,6 +10,7 @@ COUNTS = ("--method", "counts")
 
 
 def test_bounding_keeps_the_words_and_draws_from_the_operating_system(privrank, votes, monkeypatch):
+    monkeypatch.setattr(engine, "_LARGE", 1)
     other, drawn, used = as_parquet(votes), [], []
     count, token = ComparisonRows.win_counts, mechanisms.secrets.token_hex
 

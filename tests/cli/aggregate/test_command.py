@@ -175,7 +175,7 @@ def test_the_winners_of_an_approval_vote_alone(privrank, write, tmp_path):
     ledger, page = tmp_path / "votes.ledger", tmp_path / "page.html"
     assert privrank("ledger", ledger, "--data", path, "--budget", 90).code == 0
     asked = ("aggregate", path, "--approvals", "--epsilon", 40, "--top-k", 2, "--json")
-    found = privrank(*asked, "--ledger", ledger, "--report", page).json()
+    found = privrank(*asked, "--ledger", ledger, "--out", page).json()
     assert found["ranking"] == [
         {"rank": None, "item": "a", "score": None},
         {"rank": None, "item": "b", "score": None},

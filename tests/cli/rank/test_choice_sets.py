@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import pairwise
-from privrank_jax.data import broken, read
+from privrank_jax.data import read
 from tests.cli.results import assert_schema
 
 RANKS = ("u1,a,b,", "u2,b,a,c", "u3,a,c,b", "u4,c,a,", "u5,a,b,c")
@@ -35,7 +35,7 @@ def test_without_privacy_it_is_the_fit_of_the_library(privrank, choices):
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abcd"], found, atol=1e-6)
     assert all(row["low"] < row["score"] < row["high"] for row in document["ranking"])
-    assert "is the item chosen from those of column 'shown'" in " ".join(result.err.split())
+    assert "'shown'" in result.err
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_rankings_are_broken_into_pairs(privrank, write_lines):
     document = privrank("rank", path, *options, "--json").json()
     assert_schema(document)
     assert document["diagnostics"]["max_per_user"] == 3
-    wins = broken(read(path)).arrays().win_counts()
+    wins = read(path).comparisons().arrays().win_counts()
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abc"], wins.totals, atol=0.2)
     assert any("k(k - 1)/2 comparisons" in note for note in document["diagnostics"]["notes"])

@@ -117,7 +117,7 @@ def test_public_diagnostics_do_not_depend_on_the_answers(privrank, write):
 
 
 def test_names_from_a_file_cannot_drive_the_terminal(privrank, write):
-    path = write("u1,\x1b[31mred,[bold]b[/bold]")
+    path = write("u1,\x1b[31mred,b[bold]b[/bold]")
     result = privrank("rank", path, "--epsilon", 1)
     assert "\x1b" not in result.out
     assert "[bold]b[/bold]" in result.out

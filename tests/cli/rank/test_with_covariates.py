@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import pairwise
-from privrank_jax.data import read
+from privrank_jax.data import Comparisons
 from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.uncertainty import standard_errors
 from tests.cli.results import assert_schema
@@ -42,7 +42,7 @@ def test_without_privacy_it_is_the_fit_of_the_library(privrank, battles):
     result = privrank("rank", battles, "--method", "none", *FIT, "--json")
     document = result.json()
     assert_schema(document)
-    rows = read(battles, covariates=("length",), side="left")
+    rows = Comparisons.read(battles, covariates=("length",), side="left")
     table = rows.covariate_table()
     found = pairwise.mle(table)
     ends = confidence_intervals(standard_errors(found.value, table.design)).coefficients
@@ -114,7 +114,7 @@ def test_private_covariates_are_released_exactly(privrank, battles, adjacency, s
     assert facts["noise_scale"] == pytest.approx(scale)
     assert "solver" not in facts
     assert all("low" not in row for row in document["ranking"])
-    rows = read(battles, covariates=("length",), side="left")
+    rows = Comparisons.read(battles, covariates=("length",), side="left")
     table = rows.covariate_table({"length": (-3, 3)}, private=True)
     free = promise(math.inf, "comparison", adjacency)
     expected = pairwise.perturbed_covariates(jax.random.key(0), table, free, ties=ties).value
@@ -171,7 +171,7 @@ def test_ties_beside_covariates_without_privacy(privrank, drawn_battles):
     run = ("rank", drawn_battles, "--method", "none", *FIT, "--ties", "davidson", "--json")
     document = privrank(*run).json()
     assert_schema(document)
-    rows = read(drawn_battles, covariates=("length",), side="left")
+    rows = Comparisons.read(drawn_battles, covariates=("length",), side="left")
     table = rows.covariate_table()
     found = pairwise.mle(table, ties="davidson")
     known = confidence_intervals(standard_errors(found.value, table.design))
