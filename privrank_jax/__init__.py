@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         release,
         simulate,
     )
+    from privrank_jax.data.look import look
     from privrank_jax.data.reader import read
     from privrank_jax.estimate import Estimate
     from privrank_jax.jobs.consensus import consensus
@@ -77,6 +78,7 @@ _NAMES = {
     "consensus": "privrank_jax.jobs.consensus",
     "randomize": "privrank_jax.jobs.randomize",
     "rank": "privrank_jax.jobs.rank",
+    "look": "privrank_jax.data.look",
     "read": "privrank_jax.data.reader",
 }
 
@@ -94,6 +96,7 @@ __all__ = [
     "experiments",
     "leaderboard",
     "links",
+    "look",
     "mallows",
     "metrics",
     "pairwise",

@@ -23,6 +23,7 @@ from jax._src import compilation_cache, core
 from threadpoolctl import threadpool_limits
 
 from privrank_jax.simulate import program
+from tests.declared import declared
 from tests.memory_maps import make_room
 from tests.shared_contexts import share_contexts
 
@@ -182,19 +183,20 @@ def key() -> jax.Array:
 def privrank():
     """Run the command in this process: exit code, stdout, stderr, and ``json()`` of stdout.
 
-    Options may stand in one text: ``privrank("rank", path, "--epsilon 1 --json")``.
+    Options may stand in one text: ``privrank("rank", path, "--epsilon 1 --json")``. A release from a file declares the
+    items that it names, unless an option, or ``items=None``, says otherwise.
     """
     from typer.testing import CliRunner
 
     from privrank_jax.cli import app
 
-    def run(*arguments):
+    def run(*arguments, items="seen"):
         words = [
             word
             for given in map(str, arguments)
             for word in (given.split() if given.startswith("--") else [given])
         ]
-        result = CliRunner().invoke(app, words)
+        result = CliRunner().invoke(app, declared(words, items))
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return SimpleNamespace(

@@ -109,7 +109,18 @@ def ledger(privrank, votes, tmp_path):
 
 
 def released(votes, ledger):
-    return ("rank", votes, "--epsilon", 1, "--max-per-user", 2, "--ledger", ledger)
+    return (
+        "rank",
+        votes,
+        "--epsilon",
+        1,
+        "--max-per-user",
+        2,
+        "--items",
+        "seen",
+        "--ledger",
+        ledger,
+    )
 
 
 # --- nothing was spent yet -------------------------------------------------------------------------
@@ -250,7 +261,9 @@ def test_a_file_that_was_cut_short_leaves_nothing(votes, ledger, tmp_path, paid)
     out = tmp_path / "new" / "private.csv"
     out.parent.mkdir()
     options = ("--ledger", ledger) if paid else ()
-    process = driven("privatize", votes, "--epsilon", 0.5, "--out", out, *options, patch=patch)
+    process = driven(
+        "privatize", votes, "--epsilon", 0.5, "--items", "seen", "--out", out, *options, patch=patch
+    )
     err = process.communicate()[1]
     assert process.returncode == 130
     said = err.splitlines()[-1]

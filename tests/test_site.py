@@ -89,7 +89,7 @@ def test_a_page_of_the_site_fits_a_window_and_loads_nothing_from_elsewhere(
 
 def test_a_report_fits_a_window_and_loads_nothing(privrank, browser, tmp_path):
     report = tmp_path / "coffee.html"
-    privrank("rank", "coffee", "--epsilon", 1, "--simulate", "--seed", 1, "--report", report)
+    privrank("rank", "coffee", "--epsilon", 1, "--simulate", "--seed", 1, "--out", report)
     for width in (chromium.PHONE, chromium.DESK):
         seen = browser.open(report, width)
         assert (seen.errors, seen.requests) == ([], [])

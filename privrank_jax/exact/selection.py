@@ -91,7 +91,7 @@ def best_set(doubled: Doubled, k: int, epsilon: float, change: Fraction, reach: 
     if int(k) * doubled.size > MOST_CLASSES:
         raise ValueError(
             f"canonical selection takes up to {MOST_CLASSES:,} items times places, got {doubled.size:,} times {k}: "
-            "take one_shot_top_k (--method one-shot)."
+            "take one_shot_top_k (method='one-shot')."
         )
     order = np.argsort(-doubled, kind="stable")
     scale, lead = change / Fraction(epsilon), change / reach - 1

@@ -16,7 +16,7 @@ from privrank_jax._quickly import quickly
 from privrank_jax.comparisons import WinCounts, bound_contributions
 from privrank_jax.data.choices import Choices
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.data.engine_counts import ComparisonRows
+from privrank_jax.data.engine import ComparisonRows
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.checks import (
     check_items,

@@ -134,6 +134,7 @@ def check_rare_items(data: Any, *, written: bool) -> tuple[str, ...]:
     Returns:
         The warning, if there is one.
     """
+    data.check_declared()
     rare = data.rare_items if "items" in data.public else ()
     if not rare:
         return ()

@@ -29,8 +29,9 @@ from privrank_jax.aggregation.footrule import cost_deviation, counted_histograms
 from privrank_jax.aggregation.kemeny_rule import ProvenRanking
 from privrank_jax.aggregation.split_weights import shrunk_weights
 from privrank_jax.aggregation.weights import counted_weights
-from privrank_jax.data.engine_counts import RankingRows
+from privrank_jax.data.engine import RankingRows
 from privrank_jax.data.rankings import Approvals, Rankings
+from privrank_jax.data.reader import AGREED, data_of
 from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.jobs import beyond_noise, checks
 from privrank_jax.jobs.mechanisms import LAWS, MECHANISMS, Drawn, Randomness, draw
@@ -71,7 +72,7 @@ _SCORES_ALONE = "method='borda' spends all of the budget on these scores."
 
 
 def consensus(
-    data: Rankings | RankingRows | SyntheticRankings,
+    data: Rankings | RankingRows | SyntheticRankings | Any,
     privacy: Privacy | None,
     *,
     method: str = "auto",
@@ -85,6 +86,7 @@ def consensus(
     key: Key | None = None,
     accept_idealized: bool = False,
     ledger: Ledger | None = None,
+    **told: Any,
 ) -> Ranking:
     """Find one ranking for many, with or without privacy.
 
@@ -92,8 +94,7 @@ def consensus(
     published.
 
     Args:
-        data: of :func:`privrank_jax.read`. Synthetic rankings are randomized already: they are debiased, and that
-            spends nothing.
+        data: of :func:`privrank_jax.read`, or what that reads. Synthetic rankings are debiased, which spends nothing.
         privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``; of borda,
             weights and scores also for users who are added or removed, whose number is then private. None: no privacy,
             the best ranking there is, with a proof; of synthetic rankings debiased Borda scores.
@@ -120,6 +121,7 @@ def consensus(
         key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
         accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
         ledger: of the data; pays before anything is returned.
+        told: of a file or a table, arguments of :func:`privrank_jax.read` or of the reader of a kind: ``items="seen"``.
 
     Returns:
         The ranking, with its guarantee, bounds and notes; ``warnings`` are for the holder of the data alone.
@@ -139,6 +141,7 @@ def consensus(
     source = Randomness(key, accept_idealized=accept_idealized)
     if ledger is not None and privacy is None:
         raise ValueError("without privacy there is nothing to pay for: leave `ledger` out.")
+    data = data_of(data, told, AGREED)
     ranking = agreed(data, privacy, asked, source)
     sha256 = "" if isinstance(data, SyntheticRankings) else data.sha256
     return Payment(ledger, lambda: sha256, ranking.facts["data"], "aggregate").pay(ranking)

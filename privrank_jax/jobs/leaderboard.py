@@ -133,7 +133,8 @@ def leaderboard(
 
     >>> import privrank_jax as pr
     >>> rows = {"user": ["ann", "bob"], "winner": ["tea", "tea"], "loser": ["milk", "milk"]}
-    >>> votes = pr.read({**rows, "when": ["2026-01-01", "2026-01-02"]}, time="when", name="votes")
+    >>> rows["when"] = ["2026-01-01", "2026-01-02"]
+    >>> votes = pr.data.Comparisons.read(rows, time="when", items="seen", name="votes")
     >>> found = leaderboard(
     ...     votes,
     ...     Privacy(5.0, unit="user", adjacency="replace", contributions=1),

@@ -105,23 +105,23 @@ def _totals(work: Work) -> tuple[PointTotals, int, tuple[str, ...]]:
     """The totals by the rules that were asked for, the least points of the scale, and remarks for the holder."""
     table, asked = work.table, work.asked
     held = table if isinstance(table, Rankings) else table.in_memory()
-    if not isinstance(held, Ratings) or (held.scale.size > 1 and held.scale[0] < held.scale[-1]):
+    if not isinstance(held, Ratings):
         raise ValueError(
-            f"{table.name} holds no approvals or points, which {asked.method} adds up: read its cells as approvals "
-            "(--approvals) or as ratings, the larger the better (--higher-is-better); rankings are added up by "
-            "method='borda'."
+            f"{table.name} holds no approvals or points, which {asked.method} adds up: read its cells as ratings "
+            "(ratings='1:5') or as approvals (kind='approvals'); rankings are added up by method='borda'."
         )
-    ends = getattr(held, "ends", None)  # declared with the data
-    declared = ends is not None and all(float(end).is_integer() for end in ends)
-    if asked.points is None and not declared and not isinstance(held, Approvals):
+    ends = held.ends or (
+        (0.0, 1.0) if isinstance(held, Approvals) else None
+    )  # as they were declared
+    if asked.points is not None:
+        low, high = scale_of(asked.points)
+    elif ends and float(ends[0]).is_integer() and float(ends[1]).is_integer():
+        low, high = int(ends[0]), int(ends[1])
+    else:
         raise ValueError(
             f"{table.name} holds ratings: say which points a user may give, such as points='0-5', as they stand on the "
             "ballot. The noise grows with the range, so it must not be read off the answers."
         )
-    if asked.points is not None:
-        low, high = scale_of(asked.points)
-    else:
-        low, high = (int(ends[0]), int(ends[1])) if declared else (0, 1)
     ratings = np.nan_to_num(held.ratings, nan=low)
     if np.any(ratings != np.rint(ratings)):
         raise ValueError(

@@ -30,7 +30,7 @@ from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.data import synthetic
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.data.engine_counts import ComparisonRows, RankingRows
+from privrank_jax.data.engine import ComparisonRows, RankingRows
 from privrank_jax.data.preferences import (
     PreferenceScan,
     check_preferences_destination,

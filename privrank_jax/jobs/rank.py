@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import jax
 
 from privrank_jax._types import Key
-from privrank_jax.data.choices import Choices
-from privrank_jax.data.comparisons import Comparisons, broken
-from privrank_jax.data.engine_counts import ComparisonRows, RankingRows
+from privrank_jax.data.choices import BestWorst, Choices
+from privrank_jax.data.comparisons import Comparisons
+from privrank_jax.data.engine import ComparisonRows, RankingRows
 from privrank_jax.data.rankings import Rankings
+from privrank_jax.data.reader import RANKED, data_of
 from privrank_jax.data.reports import Reports
 from privrank_jax.jobs.answers import prepared
 from privrank_jax.jobs.asked import Asked
@@ -24,11 +26,11 @@ from privrank_jax.jobs.ways import ranking_of
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.ledger import Ledger
 
-Data = Comparisons | ComparisonRows | Choices | Rankings | RankingRows | Reports
+Data = Comparisons | ComparisonRows | Choices | BestWorst | Rankings | RankingRows | Reports
 
 
 def rank(
-    data: Data,
+    data: Data | Any,
     privacy: Privacy | None,
     *,
     method: str = "scores",
@@ -45,6 +47,7 @@ def rank(
     key: Key | None = None,
     accept_idealized: bool = False,
     ledger: Ledger | None = None,
+    **told: Any,
 ) -> Ranking:
     """Rank items, with or without privacy.
 
@@ -52,8 +55,8 @@ def rank(
     published. The promise must hold for all who read it: every release of the same data adds to what is spent.
 
     Args:
-        data: of :func:`privrank_jax.read`. Rankings are broken into the comparisons of their pairs; reports are
-            randomized already, so ranking them spends nothing.
+        data: of :func:`privrank_jax.read`, or what that reads. Rankings are broken into the comparisons of their pairs;
+            of best-worst answers the best is compared with the worst; ranking reports spends nothing.
         privacy: the promise; ``contributions`` is L, the most comparisons of one user, of whom a random choice of L
             stays. None: no privacy.
         method: ``"scores"`` (fitted), ``"counts"`` (noisy win totals, for items that are compared equally often), or of
@@ -76,6 +79,7 @@ def rank(
         key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
         accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
         ledger: of the data; pays before anything is returned.
+        told: of a file or a table, arguments of :func:`privrank_jax.read` or of the reader of a kind: ``items="seen"``.
 
     Returns:
         The ranking, with its guarantee, intervals and notes; ``warnings`` are for the holder of the data alone.
@@ -107,6 +111,7 @@ def rank(
     source = Randomness(key, accept_idealized=accept_idealized)
     if ledger is not None and privacy is None:
         raise ValueError("without privacy there is nothing to pay for: leave out `ledger`.")
+    data = data_of(data, told, RANKED)
     ranking = ranked(data, privacy, asked, source)
     return Payment(ledger, lambda: data.sha256, data.name, "rank").pay(ranking)
 
@@ -134,16 +139,16 @@ def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness
             return rank_reports(data, asked)
         if isinstance(data, RankingRows):
             data = data.in_memory()
-        if not isinstance(data, Comparisons | ComparisonRows | Choices | Rankings):
+        if not isinstance(data, Comparisons | ComparisonRows | Choices | BestWorst | Rankings):
             raise ValueError(
-                f"comparisons, choices, rankings and reports are ranked, not {what_is(data)}: synthetic rankings have "
-                "a consensus (privrank_jax.consensus, `privrank aggregate`)."
+                f"comparisons, choices, best-worst answers, rankings and reports are ranked, not {what_is(data)}: "
+                "synthetic rankings have a consensus (privrank_jax.consensus, `privrank aggregate`)."
             )
         warnings: tuple[str, ...] = ()
-        if isinstance(data, Rankings):
+        if isinstance(data, Rankings | BestWorst):
             if privacy is not None:
-                warnings = check_rare_items(data, written=True)
-            data = broken(data)
+                warnings = check_rare_items(data, written=isinstance(data, Rankings))
+            data = data.comparisons()
         found = ranking_of(prepared(data, privacy, asked, source))
     if found.guarantee is not None:
         source.check(found.guarantee.numerics)

@@ -332,7 +332,7 @@ class Ledger:
             series = joined[0]["series"]
             raise LedgerError(
                 f"{self.path} is the ledger of the series {series!r}, and {name} is not among its data sets: "
-                f"nothing was spent. If it belongs to the series, give series (--series {series!r}): it joins with "
+                f"nothing was spent. If it belongs to the series, give series={series!r}: it joins with "
                 "this release then, and all of its releases count toward the one budget of the series. If its people "
                 "are in no other data set of the series, give it a ledger of its own."
             )

@@ -223,7 +223,17 @@ def tables(quick: bool) -> Iterator[Row]:
             path = table(rows, folder / f"votes{rows}.parquet")
             bare = spent([sys.executable, "-c", GROUPED, str(path)], folder).processor
             for words in ("--unit comparison", "--max-per-user 40"):
-                rank = ["rank", str(path), "--epsilon", "1", "--method", "counts", *words.split()]
+                rank = [
+                    "rank",
+                    str(path),
+                    "--epsilon",
+                    "1",
+                    "--method",
+                    "counts",
+                    "--items",
+                    "seen",
+                    *words.split(),
+                ]
                 took = spent([sys.executable, "-m", "privrank_jax", *rank], folder)
                 ours = f"{span(took.processor)}, {took.peak:,.0f} MiB"
                 beside = f"DuckDB's GROUP BY {bare / took.processor:.2g}"
@@ -402,7 +412,7 @@ COMMANDS = (
     "rank coffee --epsilon 1",
     "rank coffee --epsilon 1 --adjacency flip --method mle",
     "rank coffee --method none",
-    "rank pairs.csv --epsilon 1 --max-per-user 3",
+    "rank pairs.csv --epsilon 1 --max-per-user 3 --items seen",
     "aggregate coffee-rankings --epsilon 1",
     "aggregate coffee-rankings --method none",
     "plan --items 10 --epsilon 1 --target 0.1",

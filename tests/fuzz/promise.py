@@ -121,7 +121,10 @@ def _finite(value: Any, context: str) -> None:
 def check_ranking(document: Any, items: set[str], most: int | None = None) -> None:
     """Ranks from 1 without gaps, each of another item of the file; higher scores before lower ones."""
     rows = document["ranking"]
-    assert [row["rank"] for row in rows] == list(range(1, len(rows) + 1))
+    ranks = [row["rank"] for row in rows]  # shared where a release is tied
+    assert ranks == [
+        k if k == 1 or rank != ranks[k - 2] else rank for k, rank in enumerate(ranks, 1)
+    ]
     names = [row["item"] for row in rows]
     assert len(set(names)) == len(names)
     assert set(names) <= items, (names, items)

@@ -30,6 +30,7 @@ PATHS = (
     ".csv", "é\u202e.csv", "\udcff.csv", "old.csv/new.csv", "a\nb.csv", "link.csv", "/proc/new.csv", "it's.parquet",
 )  # fmt: skip
 LISTS = (
+    "seen", "seen", "a..c", "c..a", "a..", "..",
     "a,b,c", "a,b", "c,b,a,zebra", "a,b,c,a", "a,b,A,c", "", ",", "a", ",,,", "votes.csv", "names.txt", "utf16.txt",
     "no.txt", "folder", "folder.csv", "a,b,c,\udcff", "a,\u202eb,c", "a,b,c," + "d" * 10_000, "a,b,c,nan",
 )  # fmt: skip
@@ -64,6 +65,10 @@ OPTIONS = {
         "--max-per-user": integers("2"),
         "--top-k": integers("1", "2"),
         "--link": words("logistic", "laplace", "normal"),
+        "--left": words("model_a", "a"),
+        "--outcome": words("winner", "Result"),
+        "--left-wins": words("a", "n"),
+        "--weight": words("a", "n:2"),
         "--gamma": numbers("1"),
         "--level": numbers("0.5", "0.95"),
         "--accept-idealized": FLAG,
@@ -76,8 +81,10 @@ OPTIONS = {
         "--missing": words("last", "unknown"),
         "--xi": numbers("0", "0.5"),
         "--ranks": FLAG,
-        "--higher-is-better": FLAG,
-        "--lower-is-better": FLAG,
+        "--approvals": FLAG,
+        "--ratings": words("1:5", "5:1", "-1:100", "good,bad", "1:", ":"),
+        "--order-separator": words(">", ";", "newline"),
+        "--count": words("n", "a"),
     },
     "privatize": {
         **RELEASE,
@@ -88,8 +95,10 @@ OPTIONS = {
         "--drop-user": FLAG,
         "--force": FLAG,
         "--ranks": FLAG,
-        "--higher-is-better": FLAG,
-        "--lower-is-better": FLAG,
+        "--approvals": FLAG,
+        "--ratings": words("1:5", "5:1", "-1:100", "good,bad", "1:", ":"),
+        "--order-separator": words(">", ";", "newline"),
+        "--count": words("n", "a"),
     },
 }
 KINDS = {
@@ -100,9 +109,9 @@ KINDS = {
                                           "ratings", "battles", "pairs", "one-hot")),
 }  # fmt: skip
 USUAL = {
-    "rank": {"--epsilon": "1", "--max-per-user": "3"},
-    "aggregate": {"--epsilon": "1", "--method": "borda"},
-    "privatize": {"--epsilon": "1", "--out": "new.csv"},
+    "rank": {"--epsilon": "1", "--max-per-user": "3", "--items": "seen"},
+    "aggregate": {"--epsilon": "1", "--method": "borda", "--items": "seen"},
+    "privatize": {"--epsilon": "1", "--out": "new.csv", "--items": "seen"},
 }
 
 
@@ -144,7 +153,7 @@ def cases(draw, command: str) -> Case:
     if command != "rank" and b"user" not in content[:80] and draw(st.booleans()):
         pairs.append(("--user", "none"))
     if kind == "ratings" and command != "rank" and draw(st.booleans()):
-        pairs.append(("--higher-is-better", None))
+        pairs.append(("--ratings", "-1:100"))
     if draw(st.integers(0, 15)) == 7:
         pairs = pairs[1:]
     if usual and draw(st.integers(0, 3)) == 3:

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from privrank_jax.cli import app
+from tests.declared import declared
 from tests.fuzz import promise, strategies
 from tests.fuzz.ledgers import whole_ledger
 
@@ -77,7 +78,7 @@ def test_names_that_stdout_cannot_show(tmp_path):
     """Names are still told apart, and no half of a table is printed."""
     text = "user,winner,loser\nu,東京,大阪\nv,東京,é\n"
     (tmp_path / "votes.csv").write_text(text, encoding="utf-8")
-    run = ["rank", "votes.csv", "--epsilon", "1"]
+    run = declared(["rank", "votes.csv", "--epsilon", "1"])
     with contextlib.chdir(tmp_path):
         found = CliRunner(charset="ascii").invoke(app, run, catch_exceptions=False)
     assert found.exit_code == 0, found.stderr
@@ -96,7 +97,7 @@ def test_nothing_is_spent_where_nothing_can_be_written(tmp_path, suffix):
         ("y" * 300 + suffix, "none"),
     ):
         run = ["privatize", "votes.csv", "--epsilon", "1", "--out", out, "--ledger", "votes.ledger"]
-        found = promise.run(tmp_path, [*run, "--user", user], tmp_path / "votes.ledger")
+        found = promise.run(tmp_path, declared([*run, "--user", user]), tmp_path / "votes.ledger")
         assert found.code == 2, (out, found.err)
         promise.check(found)
 
@@ -162,4 +163,4 @@ def test_extremes(tmp_path, command):
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     form = ["--json"] * (len(command) % 2)
-    promise.check(promise.run(tmp_path, [*command.split(), *form]), "new.csv")
+    promise.check(promise.run(tmp_path, declared([*command.split(), *form])), "new.csv")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from privrank_jax.data import Ratings
 from privrank_jax.data.errors import DataError
 from tests.data import readers
 from tests.fuzz import strategies
@@ -64,11 +65,12 @@ def read_battles(path, user, items):
 
 def battles_as_written(table, rows, options):
     winner, loser = _of_items(list(rows[0]))
-    assert (winner, loser) == ("winner", "loser") or not {"winner", "result", "Result"} & (
-        set(rows[0]) - {winner, loser}
-    )
-    renamed = [{**row, "winner": row[winner], "loser": row[loser]} for row in rows]
-    comparisons_as_written(table, renamed, options)
+    user = options["user"]
+    renamed = [
+        {**row, "winner": row[winner], "loser": row[loser], "who": row.get(user)} for row in rows
+    ]
+    who = "who" if user in rows[0] else None
+    comparisons_as_written(table, renamed, {**options, "user": who})
 
 
 LOADERS = {
@@ -76,8 +78,8 @@ LOADERS = {
     "wide": (readers.read_rankings, ranks_as_written),
     "long": (readers.read_rankings, ranks_as_written),
     "shapes": (readers.read_rankings, ranks_as_written),
-    "ratings": (functools.partial(readers.read_rankings, cells="ratings"), ratings_as_written),
-    "costs": (functools.partial(readers.read_rankings, cells="costs"), costs_as_written),
+    "ratings": (functools.partial(Ratings.read, ratings="-1:100"), ratings_as_written),
+    "costs": (functools.partial(Ratings.read, ratings="100:-1"), costs_as_written),
     "pairs": (readers.read_comparisons, pairs_as_written),
     "one-hot": (readers.read_comparisons, one_hot_as_written),
     "battles": (read_battles, battles_as_written),

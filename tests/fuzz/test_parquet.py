@@ -106,7 +106,7 @@ def test_parquet(tmp_path, examples):
 
 
 def _write_and_read(path: Path, items: tuple[str, str], users: tuple[str, str]) -> None:
-    table = Rankings(np.array([[0, 1], [1, 0]]), items, users)
+    table = Rankings(np.array([[0, 1], [1, 0]]), items, user_names=users)
     rankings = SyntheticRankings(table, np.array([1.0, 2.0]))
     try:
         write_synthetic_rankings(path, rankings)
@@ -116,7 +116,7 @@ def _write_and_read(path: Path, items: tuple[str, str], users: tuple[str, str]) 
     try:
         found = readers.read_synthetic_rankings(path).table
     except DataError as error:
-        assert re.search("missing|blank name", str(error))  # noqa: PT017
+        assert re.search("missing|which is blank|may be a mark", str(error))  # noqa: PT017
         return
     assert found.item_names == tuple(sorted(items))
     ranks = [[0, 1], [1, 0]][:: 1 if found.item_names == items else -1]
@@ -138,11 +138,9 @@ def test_names_in_parquet_survive_writing(tmp_path):
         _write_and_read(tmp_path / "new.parquet", (name, "another"), ("u1", "u2"))
 
 
-def test_parquet_columns_that_differ_by_case(tmp_path):
-    """DuckDB would give the second another name."""
+def test_parquet_columns_of_one_name(tmp_path):
     path = tmp_path / "votes.parquet"
     content = _parquet(path, 'SELECT 1 AS "user", 1 AS usex, 2 AS b')
-    for twin in (b"User", b"user"):
-        path.write_bytes(content.replace(b"usex", twin))
-        with pytest.raises(DataError, match="differ only by case"):
-            readers.read_rankings(path)
+    path.write_bytes(content.replace(b"usex", b"user"))
+    with pytest.raises(DataError, match="two columns are named"):
+        readers.read_rankings(path)

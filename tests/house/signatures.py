@@ -73,6 +73,7 @@ OPTION_DEFAULTS = {
     "cli.leaderboard Request.unit",
     "cli.rank Request.adjacency",
     "cli.rank Request.unit",
+    "data.roles PreferenceRoles.epsilon",  # the name of a column
 }
 
 

@@ -7,11 +7,16 @@ import os
 import jax
 
 import privrank_jax as pr
+from privrank_jax.data import Comparisons, Rankings
 
 
 def read(source, **columns):
-    """``pr.read`` of what is not read yet."""
-    return pr.read(source, **columns) if isinstance(source, str | os.PathLike) else source
+    """What a file or columns hold, all items of which are public; what is read already as it is."""
+    if not isinstance(source, str | os.PathLike | dict):
+        return source
+    usual = columns.keys() <= {"kind", "user", "items", "ignore", "name"}
+    kind = Rankings if "missing" in columns else Comparisons
+    return (pr.read if usual else kind.read)(source, **{"items": "seen"} | columns)
 
 
 def released(
@@ -25,7 +30,7 @@ def released(
         unit, adjacency, delta: of the promise.
         most: comparisons of one user.
         seed: of a rehearsal.
-        asked: further arguments of ``pr.rank``; those in ``read`` are for ``pr.read``.
+        asked: further arguments of ``pr.rank``; those in ``read`` are for :func:`read`.
     """
     data = read(source, **asked.pop("read", {}))
     promise = None

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.data import read
 from privrank_jax.jobs import certainty
 from privrank_jax.pairwise import standard_errors
 from privrank_jax.pairwise.uncertainty import clustered_covariance
-from tests.jobs.released import released
+from tests.jobs.released import read, released
 from tests.parquet import as_parquet
 
 ITEMS = "abc"

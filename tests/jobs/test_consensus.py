@@ -13,6 +13,7 @@ import privrank_jax as pr
 from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.footrule import cost_deviation, dp_footrule
 from privrank_jax.aggregation.weights import counted_weights
+from privrank_jax.data import Rankings
 from privrank_jax.jobs import consensus
 from privrank_jax.mechanism import Facts
 from privrank_jax.privacy import Privacy
@@ -236,7 +237,7 @@ def test_users_who_may_come_or_go(write, method, noise, delta, missing, simulate
     """Of 20 releases at 95 %, fewer than 14 hold all true values with probability 3e-5; their number is not told."""
     rows = [f"u{k},{'1,2,3' if k % 4 else '2,,1'}" for k in range(37)]
     path = write(*rows, header="user,Oslo,Rome,Bern", name="rankings.csv")
-    data, held = pr.read(path, missing=missing), 0
+    data, held = Rankings.read(path, missing=missing, items="seen"), 0
     margins = 37 * (np.asarray(counted_weights(data.ranks, missing).matrix) - 0.5)
     np.fill_diagonal(margins, 0.0)
     promise = pr.Privacy(0.5, unit="user", adjacency="add-remove", delta=delta)
@@ -259,7 +260,9 @@ def test_the_method_of_a_private_number_of_users_does_not_depend_on_it(write):
     promise = pr.Privacy(1.0, unit="user", adjacency="add-remove")
     for users in (3, 3000):
         rows = (f"u{k},1,2,3" for k in range(users))
-        data = pr.read(write(*rows, header="user,Oslo,Rome,Bern", name="rankings.csv"))
+        data = pr.read(
+            write(*rows, header="user,Oslo,Rome,Bern", name="rankings.csv"), items="seen"
+        )
         assert pr.consensus(data, promise).facts["method"] == "borda"
         with pytest.raises(ValueError, match="leave it out"):
             pr.consensus(data, promise, method="weights", xi=0.1)

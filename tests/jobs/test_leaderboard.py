@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from privrank_jax import Privacy, leaderboard
-from privrank_jax.data import Comparisons, Rankings, read
+from privrank_jax.data import Comparisons, Rankings
 from privrank_jax.data.file import Origin
 from privrank_jax.release.ledger import Ledger, create
+from tests.jobs.released import read
 
 PROMISE = Privacy(1.0, unit="user", adjacency="replace", delta=1e-6, contributions=2)
 COMMON = {"every": "day", "start": "2024-01-01", "steps": 5, "noise": "gaussian"}
@@ -23,7 +24,7 @@ def votes(items="abc", public=("items",), times=DAYS, sha256=""):
     place = {item: number for number, item in enumerate(items)}
     winners, losers = ([place[item] for item in side] for side in ("abaa", "bccc"))
     return Comparisons(
-        range(4), winners, losers, [False] * 4, tuple(items), tuple("uvwx"), "votes",
+        range(4), winners, losers, [False] * 4, tuple(items), user_names=tuple("uvwx"), name="votes",
         public=public, times=times, origin=Origin(None, sha256),
     )  # fmt: skip
 
@@ -100,7 +101,7 @@ def many(users=220, items="abcde", spread=0.4):
     winners, losers = np.where(wins[:, None], pairs, pairs[:, ::-1]).T
     return Comparisons(
         np.repeat(np.arange(users), 3), winners, losers, [False] * 3 * users, tuple(items),
-        tuple(f"u{k}" for k in range(users)), "votes", times=DAYS[drawn.integers(0, 4, 3 * users)],
+        user_names=tuple(f"u{k}" for k in range(users)), name="votes", times=DAYS[drawn.integers(0, 4, 3 * users)],
         public=("items",), origin=Origin(None, ""),
     )  # fmt: skip
 

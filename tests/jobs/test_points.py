@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
 import pytest
 
 import privrank_jax as pr
+from privrank_jax.data import Ratings
+from tests.jobs.released import read
 from tests.parquet import as_parquet
 
 
@@ -31,7 +34,7 @@ def stars(write):
 
 def test_approvals_are_ranked_by_the_share_of_users(approvals):
     for path in (approvals, as_parquet(approvals)):
-        found = pr.consensus(pr.read(path, cells="approvals"), user())
+        found = pr.consensus(read(path, kind="approvals"), user())
         assert found.names == ["Tea", "Milk", "Water"]
         assert found.scores == pytest.approx(np.array([20, 30, 9]) / 30, abs=1e-9)
         assert found.facts["method"] == "scores"
@@ -42,7 +45,7 @@ def test_approvals_are_ranked_by_the_share_of_users(approvals):
 
 
 def test_the_number_of_users_is_private_where_they_are_added(approvals):
-    data = pr.read(approvals, cells="approvals")
+    data = read(approvals, kind="approvals")
     found = pr.consensus(data, user(adjacency="add-remove"))
     assert found.scores == pytest.approx([5, 15, -6])
     assert found.guarantee.adjacency == "add-remove"
@@ -53,7 +56,7 @@ def test_the_number_of_users_is_private_where_they_are_added(approvals):
 
 
 def test_points_are_cut_to_the_scale_and_blanks_get_the_least(stars):
-    data = pr.read(stars, cells="ratings")
+    data = Ratings.read(stars, ratings="1:9", items="seen")
     found = pr.consensus(data, user(), method="scores", points="1-5")
     assert found.scores == pytest.approx([4.5, 2.0, 5.0])
     assert found.facts["points"] == [1, 5]
@@ -62,7 +65,7 @@ def test_points_are_cut_to_the_scale_and_blanks_get_the_least(stars):
 
 
 def test_a_ballot_with_too_many_items_counts_as_blank(approvals):
-    data = pr.read(approvals, cells="approvals")
+    data = read(approvals, kind="approvals")
     found = pr.consensus(data, user(), limit=1)
     assert found.scores == pytest.approx(
         [0.0, 1 / 30, 0.0]
@@ -82,7 +85,7 @@ def test_intervals_hold_all_scores_as_often_as_said(
     """Of 30 releases at 95 %, fewer than 23 hold all with probability 9e-5."""
     import jax
 
-    data, held = pr.read(approvals, cells="approvals"), 0
+    data, held = read(approvals, kind="approvals"), 0
     true = np.array([20, 30, 9])
     true = true / 30 if adjacency == "replace" else true - 15
     for number in range(30):
@@ -97,7 +100,7 @@ def test_the_default_noise_is_the_smaller_one(write):
     """Of 101 items K-norm noise has the variance 3,502, and Laplace noise 8 for one vote each, 20,402 otherwise."""
     items = ",".join(f"i{number}" for number in range(101))
     path = write("u1,x" + 100 * ",", header=f"user,{items}", name="approvals.csv")
-    data = pr.read(path, cells="approvals")
+    data = read(path, kind="approvals")
     for limit, noise in ((None, "K-norm"), (1, "Laplace")):
         assert noise in pr.consensus(data, user(), limit=limit).facts["noise"]
 
@@ -109,7 +112,7 @@ def test_a_limit_makes_intervals_shorter_that_hold_as_often(write, simulated, ke
 
     rows = [f"u{n},{'x' * (n % 2)},,{'x' * (n % 3 == 0 and n % 2 == 0)},,," for n in range(30)]
     path = write(*rows, header="user,a,b,c,d,e,f", name="approvals.csv")
-    data, held, widths = pr.read(path, cells="approvals"), 0, {}
+    data, held, widths = read(path, kind="approvals"), 0, {}
     for number in range(60):
         drawn = jax.random.fold_in(key, number) if simulated else None
         found = pr.consensus(data, user(0.5), limit=1, key=drawn)
@@ -126,7 +129,6 @@ def test_a_limit_makes_intervals_shorter_that_hold_as_often(write, simulated, ke
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"method": "scores"}, r"points='0-5'"),
         ({"method": "scores", "points": "5-1"}, "is no scale"),
         ({"method": "scores", "points": "many"}, "is no scale"),
         ({"method": "scores", "points": "1-5", "limit": 0}, "at least 1"),
@@ -140,17 +142,19 @@ def test_a_limit_makes_intervals_shorter_that_hold_as_often(write, simulated, ke
 )
 def test_what_does_not_go_together_is_refused(stars, asked, said):
     with pytest.raises(ValueError, match=said):
-        pr.consensus(pr.read(stars, cells="ratings"), user(), **asked)
+        pr.consensus(Ratings.read(stars, ratings="1:9", items="seen"), user(), **asked)
 
 
 def test_other_data_are_refused(write, stars):
     halves = write("u1,0.5,1", "u2,1,0", header="user,a,b", name="halves.csv")
     with pytest.raises(ValueError, match="whole"):
-        pr.consensus(pr.read(halves, cells="ratings"), user(), method="scores", points="0-1")
-    costs = pr.read(stars, cells="costs")
-    with pytest.raises(ValueError, match="--approvals"):
-        pr.consensus(costs, user(), method="scores", points="0-5")
-    with pytest.raises(ValueError, match="--approvals"):
+        pr.consensus(
+            Ratings.read(halves, ratings="0:1", items="seen"), user(), method="scores", points="0-1"
+        )
+    costs = Ratings.read(stars, ratings="9:1", items="seen")
+    found = pr.consensus(costs, user(), method="scores", points="1-9")
+    assert found.scores == pytest.approx([5.5, 4.0, 1.0])  # of 1 the most points, 9
+    with pytest.raises(ValueError, match="kind='approvals'"):
         pr.consensus(pr.read("coffee-rankings"), user(), method="scores")
     with pytest.raises(ValueError, match=r"borda, scores, one-shot, canonical.* protect users"):
         pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"), method="footrule")
@@ -174,7 +178,7 @@ def test_other_data_are_refused(write, stars):
 )
 def test_only_the_best_are_published(approvals, method, limit, scale, simulated, adjacency, key):
     """The scale is that of the constants for three items, of whom the two best are wanted."""
-    data, drawn = pr.read(approvals, cells="approvals"), key if simulated else None
+    data, drawn = read(approvals, kind="approvals"), key if simulated else None
     asked = {"method": method, "limit": limit, "top_k": 2, "key": drawn}
     found = pr.consensus(data, user(1000.0, adjacency), **asked)
     listed = method == "one-shot"
@@ -189,7 +193,7 @@ def test_only_the_best_are_published(approvals, method, limit, scale, simulated,
 
 
 def test_of_ballots_that_may_name_few_items_the_best_are_those_of_the_totals(approvals):
-    data = pr.read(approvals, cells="approvals")
+    data = read(approvals, kind="approvals")
     found = pr.consensus(data, user(), method="top-k", top_k=2, limit=1)
     assert (found.facts["method"], found.facts["selected_by"]) == ("top-k", "scores")
     assert len(found.names) == 2
@@ -200,7 +204,10 @@ def test_of_ballots_that_may_name_few_items_the_best_are_those_of_the_totals(app
 
 
 def test_points_of_a_scale_have_noise_in_its_range(stars):
-    data, asked = pr.read(stars, cells="ratings"), {"method": "canonical", "points": "1-5"}
+    data, asked = (
+        Ratings.read(stars, ratings="1:9", items="seen"),
+        {"method": "canonical", "points": "1-5"},
+    )
     found = pr.consensus(data, user(), top_k=2, **asked)
     assert found.names == ["Ann", "Cy"]
     assert found.facts["noise_scale"] == pytest.approx(4 * 4 / 1000)
@@ -208,7 +215,7 @@ def test_points_of_a_scale_have_noise_in_its_range(stars):
 
 
 def test_other_methods_show_the_best(approvals):
-    data = pr.read(approvals, cells="approvals")
+    data = read(approvals, kind="approvals")
     found = pr.consensus(data, user(), method="scores", top_k=2)
     assert (found.names, len(found.scores)) == (["Tea", "Milk"], 3)
     assert len(pr.consensus(data, None, top_k=1).names) == 1
@@ -217,7 +224,7 @@ def test_other_methods_show_the_best(approvals):
 
 def test_ties_blank_ballots_and_a_tiny_budget_leave_a_random_choice(write):
     path = write("u1,,", "u2,,", header="user,a,b", name="approvals.csv")
-    data = pr.read(path, cells="approvals")
+    data = read(path, kind="approvals")
     seen = {pr.consensus(data, user(0.01), top_k=1).names[0] for _ in range(30)}
     assert seen == {"a", "b"}  # misses one with probability 2e-9
     with pytest.raises(ValueError, match="noise alone"):
@@ -241,12 +248,12 @@ def test_ties_blank_ballots_and_a_tiny_budget_leave_a_random_choice(write):
 )
 def test_what_the_best_alone_do_not_go_with_is_refused(approvals, asked, said):
     with pytest.raises(ValueError, match=said):
-        pr.consensus(pr.read(approvals, cells="approvals"), user(), **asked)
+        pr.consensus(read(approvals, kind="approvals"), user(), **asked)
 
 
 def test_all_items_are_ordered_by_totals(approvals):
     """A set of all items says nothing, so nobody who named no method gets one."""
-    found = pr.consensus(pr.read(approvals, cells="approvals"), user(), top_k=3)
+    found = pr.consensus(read(approvals, kind="approvals"), user(), top_k=3)
     assert found.facts["selected_by"] == "scores"
     assert found.scores is not None
 
@@ -254,5 +261,7 @@ def test_all_items_are_ordered_by_totals(approvals):
 def test_rankings_have_no_points_to_select_by(stars):
     with pytest.raises(ValueError, match=r"holds no approvals or points, which canonical adds up"):
         pr.consensus(pr.read("coffee-rankings"), user(), method="canonical", top_k=2)
-    with pytest.raises(ValueError, match=r"say which points a user may give"):
-        pr.consensus(pr.read(stars, cells="ratings"), user(), method="canonical", top_k=2)
+    rated = Ratings.read(stars, ratings="1:9", items="seen")
+    assert pr.consensus(rated, user(), method="canonical", top_k=2).top_k == 2
+    with pytest.raises(ValueError, match=r"say which points a user may give, such as points='0-5'"):
+        pr.consensus(dataclasses.replace(rated, ends=None), user(), method="canonical", top_k=2)

@@ -14,7 +14,7 @@ def table(count=4, ties=()):
     winners = np.arange(count) % 2 * 2  # a or c
     return Comparisons(
         np.arange(count), winners, np.full(count, 1), np.isin(np.arange(count), ties),
-        ("a", "b", "c"), tuple(f"u{k}" for k in range(count)), "votes",
+        ("a", "b", "c"), user_names=tuple(f"u{k}" for k in range(count)), name="votes",
     )  # fmt: skip
 
 

@@ -27,12 +27,14 @@ def prefs(tmp_path):
 
 @pytest.fixture
 def rows(write):
-    return pr.read(write("u,a,b,1", "u,b,c,0", "v,a,b,0", header="user,winner,loser,tie"))
+    return pr.read(
+        write("u,a,b,1", "u,b,c,0", "v,a,b,0", header="user,winner,loser,tie"), items="seen"
+    )
 
 
 @pytest.fixture
 def orders(write):
-    return pr.read(write("u,a>b=c", "v,b>a>c", header="user,order"))
+    return pr.read(write("u,a>b=c", "v,b>a>c", header="user,order"), items="seen")
 
 
 JOBS = {

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import privrank_jax as pr
-from privrank_jax.data import DataError, columns
-from privrank_jax.data.comparisons import broken
+from privrank_jax.data import Choices, Comparisons, DataError, Rankings, columns
 from privrank_jax.jobs.answers import bounded
 from privrank_jax.jobs.mechanisms import Randomness
 
@@ -40,13 +39,18 @@ RECORDS = {
 }  # fmt: skip
 
 
+def read(path, shape, **options):
+    kinds = {"count": Comparisons, "wins": Comparisons, "pairs": Comparisons, "choices": Choices}
+    return kinds.get(shape, Rankings).read(path, items=ITEMS, **options)
+
+
 @pytest.mark.parametrize("shape", RECORDS)
 def test_rows_of_one_record_are_bounded_by_its_user(tmp_path, shape):
     rows, options = RECORDS[shape]
     path = tmp_path / "records.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
-    data = pr.read(path, items=ITEMS, **options)
-    table = broken(data) if hasattr(data, "ranks") else data
+    data = read(path, shape, **options)
+    table = data.comparisons() if hasattr(data, "ranks") else data
     assert table.num_users == 2
     assert table.comparisons_per_user >= 6
     each = pr.Privacy(1.0, unit="user", adjacency="replace")
@@ -80,9 +84,9 @@ def test_counts_of_one_user_are_bounded_before_rows_are_made(tmp_path, monkeypat
             with pytest.raises(
                 DataError, match="the counts of one user add up to more than 65,536"
             ):
-                pr.read(path, items=ITEMS, **options)
+                read(path, shape, **options)
             continue
-        data = pr.read(path, items=ITEMS, **options)
+        data = read(path, shape, **options)
         assert np.bincount(data.users).max() <= most
     assert max(made) <= most + 1
     halves = [{**rows[0], column: most // 2 + 1}] * 2 + rows[
@@ -90,7 +94,7 @@ def test_counts_of_one_user_are_bounded_before_rows_are_made(tmp_path, monkeypat
     ]  # together they are too many as well
     path.write_text("\n".join(map(json.dumps, halves)))
     with pytest.raises(DataError, match="the counts of one user"):
-        pr.read(path, items=ITEMS, **options)
+        read(path, shape, **options)
 
 
 def test_a_counted_ranking_of_a_user_is_refused(tmp_path):
@@ -100,7 +104,7 @@ def test_a_counted_ranking_of_a_user_is_refused(tmp_path):
         "\n".join(json.dumps({"user": user, "order": ITEMS, "n": MANY}) for user in "uv")
     )
     with pytest.raises(DataError, match="a user has one ranking: say user=None"):
-        pr.read(path, count="n")
-    found = pr.read(path, count="n", user=None, ignore=["user"])
+        Rankings.read(path, count="n")
+    found = Rankings.read(path, count="n", user=None, ignore=["user"])
     assert found.num_users == 2 * MANY
     assert "each of those that column 'n' counts in a row" in found.users_are

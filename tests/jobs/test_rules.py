@@ -12,7 +12,7 @@ from privrank_jax.jobs import beyond_noise, consensus
 from privrank_jax.jobs.rules import KEMENY, RULES, check_rule, scores_by
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
-from tests.jobs.released import agreed
+from tests.jobs.released import agreed, read
 from tests.promises import user
 from tests.reference import majority_rules as naive
 
@@ -103,7 +103,7 @@ def test_votes_that_are_tied_stand_in_the_order_of_the_list(write):
 def test_a_rule_turns_approvals_and_large_noise_to_weights(write):
     rows = [f"u{k},1,{k % 2},0" for k in range(60)]
     path = write(*rows, header="user,Oslo,Rome,Bern", name="approvals.csv")
-    options = {"read": {"cells": "approvals"}, "seed": 1, "epsilon": 50}
+    options = {"read": {"kind": "approvals"}, "seed": 1, "epsilon": 50}
     assert agreed(path, **options).facts["method"] == "scores"
     found = agreed(path, rule="copeland", **options)
     assert (found.facts["method"], found.names[0]) == ("weights", "Oslo")
@@ -127,7 +127,7 @@ def test_of_a_private_number_of_users_leads_are_published(unanimous):
     added = Privacy(100.0, unit="user", adjacency="add-remove")
     scores = {"copeland": [0, 1, 2], "minimax": [-60, -60, 60], "borda": [-60, 0, 60]}
     for rule in NAMES:
-        found = pr.consensus(pr.read(unanimous), added, rule=rule)
+        found = pr.consensus(read(unanimous), added, rule=rule)
         truth = [[0, -30, -30], [30, 0, -30], [30, 30, 0]]  # of Bern, Oslo and Rome
         np.testing.assert_allclose(found.matrix, truth, atol=1)
         np.testing.assert_allclose(found.matrix, -found.matrix.T, atol=1e-9)

@@ -63,7 +63,7 @@ def test_every_output_has_the_shared_ranks(privrank, write, tmp_path):
 
 
 def test_ties_after_noise_are_ties(write):
-    data = pr.read(write(*BALLOTS, header="user,Ann,Bob,Cal"))
+    data = pr.read(write(*BALLOTS, header="user,Ann,Bob,Cal"), items="seen")
     promise = pr.Privacy(1.0, unit="user", adjacency="replace")
     met = set()
     for seed in range(40):

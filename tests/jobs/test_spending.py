@@ -23,7 +23,7 @@ def ledger(votes, tmp_path):
 
 
 def test_what_is_paid_is_left_out_of_the_budget_and_said(votes, ledger):
-    found = pr.rank(pr.read(votes), PROMISE, method="counts", ledger=ledger)
+    found = pr.rank(pr.read(votes, items="seen"), PROMISE, method="counts", ledger=ledger)
     assert "is left of" in found.facts["ledger"]
     assert found.notes[-1] == found.facts["ledger"]
     assert float(ledger.left()[0]) == 1.0
@@ -34,9 +34,9 @@ def test_what_is_paid_is_left_out_of_the_budget_and_said(votes, ledger):
 def test_what_is_not_allowed_costs_nothing(votes, ledger, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("user,winner,loser\nu,a,b\n")
-    data, large = pr.read(votes), pr.Privacy(2.5, unit="comparison", adjacency="flip")
+    data, large = pr.read(votes, items="seen"), pr.Privacy(2.5, unit="comparison", adjacency="flip")
     weaker = pr.Privacy(1.0, unit="comparison", adjacency="add-remove")
-    for source, promise in ((data, large), (data, weaker), (pr.read(other), PROMISE)):
+    for source, promise in ((data, large), (data, weaker), (pr.read(other, items="seen"), PROMISE)):
         for key in (None, jax.random.key(0)):
             with pytest.raises(LedgerError):
                 pr.rank(source, promise, method="counts", ledger=ledger, key=key)

@@ -8,12 +8,11 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.cli.rank import Request
-from privrank_jax.data import read
 from privrank_jax.pairwise import standard_errors
 from privrank_jax.pairwise.uncertainty import clustered_covariance
 from tests import reference
 from tests.cli import replaying
-from tests.jobs.released import released
+from tests.jobs.released import read, released
 from tests.parquet import as_parquet
 
 

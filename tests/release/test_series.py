@@ -126,10 +126,10 @@ def test_another_ledger_counts_at_its_whole_budget_and_once(series, made):
         (lambda path: Ledger(path).make_series("citizen Survey"), "not of"),
         *((lambda path, name=name: Ledger(path).make_series(name), "a name")
           for name in ("", "  ", "a\x1bb", "\udcff")),
-        (lambda path: Ledger(path).check_data(*data(1)), "--series"),
+        (lambda path: Ledger(path).check_data(*data(1)), "series="),
         (lambda path: Ledger(path, series=NAME).check_data("", "made in Python"), "no content"),
         (lambda path: Ledger(path).spend(promise(1)), "say which"),
-        (lambda path: Ledger(path).count(Ledger(path.parent / "alone")), "--series"),
+        (lambda path: Ledger(path).count(Ledger(path.parent / "alone")), "series="),
         (lambda path: Ledger(path).count(Ledger(path)), "itself"),
         (lambda path: Ledger(path, series=NAME).count(Ledger(path.parent / "weak")), "not enough"),
         (lambda path: Ledger(path.parent / "alone", series=NAME), "alone"),

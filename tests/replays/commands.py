@@ -8,7 +8,7 @@ from __future__ import annotations
 
 _GAUSSIAN = "--noise gaussian --delta 1e-6"
 _MLE = "rank --method mle --adjacency flip"
-_POINTS = "--higher-is-better --points 1-4"
+_POINTS = "--ratings 1:4 --points 1-4"
 _LINES = f"""
 noisy-counts: rank --method counts --unit comparison | --adjacency flip
 noisy-counts-add-remove: rank --method counts --unit comparison --adjacency add-remove

@@ -37,7 +37,7 @@ def survey_data(monkeypatch):
         losers,
         [False, False, True],
         ("a", "b", "c"),
-        ("u",),
+        user_names=("u",),
         questionnaire=pairs,
     )
     monkeypatch.setattr("privrank_jax.data.load", lambda name, folder: table)
