@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from privrank_jax.data.engine import ComparisonRows, RankingRows
     from privrank_jax.data.errors import DataError
     from privrank_jax.data.file import File
-    from privrank_jax.data.preference_pairs import PreferenceFields
     from privrank_jax.data.preferences import (
         Preferences,
         read_preferences,
@@ -33,7 +32,6 @@ _NAMES = {
     "Covariates": "covariates",
     "DataError": "errors",
     "File": "file",
-    "PreferenceFields": "preference_pairs",
     "Preferences": "preferences",
     "RankingRows": "engine",
     "Rankings": "rankings",
@@ -59,7 +57,6 @@ __all__ = [
     "Covariates",
     "DataError",
     "File",
-    "PreferenceFields",
     "Preferences",
     "RankingRows",
     "Rankings",

@@ -1,20 +1,16 @@
 """Preferences for training: ``prompt``, ``chosen``, ``rejected``, perhaps ``id`` and ``user``, in a table of any kind.
 
 The answers are texts, or lists of messages with ``role`` and ``content``, as TRL's data sets have them; ``prompt`` may
-be absent where it is the beginning of both. What is protected is the *order*: which of the two answers was chosen.
-Prompts and texts of both answers are public, and so is who answered which prompt.
-
-**A randomized file** of JSON Lines has the same fields, so that whatever trains on such data reads it, and
-``label_epsilon``, by which it is known: the ε at which the order of its line was randomized. ``chosen`` is the answer
-that the report names.
+be absent. What is protected is the *order*: which of the two answers was chosen. Prompts, the texts of both answers,
+and who answered which prompt are public. A randomized file has the same fields, ``chosen`` is the answer that the
+report names, and ``label_epsilon`` the ε at which the order of the line was randomized.
 
 **What must not tell the order.** The two answers are read as a set: the bit that is randomized says whether the chosen
 one is the first when both are sorted as text, and each answer is written in one form, whatever the order of its keys.
 Lines are sorted by a hash of what is public in them, since their order in the source may follow the answers. Other
 fields are left out unless they are named, and refused if their names or contents tell of the order.
 
-**Memory.** A source is read twice, a file as a stream. Kept between are some fifty bytes for each line, and the names
-of the users; lines are sorted on disk.
+**Memory.** A source is read twice, as a stream; some fifty bytes for each line are kept between, and names of users.
 """
 
 from __future__ import annotations
@@ -25,6 +21,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import tempfile
 from array import array
 from collections.abc import Mapping, Sequence
@@ -40,22 +37,104 @@ from privrank_jax._whole_file import whole_file
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import Origin
 from privrank_jax.data.json_lines import SUFFIXES, Records
-from privrank_jax.data.names import Names
-from privrank_jax.data.preference_pairs import (
-    MARK,
-    OPTIONAL,
-    Pair,
-    PreferenceFields,
-    check_fields,
-    field,
-    roles_of,
-    written,
-)
+from privrank_jax.data.names import Names, did_you_mean
 from privrank_jax.data.reports import check_writable, epsilon_of, largest_sum
 from privrank_jax.data.roles import PreferenceRoles, reader_of
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import CODINGS
 from privrank_jax.privacy.privacy import Privacy
+
+MARK = "label_epsilon"
+"""Field of a randomized file: the ε at which the order of its line was randomized."""
+_BESIDE = ("id", "user", "prompt")  # may be absent in all lines; written in this order
+_TELLING = re.compile(
+    r"chosen|reject|winner|loser|prefer|margin|scor|rating|rank|vote|better|worse|label(?!er)", re.I
+)
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+)
+_DIGEST = 16  # bytes
+
+
+# --- one line -----------------------------------------------------------------------------------------
+
+
+def written(value: Any) -> str:
+    """A JSON value as text; equal values are written alike, whatever the order of their keys.
+
+    >>> written({"b": 1, "a": "é"})
+    '{"a":"é","b":1}'
+    """
+    try:
+        text = _ENCODER.encode(value)
+        text.encode()
+    except ValueError:
+        raise BadCell(
+            "half of a surrogate pair, or a number beyond double precision: remove it"
+        ) from None
+    return text
+
+
+def field(record: Mapping[str, Any], name: str) -> Any:
+    """The value of a field; :class:`BadCell` if there is none of this name."""
+    if name in record:
+        return record[name]
+    known = ", ".join(map(repr, record))
+    raise BadCell(f"no field {name!r}{did_you_mean(name, record)}; the fields are {known}")
+
+
+def _answer(record: Mapping[str, Any], name: str) -> str:
+    answer, need = (
+        field(record, name),
+        "write a text, or a list of messages with 'role' and 'content'",
+    )
+    messages = answer if isinstance(answer, list) else []
+    if any(not isinstance(one, dict) or not {"role", "content"} <= one.keys() for one in messages):
+        raise BadCell(f"{name!r} is a list, but not of messages: {need}")
+    if telling := [key for one in messages for key in one if _TELLING.search(key)]:
+        raise BadCell(
+            f"a message has the field {telling[0]!r}, which may tell which answer was chosen: remove it"
+        )
+    if not messages and not isinstance(answer, str):
+        raise BadCell(f"{name!r} is {written(answer)[:40]}: {need}")
+    return written(answer)
+
+
+def pair_of(
+    record: Mapping[str, Any], names: Mapping[str, str], keep: Sequence[str]
+) -> tuple[tuple[str, str], bool]:
+    """The two answers of a line, written as text and sorted, and whether the first one was chosen.
+
+    Raises:
+        BadCell: what is missing, or tells of the order.
+    """
+    if MARK in record:
+        raise BadCell(
+            f"a field {MARK!r}: its order is randomized already, and again would only add noise"
+        )
+    for role in _BESIDE:
+        if role in names and field(record, names[role]) is None:
+            raise BadCell(f"the {role} is null: fill it in or remove the line")
+    chosen, rejected = (_answer(record, names[role]) for role in ("chosen", "rejected"))
+    if chosen[0] != rejected[0]:  # a quote, or a bracket
+        raise BadCell("one answer is a text, the other a list of messages: write both in one form")
+    for name in keep:
+        text, inner = written(field(record, name)), list[str]()
+        json.loads(text, object_pairs_hook=lambda pairs, into=inner: into.extend(dict(pairs)))
+        if any(map(_TELLING.search, inner)) or chosen in text or rejected in text:
+            raise BadCell(
+                f"{name!r} can't be kept: an answer or a field in it may tell which answer was chosen"
+            )
+    return (min(chosen, rejected), max(chosen, rejected)), chosen <= rejected
+
+
+def _user(given: Any) -> str:
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise BadCell(f"the user is {written(given)[:40]}: write a text or a whole number")
+    return str(given)
+
+
+# --- a table is scanned -------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -112,38 +191,27 @@ class PreferenceScan:
         """Checksum of the file as it is now, or of the table; what is written is checked against what was read."""
         return self.checksum if self.source.file is None else Origin(self.source.file).sha256
 
-    def check_no_ties(self) -> None:
-        """Raise :class:`DataError` if some pairs are twice the same answer."""
+    def check(self, users: bool) -> None:
+        """Raise :class:`DataError` if pairs are twice the same answer, or the table does not name ``users``."""
         if self.ties:
             raise DataError(
                 f"{self.name}: chosen and rejected are the same in {len(self.ties):,} lines, first in row "
                 f"{self.ties[0] + 1}: there is no order to protect or to learn from. Remove them"
             )
-
-    def check_users(self) -> None:
-        """Raise :class:`DataError` unless the table names users."""
-        if not self.has_users:
+        if users and not self.has_users:
             raise DataError(
-                f"{self.name} has no field 'user', so what a user gave is not known: name the field of users, or "
-                "protect each comparison by itself"
+                f"{self.name} has no field 'user': name that of users by `user`, or protect each comparison by itself"
             )
 
 
-def scan_preferences(
-    source: Any,
-    fields: PreferenceFields,
-    *,
-    keep: str | Sequence[str] = (),
-    epsilon: str | None = None,
-) -> PreferenceScan:
+def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     """Read and check preferences.
 
     Args:
         source: a .jsonl, .ndjson or .json file, also .gz, or Parquet; a frame, a dict of columns, dicts, or a data set
             of Hugging Face, as :class:`~privrank_jax.data.json_lines.Records` takes them.
-        fields: their names.
-        keep: further fields to carry over, or one name.
-        epsilon: field of personal ε.
+        told: the fields ``chosen``, ``rejected``, ``prompt``, ``id``, ``user`` and ``epsilon``, and those to ``keep``,
+            as of :meth:`Preferences.read`.
 
     Returns:
         What is needed to randomize it.
@@ -151,32 +219,37 @@ def scan_preferences(
     Raises:
         DataError: what is wrong, in which line, and how to fix it.
     """
-    records, keep = Records.of(source), (keep,) if isinstance(keep, str) else tuple(keep)
-    check_fields(records.name, fields, keep)
-    found, _ = _scanned(records, fields, keep, epsilon)
-    loose = not keep and fields.prompt is not None and not {"prompt", "id"} & found.names.keys()
-    if (
-        found.ignored and loose
-    ):  # lines are written sorted, and nothing would join them to their prompts
+    records, roles = Records.of(source), PreferenceRoles(**told)
+    if others := roles.told.keys() & {"items", "blank", "ignore", "count"}:
+        raise DataError(f"the data are read as preferences: leave out `{others.pop()}`")
+    for name in roles.keep:
+        if _TELLING.search(name) or name in _BESIDE:
+            raise DataError(
+                f"{records.name}: the field {name!r} can't be kept: its name may tell which answer was chosen, or the "
+                "written file gives it to another. If not so, rename it in the file"
+            )
+    answers = (roles.chosen or "chosen", roles.rejected or "rejected")
+    used = [*answers, *filter(None, (roles.prompt, roles.id, roles.user)), *roles.keep]
+    if twice := [name for name in used if used.count(name) > 1]:
+        raise DataError(f"{records.name}: the field {twice[0]!r} is named twice: name one for each")
+    found, _ = _scanned(records, roles)
+    loose = roles.prompt is not None and not {"prompt", "id"} & found.names.keys()
+    if found.ignored and loose and not roles.keep:  # nothing would join the sorted lines to prompts
         raise DataError(
-            f"{records.name} has no prompt and no id, as far as named, so its lines, which are written sorted, could "
-            f"not be joined to the fields left out: {', '.join(found.ignored)}. Name the field of prompts by `prompt` "
-            "or that of ids by `id`, or carry a field over by `keep`; prompt=None if the answers need no prompt"
+            f"{records.name} has no prompt and no id, so its lines, which are written sorted, could not be joined to "
+            f"the fields left out: {', '.join(found.ignored)}. Name the field of prompts by `prompt` or that of ids by "
+            "`id`, or carry a field over by `keep`; prompt=None if the answers need no prompt"
         )
     return found
 
 
 def _scanned(
-    records: Records,
-    fields: PreferenceFields,
-    keep: tuple[str, ...],
-    epsilon: str | None,
-    randomized: bool = False,
+    records: Records, roles: PreferenceRoles, randomized: bool = False
 ) -> tuple[PreferenceScan, dict[str, list[Any]]]:
     """Read all records; the columns of those that are randomized are held, of others none."""
     names: dict[str, str] = {}
     first: dict[str, Any] = {}
-    absent: set[str | None] = set()
+    absent: set[str] = set()
     held: dict[str, list[Any]] = {}
     bits, ties, budgets, users = array("b"), array("b"), array("d"), array("i")
     people = Names("user")
@@ -184,34 +257,34 @@ def _scanned(
         try:
             if randomized and MARK not in record:
                 raise BadCell(f"no field {MARK!r}, so its order was not randomized: privatize it")
-            if epsilon is not None:
-                given = field(record, epsilon)
+            if roles.epsilon is not None:
+                given = field(record, roles.epsilon)
                 budgets.append(epsilon_of(given if isinstance(given, str) else written(given)))
             if randomized:
                 del record[MARK]
             if not names:
-                names, first = roles_of(record, fields), record
-                absent = {getattr(fields, role) for role in OPTIONAL if role not in names}
+                names, first = _fields_of(record, roles), record
+                absent = {one for one in _BESIDE if getattr(roles, one) and one not in names}
             if late := absent & record.keys():
                 raise BadCell(f"a field {late.pop()!r}, which the first line does not have")
-            pair = Pair.of(record, names, keep)
+            answers, chosen_first = pair_of(record, names, roles.keep)
             if "user" in names:
                 users.append(people[_user(record[names["user"]])])
             if randomized and record.keys() != first.keys():
                 raise BadCell("other fields than in the first line")
         except BadCell as error:
             raise records.fault(str(error)) from None
-        bits.append(pair.chosen_first)
-        ties.append(pair.tied)
+        bits.append(chosen_first)
+        ties.append(answers[0] == answers[1])
         for name in first if randomized else ():
             held.setdefault(name, []).append(record[name])
     if not names:
         raise DataError(f"{records.name} is empty: it needs one JSON object per line")
-    used = {*names.values(), *keep, epsilon}
+    used = {*names.values(), *roles.keep, roles.epsilon}
     scan = PreferenceScan(
-        *(records, names, keep, np.frombuffer(bits, np.int8).astype(bool)),
+        *(records, names, roles.keep, np.frombuffer(bits, np.int8).astype(bool)),
         users=np.frombuffer(users, np.int32) if "user" in names else np.arange(len(bits)),
-        epsilon=None if epsilon is None else np.frombuffer(budgets, np.float64),
+        epsilon=None if roles.epsilon is None else np.frombuffer(budgets, np.float64),
         ties=tuple(np.flatnonzero(ties).tolist()),
         checksum=records.checksum(),
         ignored=tuple(name for name in first if name not in used),
@@ -220,10 +293,14 @@ def _scanned(
     return scan, held
 
 
-def _user(given: Any) -> str:
-    if isinstance(given, bool) or not isinstance(given, (str, int)):
-        raise BadCell(f"the user is {written(given)[:40]}: write a text or a whole number")
-    return str(given)
+def _fields_of(record: Mapping[str, Any], roles: PreferenceRoles) -> dict[str, str]:
+    """Role to field of a table, by its first record; those of ``_BESIDE`` under their own names may be absent."""
+    told = {role: getattr(roles, role) for role in _BESIDE}
+    told = {role: name for role, name in told.items() if name and (name != role or name in record)}
+    found = {"chosen": roles.chosen or "chosen", "rejected": roles.rejected or "rejected", **told}
+    for name in found.values():
+        field(record, name)
+    return found
 
 
 def labels_guarantee(
@@ -246,6 +323,9 @@ def labels_guarantee(
         whole = largest_sum(scan.users[kept], epsilon)
         found.append(Privacy.proven(whole, unit="user", adjacency="flip"))
     return Guarantee(found[0], trust="local", numerics=numerics, note=note, also=tuple(found[1:]))
+
+
+# --- randomized preferences are written ---------------------------------------------------------------
 
 
 def check_preferences_destination(path: str | os.PathLike[str]) -> None:
@@ -287,17 +367,19 @@ def write_preferences(
     """
     path = Path(path)
     check_preferences_destination(path)
-    names = {role: name for role, name in scan.names.items() if users or role != "user"}
+    beside = [role for role in _BESIDE if role in scan.names and (users or role != "user")]
     keys, starts, labels = bytearray(), array("q"), zip(reports.tolist(), epsilon.tolist())
     with (
         whole_file(path) as temporary,
         temporary.open("wb") as file,
-        _compressed(file, path) as out,
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
+        if path.name.lower().endswith(".gz")
+        else contextlib.nullcontext(file) as out,
         tempfile.TemporaryFile(dir=path.absolute().parent) as unsorted,
     ):
         for row, record in enumerate(scan.source):
             if row < len(kept) and kept[row]:
-                line, public = _line(record, scan, names, *next(labels))
+                line, public = _line(record, scan, beside, *next(labels))
                 keys += _digest(public) + _digest(line)  # several lines may share what is public
                 starts.append(unsorted.tell())
                 unsorted.write(line)
@@ -306,11 +388,7 @@ def write_preferences(
         for k in np.argsort(np.frombuffer(keys, f"S{2 * _DIGEST}"), kind="stable").tolist():
             unsorted.seek(starts[k])
             out.write(unsorted.readline())
-    order = [role for role in ("id", "user", "prompt") if role in names]
-    return (*order, "chosen", "rejected", MARK, *scan.keep)
-
-
-_DIGEST = 16  # bytes
+    return (*beside, "chosen", "rejected", MARK, *scan.keep)
 
 
 def _digest(text: bytes) -> bytes:
@@ -320,29 +398,21 @@ def _digest(text: bytes) -> bytes:
 def _line(
     record: dict[str, Any],
     scan: PreferenceScan,
-    names: dict[str, str],
+    beside: Sequence[str],
     report: bool,
     epsilon: float,
 ) -> tuple[bytes, bytes]:
     """The line to write for a record, and what is public in it."""
-    pair = Pair.of(record, scan.names, scan.keep)
-    before = {
-        role: written(record[names[role]]) for role in ("id", "user", "prompt") if role in names
-    }
+    answers, _ = pair_of(record, scan.names, scan.keep)
+    before = {role: written(record[scan.names[role]]) for role in beside}
     after = {MARK: repr(epsilon)} | {name: written(record[name]) for name in scan.keep}
-    chosen, rejected = pair.answers if report else pair.answers[::-1]
+    chosen, rejected = answers if report else answers[::-1]
     cells = {**before, "chosen": chosen, "rejected": rejected, **after}
     line = ", ".join(f"{written(name)}: {cell}" for name, cell in cells.items())
-    return f"{{{line}}}\n".encode(), json.dumps([before, after, pair.answers]).encode()
+    return f"{{{line}}}\n".encode(), json.dumps([before, after, answers]).encode()
 
 
-def _compressed(file: Any, path: Path) -> contextlib.AbstractContextManager[Any]:
-    if path.name.lower().endswith(".gz"):
-        return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
-    return contextlib.nullcontext(file)
-
-
-# --- randomized preferences, read back ----------------------------------------------------------------
+# --- and read back ------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -352,7 +422,7 @@ class Preferences:
     Attributes:
         chosen: the N answers that the reports name, each a text or a list of messages.
         rejected: the other ones.
-        reports: ``(N,)`` bool, whether the chosen one is ``first``.
+        reports: ``(N,)`` bool, whether the chosen one comes first as text.
         epsilon: ``(N,)`` float64, the ε of each report.
         prompts: N prompts; empty where the file has none.
         ids: N ids of lines, texts or whole numbers; empty where the file has none.
@@ -381,39 +451,14 @@ class Preferences:
     def __len__(self) -> int:
         return self.reports.size
 
-    @property
-    def first(self) -> tuple[Any, ...]:
-        """The answer of each pair that comes first as text, whatever the report."""
-        return tuple(c if r else j for c, j, r in zip(self.chosen, self.rejected, self.reports))
-
-    @property
-    def second(self) -> tuple[Any, ...]:
-        """The other answer of each pair."""
-        return tuple(j if r else c for c, j, r in zip(self.chosen, self.rejected, self.reports))
-
     def labels(self, coding: str) -> Integer[np.ndarray, "rows"]:
-        """The reports as labels of the pairs ``(first, second)``, for a loss with the same ``coding``.
+        """The reports as labels of pairs whose answers are sorted as text, for a loss with the same ``coding``.
 
         Args:
-            coding: ``"0/1"`` or ``"-1/1"``; 1 says that ``first`` was reported as the chosen one.
+            coding: ``"0/1"`` or ``"-1/1"``; 1 says that the first one was reported as the chosen one.
         """
         check_choice("coding", coding, tuple(CODINGS))
         return np.where(self.reports, *CODINGS[coding][::-1]).astype(np.int8)
-
-    @property
-    def weights(self) -> Float[np.ndarray, "rows"]:
-        """tanh²(ε/2), the information of each report: weights for the mean of any loss but the likelihood."""
-        return np.tanh(0.5 * self.epsilon) ** 2
-
-    @property
-    def largest_epsilon(self) -> float:
-        """Largest ε of a report."""
-        return float(self.epsilon.max())
-
-    @property
-    def largest_epsilon_of_a_user(self) -> float | None:
-        """Largest sum of the ε of one user's reports; None without users."""
-        return largest_sum(self.users, self.epsilon) if self.user_names else None
 
 
 def read_preferences(source: Any) -> Preferences:
@@ -426,13 +471,12 @@ def read_preferences(source: Any) -> Preferences:
     Returns:
         The texts in the memory of the host, with arrays for the losses: ``epsilon`` for
         :func:`~privrank_jax.preferences.reward_loss` and :func:`~privrank_jax.preferences.dpo_loss`, which take the
-        answers as chosen and rejected; ``weights`` for the mean of the losses; ``labels`` for the losses of a
-        difference ``first - second``.
+        answers as chosen and rejected; ``labels`` for the losses of a difference of the answers sorted as text.
 
     Raises:
         DataError: what is wrong, in which line, and how to fix it; a file whose order was not randomized.
     """
-    found, held = _scanned(Records.of(source), PreferenceFields(), (), MARK, randomized=True)
+    found, held = _scanned(Records.of(source), PreferenceRoles(epsilon=MARK), randomized=True)
     columns = {name: tuple(values) for name, values in held.items()}
     chosen, rejected, prompts, ids, _ = (
         columns.pop(role, ()) for role in ("chosen", "rejected", "prompt", "id", "user")

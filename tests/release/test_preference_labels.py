@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.data.errors import DataError
-from privrank_jax.data.preferences import PreferenceFields, read_preferences
+from privrank_jax.data.preferences import read_preferences
 from privrank_jax.preferences import randomized_labels
 from privrank_jax.preferences.label_reports import split_epsilon
 from privrank_jax.release import privatize_preferences
@@ -99,9 +99,8 @@ def test_a_file_that_does_not_do(source, tmp_path):
         privatize_preferences(source, promise(1.0, "comparison", "flip"), out, max_per_user=2)
     with pytest.raises(ValueError, match="can't promise"):
         privatize_preferences(source, promise(1.0, "user", "replace"), out)
-    nobody = PreferenceFields(user=None)
     with pytest.raises(DataError, match="no field 'user'"):
-        privatize_preferences(source, promise(1.0, "user", "flip"), out, fields=nobody)
+        privatize_preferences(source, promise(1.0, "user", "flip"), out, user=None)
     source.write_text('{"chosen": "a", "rejected": "a"}')
     with pytest.raises(DataError, match="the same"):
         privatize_preferences(source, promise(1.0, "comparison", "flip"), out)

@@ -200,7 +200,8 @@ def test_messages_in_parquet(run, tmp_path):
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "chats.parquet")
     assert run("--epsilon", 1, source=tmp_path / "chats.parquet").code == 0
     found = read_preferences(tmp_path / "out.jsonl")
-    assert sorted(one[1]["content"] for one in found.first) == [f"no {k}" for k in range(4)]
+    texts = sorted(one[1]["content"] for one in (*found.chosen, *found.rejected))
+    assert texts == [f"{word} {k}" for word in ("no", "yes") for k in range(4)]
 
 
 @pytest.mark.parametrize("out", ["out.jsonl", "out.csv"])
