@@ -9,8 +9,6 @@ report names, and ``label_epsilon`` the ε at which the order of the line was ra
 one is the first when both are sorted as text, and each answer is written in one form, whatever the order of its keys.
 Lines are sorted by a hash of what is public in them, since their order in the source may follow the answers. Other
 fields are left out unless they are named, and refused if their names or contents tell of the order.
-
-**Memory.** A source is read twice, as a stream; some fifty bytes for each line are kept between, and names of users.
 """
 
 from __future__ import annotations
@@ -22,9 +20,8 @@ import hashlib
 import json
 import os
 import re
-import tempfile
-from array import array
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +50,6 @@ _TELLING = re.compile(
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
 )
-_DIGEST = 16  # bytes
 
 
 # --- one line -----------------------------------------------------------------------------------------
@@ -137,33 +133,35 @@ def _user(given: Any) -> str:
 # --- a table is scanned -------------------------------------------------------------------------------
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class PreferenceScan:
-    """What a first reading of N records finds; the texts stay in their table.
+    """N preferences as they were read.
 
     Attributes:
-        source: the table.
+        name: of the file.
         names: role to field of ``chosen``, ``rejected``, and of ``prompt``, ``id`` and ``user`` where the table has it.
         keep: further fields that are carried over.
-        bits: ``(N,)`` bool, whether the chosen answer is the first of the two sorted as text; what is protected.
+        lines: of each record the other fields by role or name, and the two answers, sorted; all written as JSON.
+        bits: ``(N,)`` bool, whether the chosen answer is the first of the two; what is protected.
         users: ``(N,)`` int, a number for each user; the row number where the table names no users.
+        user_names: names of the users, or ().
         epsilon: ``(N,)`` float64, personal ε; None without a field of these.
         ties: numbers of the rows whose answers are equal.
-        checksum: SHA-256 of the text.
         ignored: names of fields that are left out, of the first record.
-        user_names: names of the users, or ().
+        origin: of the file, or of the table.
     """
 
-    source: Records
+    name: str
     names: dict[str, str]
     keep: tuple[str, ...]
+    lines: list[tuple[dict[str, str], tuple[str, str]]]
     bits: Bool[np.ndarray, "rows"]
     users: Integer[np.ndarray, "rows"]
+    user_names: tuple[str, ...]
     epsilon: Float[np.ndarray, "rows"] | None
     ties: tuple[int, ...]
-    checksum: str
     ignored: tuple[str, ...]
-    user_names: tuple[str, ...]
+    origin: Origin
 
     def __len__(self) -> int:
         return self.bits.size
@@ -177,19 +175,14 @@ class PreferenceScan:
         return "user" in self.names
 
     @property
-    def name(self) -> str:
-        """Name of the file."""
-        return self.source.name
-
-    @property
     def users_are(self) -> str:
         """What one user is."""
         return of_column(self.names["user"]) if self.has_users else NO_COLUMN
 
     @property
     def sha256(self) -> str:
-        """Checksum of the file as it is now, or of the table; what is written is checked against what was read."""
-        return self.checksum if self.source.file is None else Origin(self.source.file).sha256
+        """Checksum of the file or the table; :class:`DataError` if the file has changed since it was read."""
+        return self.origin.sha256
 
     def check(self, users: bool) -> None:
         """Raise :class:`DataError` if pairs are twice the same answer, or the table does not name ``users``."""
@@ -232,7 +225,7 @@ def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     used = [*answers, *filter(None, (roles.prompt, roles.id, roles.user)), *roles.keep]
     if twice := [name for name in used if used.count(name) > 1]:
         raise DataError(f"{records.name}: the field {twice[0]!r} is named twice: name one for each")
-    found, _ = _scanned(records, roles)
+    found = _scanned(records, roles)
     loose = roles.prompt is not None and not {"prompt", "id"} & found.names.keys()
     if found.ignored and loose and not roles.keep:  # nothing would join the sorted lines to prompts
         raise DataError(
@@ -243,16 +236,14 @@ def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     return found
 
 
-def _scanned(
-    records: Records, roles: PreferenceRoles, randomized: bool = False
-) -> tuple[PreferenceScan, dict[str, list[Any]]]:
-    """Read all records; the columns of those that are randomized are held, of others none."""
+def _scanned(records: Records, roles: PreferenceRoles, randomized: bool = False) -> PreferenceScan:
+    """Read all records; those that are randomized with all of their fields."""
     names: dict[str, str] = {}
     first: dict[str, Any] = {}
     absent: set[str] = set()
-    held: dict[str, list[Any]] = {}
-    bits, ties, budgets, users = array("b"), array("b"), array("d"), array("i")
-    people = Names("user")
+    keep = roles.keep
+    lines, bits, budgets, users, people = [], [], [], [], Names("user")
+    origin = None if records.file is None else Origin(records.file)
     for record in records:
         try:
             if randomized and MARK not in record:
@@ -265,32 +256,33 @@ def _scanned(
             if not names:
                 names, first = _fields_of(record, roles), record
                 absent = {one for one in _BESIDE if getattr(roles, one) and one not in names}
+                if randomized:
+                    keep = tuple(name for name in first if name not in names.values())
             if late := absent & record.keys():
                 raise BadCell(f"a field {late.pop()!r}, which the first line does not have")
+            if randomized and record.keys() != first.keys():
+                raise BadCell("other fields than in the first line")
             answers, chosen_first = pair_of(record, names, roles.keep)
             if "user" in names:
                 users.append(people[_user(record[names["user"]])])
-            if randomized and record.keys() != first.keys():
-                raise BadCell("other fields than in the first line")
         except BadCell as error:
             raise records.fault(str(error)) from None
+        beside = {role: record[names[role]] for role in _BESIDE if role in names}
+        beside |= {name: record[name] for name in keep}
+        lines.append(({name: written(value) for name, value in beside.items()}, answers))
         bits.append(chosen_first)
-        ties.append(answers[0] == answers[1])
-        for name in first if randomized else ():
-            held.setdefault(name, []).append(record[name])
-    if not names:
+    if not lines:
         raise DataError(f"{records.name} is empty: it needs one JSON object per line")
-    used = {*names.values(), *roles.keep, roles.epsilon}
-    scan = PreferenceScan(
-        *(records, names, roles.keep, np.frombuffer(bits, np.int8).astype(bool)),
-        users=np.frombuffer(users, np.int32) if "user" in names else np.arange(len(bits)),
-        epsilon=None if roles.epsilon is None else np.frombuffer(budgets, np.float64),
-        ties=tuple(np.flatnonzero(ties).tolist()),
-        checksum=records.checksum(),
-        ignored=tuple(name for name in first if name not in used),
+    used = {*names.values(), *keep, roles.epsilon}
+    return PreferenceScan(
+        *(records.name, names, keep, lines, np.array(bits)),
+        users=np.array(users if "user" in names else range(len(bits)), np.int32),
         user_names=tuple(people),
+        epsilon=None if roles.epsilon is None else np.array(budgets),
+        ties=tuple(row for row, (_, (one, other)) in enumerate(lines) if one == other),
+        ignored=tuple(name for name in first if name not in used),
+        origin=origin or Origin(None, records.checksum()),
     )
-    return scan, held
 
 
 def _fields_of(record: Mapping[str, Any], roles: PreferenceRoles) -> dict[str, str]:
@@ -347,7 +339,7 @@ def write_preferences(
     *,
     users: bool = True,
 ) -> tuple[str, ...]:
-    """Read the source again and write randomized preferences atomically, replacing an existing file.
+    """Write randomized preferences atomically, replacing an existing file.
 
     Lines are sorted by a hash of what is public in them, so that their order depends on the *set* of lines alone.
 
@@ -363,53 +355,29 @@ def write_preferences(
         The fields written.
 
     Raises:
-        DataError: as :func:`check_preferences_destination`; the source has changed since it was read.
+        DataError: as :func:`check_preferences_destination`.
     """
     path = Path(path)
     check_preferences_destination(path)
     beside = [role for role in _BESIDE if role in scan.names and (users or role != "user")]
-    keys, starts, labels = bytearray(), array("q"), zip(reports.tolist(), epsilon.tolist())
-    with (
-        whole_file(path) as temporary,
-        temporary.open("wb") as file,
-        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
-        if path.name.lower().endswith(".gz")
-        else contextlib.nullcontext(file) as out,
-        tempfile.TemporaryFile(dir=path.absolute().parent) as unsorted,
+    lines = []
+    for (cells, answers), report, label in zip(
+        compress(scan.lines, kept), reports, epsilon.tolist()
     ):
-        for row, record in enumerate(scan.source):
-            if row < len(kept) and kept[row]:
-                line, public = _line(record, scan, beside, *next(labels))
-                keys += _digest(public) + _digest(line)  # several lines may share what is public
-                starts.append(unsorted.tell())
-                unsorted.write(line)
-        if scan.source.checksum() != scan.checksum:
-            raise DataError(f"{scan.name} has changed while it was read: nothing was written")
-        for k in np.argsort(np.frombuffer(keys, f"S{2 * _DIGEST}"), kind="stable").tolist():
-            unsorted.seek(starts[k])
-            out.write(unsorted.readline())
+        before = {role: cells[role] for role in beside}
+        after = {MARK: repr(label)} | {name: cells[name] for name in scan.keep}
+        public = json.dumps([before, after, answers]).encode()  # which several lines may share
+        chosen, rejected = answers if report else answers[::-1]
+        ordered = {**before, "chosen": chosen, "rejected": rejected, **after}
+        line = ", ".join(f"{written(name)}: {cell}" for name, cell in ordered.items())
+        line = f"{{{line}}}\n".encode()
+        lines.append((*(hashlib.sha256(text).digest() for text in (public, line)), line))
+    packed = path.name.lower().endswith(".gz")
+    with whole_file(path) as temporary, temporary.open("wb") as file:
+        name_of_none = {"filename": "", "mode": "wb", "fileobj": file, "mtime": 0}
+        with gzip.GzipFile(**name_of_none) if packed else contextlib.nullcontext(file) as out:
+            out.writelines(line for *_, line in sorted(lines))
     return (*beside, "chosen", "rejected", MARK, *scan.keep)
-
-
-def _digest(text: bytes) -> bytes:
-    return hashlib.sha256(text).digest()[:_DIGEST]
-
-
-def _line(
-    record: dict[str, Any],
-    scan: PreferenceScan,
-    beside: Sequence[str],
-    report: bool,
-    epsilon: float,
-) -> tuple[bytes, bytes]:
-    """The line to write for a record, and what is public in it."""
-    answers, _ = pair_of(record, scan.names, scan.keep)
-    before = {role: written(record[scan.names[role]]) for role in beside}
-    after = {MARK: repr(epsilon)} | {name: written(record[name]) for name in scan.keep}
-    chosen, rejected = answers if report else answers[::-1]
-    cells = {**before, "chosen": chosen, "rejected": rejected, **after}
-    line = ", ".join(f"{written(name)}: {cell}" for name, cell in cells.items())
-    return f"{{{line}}}\n".encode(), json.dumps([before, after, answers]).encode()
 
 
 # --- and read back ------------------------------------------------------------------------------------
@@ -476,14 +444,22 @@ def read_preferences(source: Any) -> Preferences:
     Raises:
         DataError: what is wrong, in which line, and how to fix it; a file whose order was not randomized.
     """
-    found, held = _scanned(Records.of(source), PreferenceRoles(epsilon=MARK), randomized=True)
-    columns = {name: tuple(values) for name, values in held.items()}
-    chosen, rejected, prompts, ids, _ = (
-        columns.pop(role, ()) for role in ("chosen", "rejected", "prompt", "id", "user")
-    )
+    found = _scanned(Records.of(source), PreferenceRoles(epsilon=MARK), randomized=True)
+    columns = {
+        name: [json.loads(line[name]) for line, _ in found.lines] for name in found.lines[0][0]
+    }
+    pairs = [[json.loads(answer) for answer in answers] for _, answers in found.lines]
     assert found.epsilon is not None
+    prompts, ids, _ = (tuple(columns.pop(role, ())) for role in ("prompt", "id", "user"))
     return Preferences(
-        *(chosen, rejected, found.bits, found.epsilon, prompts, ids, found.users, found.user_names),
-        others=columns,
+        chosen=tuple(pair[not first] for pair, first in zip(pairs, found.bits)),
+        rejected=tuple(pair[first] for pair, first in zip(pairs, found.bits.astype(int))),
+        reports=found.bits,
+        epsilon=found.epsilon,
+        prompts=prompts,
+        ids=ids,
+        users=found.users,
+        user_names=found.user_names,
+        others={name: tuple(values) for name, values in columns.items()},
         name=found.name,
     )
