@@ -7,7 +7,7 @@ import itertools
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,11 @@ _FORMS = (
     "rank FILE --left COLUMN --right COLUMN --outcome COLUMN",
     "rank FILE --chosen COLUMN --shown COLUMN",
     "rank FILE --best COLUMN --worst COLUMN --shown COLUMN",
+    "aggregate FILE --item COLUMN --rank COLUMN",
+    "aggregate FILE --order COLUMN --order-separator SIGN",
     "aggregate FILE --items COLUMN..COLUMN",
     "aggregate FILE --items COLUMN..COLUMN --ratings LOW:HIGH",
     "aggregate FILE --items COLUMN..COLUMN --approvals",
-    "aggregate FILE --item COLUMN --rank COLUMN",
-    "aggregate FILE --order COLUMN --order-separator SIGN",
 )
 _USERS = re.compile(
     "(user|voter|respondent|participant|worker|judge|rater|annotator|assessor|student|person|subject|visitor)"
@@ -47,15 +47,13 @@ class Look:
     """What a table holds, and how it is read. Private: for the holder of the data; print it to see all.
 
     Attributes:
-        name: of the data.
         kind: what the table holds by the usual names of its columns; "" if they have none.
         items: how often each item occurs, the most frequent first; None where it is not known what is an item.
         odd: words that may be marks rather than items.
-        commands: forms of the next command, in which what only the holder knows is left open in capitals.
+        commands: forms of the next command; what only the holder knows is left open, in capitals.
         told: all that was seen, a sentence or a list each.
     """
 
-    name: str
     kind: str
     items: tuple[tuple[str, int], ...] | None
     odd: tuple[str, ...]
@@ -63,16 +61,14 @@ class Look:
     told: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} at {self.name!r}; print it to see what the data hold>"
+        return f"<{type(self).__name__}; print it to see what the data hold>"
 
     def __str__(self) -> str:
         return "\n".join(self.paragraphs())
 
-    def paragraphs(self) -> Iterator[str]:
-        """What it says, a sentence, a list or a command each."""
-        yield from self.told
-        yield "Next:" if len(self.commands) == 1 else "Next, one of:"
-        yield from (f"  privrank {command}" for command in self.commands)
+    def paragraphs(self) -> tuple[str, ...]:
+        """What was seen, and the commands."""
+        return (*self.told, "Next:", *(f"  privrank {command}" for command in self.commands))
 
 
 def look(
@@ -100,7 +96,7 @@ def look(
     """
     if isinstance(source, str | os.PathLike):
         if defines_users(source):
-            raise DataError(f"{source} says itself what it holds: read it, and see its `notes`")
+            raise DataError(f"{source} says itself what it holds: read it, and see its notes")
         source = source if isinstance(source, File) else File(source, separator, encoding)
     table = open_table(source, name, sheet)
     columns = table.columns(list(dict.fromkeys(table.header)))
@@ -112,19 +108,15 @@ def look(
             refused = str(error) if kind else ""
     roles, items = _roles(table, kind), _counts(found)
     odd = tuple(sorted({word for column in columns for word in _odd(column)}))
-    told = [
-        f"{table.name}: {len(columns[0]) if columns else 0:,} rows. For you alone: nothing here is private."
-    ]
+    rows = len(columns[0]) if columns else 0
+    told = [f"{table.name}: {rows:,} rows. For you alone: nothing here is private."]
     for content, group in itertools.groupby(columns, _content):
-        names = [column.name for column in group]
-        few = listed(names) if len(names) < 5 else f"{names[0]!r} to {names[-1]!r} ({len(names)})"
-        told.append(f"  {few}: {content}")
-    by_role = ", ".join(f"{one} is {column!r}" for one, column in roles.items())
-    told.append(
-        f"Read as {kind} by usual names{f': {by_role}' * bool(by_role)}."
-        if kind
-        else "No usual names say what it holds: name the columns, as below."
-    )
+        told.append(f"  {listed([column.name for column in group])}: {content}")
+    if kind:
+        by_role = ", ".join(f"{one} is {column!r}" for one, column in roles.items())
+        told.append(f"Read as {kind} by usual names{by_role and f': {by_role}'}.")
+    else:
+        told.append("No usual names say what it holds: name the columns, as below.")
     told += [f"{one}." for one in getattr(found, "reading", table.reading)]
     if found is not None and getattr(found, "has_users", False):
         most = getattr(found, "comparisons_per_user", 1)
@@ -137,22 +129,22 @@ def look(
     if refused:
         told.append(f"Refused as it is: {refused}")
     file = shlex.quote(str(source)) if isinstance(source, File) else "FILE"
-    commands = [one.replace("FILE", file) for one in _commands(kind, columns, roles, odd)]
-    return Look(table.name, kind, items, odd, tuple(commands), tuple(told))
+    commands = (one.replace("FILE", file) for one in _commands(kind, columns, roles, odd))
+    return Look(kind, items, odd, tuple(commands), tuple(told))
 
 
 def _content(column: Column) -> str:
     """What the cells of a column are, in words."""
     words = [word for _, _, word in column.in_order()]
     filled = [word for word in words if isinstance(word, tuple) or not is_nothing(word)]
-    blanks = ", with blanks" if len(filled) < len(words) else ""
+    blanks = ", with blanks" * (len(filled) < len(words))
     if not filled:
         return "blank"
     if any(isinstance(word, tuple) for word in filled):
         return f"lists{blanks}"
-    numbers = [number for word in filled[:_MANY] if (number := number_of(word)) is not None]
-    if len(numbers) == len(filled[:_MANY]):
-        whole = "whole " * all(number.is_integer() for number in numbers)
+    numbers = [number for word in filled if (number := number_of(word)) is not None]
+    if len(numbers) == len(filled):
+        whole = "whole " * all(map(float.is_integer, numbers))
         return f"{whole}numbers from {min(numbers):g} to {max(numbers):g}{blanks}"
     if all(parsed_time(word) is not None for word in filled[:_FEW]):
         return f"times{blanks}"
@@ -175,16 +167,17 @@ def _odd(column: Column) -> set[str]:
 
 
 def _roles(table: Table, kind: str) -> dict[str, str]:
+    """The columns that have a role by their usual names."""
     if not kind:
         return {}
+    if kind == "comparisons":
+        return form_of(table.name, table.header, ComparisonRoles()).columns
     roles = KINDS[kind].roles()
-    compared = kind == "comparisons"
-    found = (
-        form_of(table.name, table.header, roles).columns
-        if compared
-        else roles.find(table.header, *roles.columns())
-    )
-    return {one: column for one, column in found.items() if column in table.header}
+    return {
+        role: column
+        for role, column in roles.find(table.header, *roles.columns()).items()
+        if column in table.header
+    }
 
 
 def _counts(data: Any) -> tuple[tuple[str, int], ...] | None:
@@ -202,17 +195,15 @@ def _counts(data: Any) -> tuple[tuple[str, int], ...] | None:
 
 
 def _commands(
-    kind: str, columns: Sequence[Column], roles: Mapping[str, str], odd: Sequence[str]
+    kind: str, columns: Sequence[Column], roles: dict[str, str], odd: Sequence[str]
 ) -> Iterator[str]:
     """Forms of the next command; what only the holder knows is left open."""
-    pair = _winner_and_loser(columns) if not kind else ()
-    user = shlex.quote(_user(columns, {*roles.values(), *pair} - {"user"}))
-    blank = (
-        f" --blank {shlex.quote(','.join(odd))}"
-        if odd and not any("," in one for one in odd)
-        else ""
-    )
-    told = f" --user {user}{blank} --epsilon 1"
+    pair = () if kind else _winner_and_loser(columns)
+    names = " --winner {} --loser {}".format(*map(shlex.quote, pair)) if pair else ""
+    told = f" --user {shlex.quote(_user(columns, {*roles.values(), *pair}))}"
+    if words := [word for word in odd if "," not in word and word.isprintable()]:
+        told += f" --blank {shlex.quote(','.join(words))}"
+    told += " --epsilon 1"
     if kind in ("reports", "synthetic"):
         yield f"{'rank' if kind == 'reports' else 'aggregate'} FILE"
     elif kind == "preferences":
@@ -220,34 +211,32 @@ def _commands(
     elif kind == "rankings":
         yield f"aggregate FILE{told} --items seen"
     elif kind or pair:
-        names = " --winner {} --loser {}".format(*map(shlex.quote, pair)) if pair else ""
         yield f"rank FILE{names}{told} --items seen --max-per-user L"
     else:
         yield from (f"{one}{told}{' --items seen' * ('--items' not in one)}" for one in _FORMS)
 
 
 def _user(columns: Sequence[Column], taken: set[str]) -> str:
-    """The column of users: one of a usual name, else the only one of texts each of which repeats; else left open."""
-    free = [column for column in columns if column.name not in taken]
-    usual = [column.name for column in free if _USERS.fullmatch(letters(column.name))]
-    usual.sort(key=lambda name: letters(name) != "user")
+    """The column of users: one of a usual name, else the only one of texts that all repeat, else left open."""
+    usual = [column.name for column in columns if _USERS.fullmatch(letters(column.name))]
     again = [
         column.name
-        for column in free
-        if 2 < len(column.words) == len(_texts(column)) and np.bincount(column.codes).min() > 1
+        for column in columns
+        if column.name not in taken
+        and 2 < len(column.words) == len(_texts(column))
+        and np.bincount(column.codes).min() > 1
     ]
+    usual.sort(key=lambda name: letters(name) != "user")
     return usual[0] if usual else again[0] if len(again) == 1 else "COLUMN"
 
 
-def _winner_and_loser(columns: Sequence[Column]) -> tuple[str, ...]:
-    """The columns of preferred items and of the others: the only two with words in common, one of such a name."""
+def _winner_and_loser(columns: Sequence[Column]) -> list[str]:
+    """The only two columns with most of their words in common, if the name of one says that it was preferred."""
     words = {column.name: set(column.words) - {None, ""} for column in columns}
     alike = [
-        (one, other)
-        for one, other in itertools.combinations(words, 2)
-        if 2 * len(words[one] & words[other]) > min(len(words[one]), len(words[other]))
+        sorted(pair, key=lambda name: not _PREFERRED.search(name))
+        for pair in itertools.combinations(words, 2)
+        if 2 * len(words[pair[0]] & words[pair[1]]) > min(len(words[name]) for name in pair)
     ]
-    found = (
-        sorted(alike[0], key=lambda name: not _PREFERRED.search(name)) if len(alike) == 1 else []
-    )
-    return tuple(found) if sum(bool(_PREFERRED.search(name)) for name in found) == 1 else ()
+    found = alike[0] if len(alike) == 1 else []
+    return found if sum(bool(_PREFERRED.search(name)) for name in found) == 1 else []
