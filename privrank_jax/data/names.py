@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ MISSING = frozenset({
     "skipped", "unranked", "not ranked", "no rank", "not answered", "no answer", "undervote", "undervotes",
     "undervoted", "under vote", "under-vote", "exhausted", "no vote",
 })  # fmt: skip
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_BROKEN = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 _UNCLEAR = re.compile(
     r"over[\W_]*vote[sd]?|((un(declared|certified|qualified)|invalid)\s+)?write[\W_]*ins?\W*|"
     r"spoil(ed|t)( (ballot|vote))?|\$.*|\[.*\]|\(.*\)|<.*>|\{.*\}"
@@ -104,8 +105,7 @@ class Names(dict[Any, int]):
         public: all allowed names of items; None: any.
         blank: words that name none, whose code is -1, unless ``public`` has them.
 
-    Attributes:
-        columns: forms of names that no item has, unless ``public`` has it.
+    ``columns`` may be set: forms of the names of columns, which no item has unless ``public`` has it.
     """
 
     def __init__(
@@ -127,27 +127,23 @@ class Names(dict[Any, int]):
             raise BadCell(
                 f"the {self.what} is missing ({quoted(name)}): fill it in or remove the row"
             )
-        if "\0" in name or (not name.isprintable() and _SURROGATE.search(name)):
-            raise BadCell(
-                f"the {self.what} is {quoted(name)}, with a NUL character or half a surrogate pair: remove that"
-            )
+        if _BROKEN.search(name):
+            raise BadCell(f"{quoted(name)} has a NUL character or half a surrogate pair: remove it")
         twin = self._spellings.get(self._form(name), name)
         if twin != name:
             raise named_twice(self.what, twin, name)
         blank = f"say blank=[{quoted(name)}] if it names no item"
         if self.closed:
+            near = did_you_mean(name, self)
             raise BadCell(
-                f"{quoted(name)} is not in the list of items{did_you_mean(name, self)}: correct the file, add it to "
-                f"`items`, or {blank}"
+                f"{quoted(name)} is not in the list of items{near}: add it to `items`, or {blank}"
             )
         if self.what == "item" and unclear(name):
-            raise BadCell(
-                f"{quoted(name)} may be a mark rather than an item: {blank}, or list the `items`, with it"
-            )
+            raise BadCell(f"{quoted(name)} may be a mark: {blank}, or list the `items`, with it")
         if form(name) in self.columns:
             raise BadCell(
-                f"{quoted(name)} is the name of a column: list the `items` if it is one, or name the columns of both "
-                "items by `left` and `right`, and that of the preferred one by `outcome`"
+                f"{quoted(name)} is the name of a column: list the `items` if it is one, or name the columns by "
+                "`left`, `right` and `outcome`, which says in which one the preferred item is"
             )
         self._spellings[self._form(name)] = name
         self[name] = code = len(self)
@@ -177,8 +173,8 @@ class Names(dict[Any, int]):
             parts = {form(part) for part in _JOINT.split(name)}
             if len(parts) > 1 and parts <= self._spellings.keys():
                 raise DataError(
-                    f"{quoted(name)} joins names of other items, such as two marks for one place: say "
-                    f"blank=[{quoted(name)}] if it names no item, or list the `items`, with it"
+                    f"{quoted(name)} joins names of other items: say blank=[{quoted(name)}] if it names no item, or "
+                    "list the `items`, with it"
                 )
         names = tuple(self) if self.closed else item_list(self)
         place = {name: k for k, name in enumerate(names)}
@@ -186,15 +182,11 @@ class Names(dict[Any, int]):
 
 
 def named_twice(what: str, first: str, second: str) -> BadCell:
-    """The message on two spellings of one name.
-
-    >>> print(named_twice("item", "r\u00e9", "re\u0301"))
-    item named twice: 'r\xe9' and 're\u0301' differ only by blanks, case or encoding. Spell it one way throughout
-    """
-    plain = (first + second).isascii()
-    names = " and ".join(quoted(name) if plain else ascii(name) for name in (first, second))
+    """The message on two spellings of one name, which may differ by characters that nobody sees."""
+    show = quoted if (first + second).isascii() else ascii
     return BadCell(
-        f"{what} named twice: {names} differ only by blanks, case or encoding. Spell it one way throughout"
+        f"{what} named twice: {show(first)} and {show(second)} differ only by blanks, case or encoding. Spell it one "
+        "way throughout"
     )
 
 
@@ -207,21 +199,14 @@ def users_alike(names: Iterable[str]) -> list[tuple[str, str]]:
     joined = "\n".join(names := sorted(names))
     if joined.isascii() and joined == joined.lower():
         return []
-    first: dict[str, str] = {}
-    plain = [
-        _ACCENT.sub("", unicodedata.normalize("NFKD", person(one).casefold())) for one in names
-    ]
-    return sorted(
-        (first[one], name) for one, name in zip(plain, names) if first.setdefault(one, name) != name
-    )
+    plain = (unicodedata.normalize("NFKD", person(name).casefold()) for name in names)
+    forms, first = [_ACCENT.sub("", one) for one in plain], dict[str, str]()
+    pairs = ((first.setdefault(one, name), name) for one, name in zip(forms, names))
+    return sorted(pair for pair in pairs if len({*pair}) > 1)
 
 
 def item_list(names: Iterable[str]) -> tuple[str, ...]:
-    """The items that data name as a release lists them: sorted, for the order of a file may tell what its first row is.
-
-    >>> item_list(["tea", "milk"])
-    ('milk', 'tea')
-    """
+    """The items that data name, sorted: their order in a file may be that of its first row, and so tell an answer."""
     return tuple(sorted(names))
 
 
@@ -234,14 +219,10 @@ def check_names(names: Sequence[str]) -> None:
 def public_items(items: Iterable[str]) -> tuple[str, ...]:
     """Check the given list of items: at least two names, none blank, each listed once."""
     names = tuple(map(str, items))
-    if len(names) < 2:
-        raise DataError(f"`items` must name at least two items to rank, got {list(names)}")
-    spellings: dict[str, str] = {}
-    for name in names:
-        if not form(name) or "\0" in name:
-            raise DataError(
-                f"`items` has {name!r}, which is blank or has a NUL character: remove that"
-            )
-        if (twin := spellings.setdefault(form(name), name)) is not name:
-            raise DataError(f"`items` names an item twice, {twin!r} and {name!r}: keep one of them")
+    forms = Counter(map(form, names))
+    wrong = [name for name in names if not form(name) or "\0" in name or forms[form(name)] > 1]
+    if wrong or len(names) < 2:
+        raise DataError(
+            f"`items` must be at least two names, none blank, with a NUL character, or twice: {wrong or list(names)}"
+        )
     return names

@@ -62,13 +62,9 @@ def written(value: Any) -> str:
     '{"a":"é","b":1}'
     """
     try:
-        text = _ENCODER.encode(value)
-        text.encode()
-    except ValueError:
-        raise BadCell(
-            "half of a surrogate pair, or a number beyond double precision: remove it"
-        ) from None
-    return text
+        return _ENCODER.encode(value).encode().decode()
+    except ValueError as error:  # half of a surrogate pair, or infinity
+        raise BadCell(f"it can't be written as JSON in UTF-8 ({error}): correct it") from None
 
 
 def field(record: Mapping[str, Any], name: str) -> Any:
@@ -80,19 +76,14 @@ def field(record: Mapping[str, Any], name: str) -> Any:
 
 
 def _answer(record: Mapping[str, Any], name: str) -> str:
-    answer, need = (
-        field(record, name),
-        "write a text, or a list of messages with 'role' and 'content'",
-    )
-    messages = answer if isinstance(answer, list) else []
-    if any(not isinstance(one, dict) or not {"role", "content"} <= one.keys() for one in messages):
-        raise BadCell(f"{name!r} is a list, but not of messages: {need}")
-    if telling := [key for one in messages for key in one if _TELLING.search(key)]:
-        raise BadCell(
-            f"a message has the field {telling[0]!r}, which may tell which answer was chosen: remove it"
-        )
-    if not messages and not isinstance(answer, str):
-        raise BadCell(f"{name!r} is {written(answer)[:40]}: {need}")
+    answer = field(record, name)
+    for one in answer if isinstance(answer, list) else ():
+        if not isinstance(one, dict) or not {"role", "content"} <= one.keys():
+            raise BadCell(f"{name!r} is a list, but not of messages with 'role' and 'content'")
+        if telling := next(filter(_TELLING.search, one), ""):
+            raise BadCell(f"{telling!r} in a message may tell which answer was chosen: remove it")
+    if answer == [] or not isinstance(answer, str | list):
+        raise BadCell(f"{name!r} is {written(answer)[:40]}: write a text, or a list of messages")
     return written(answer)
 
 
@@ -105,9 +96,7 @@ def pair_of(
         BadCell: what is missing, or tells of the order.
     """
     if MARK in record:
-        raise BadCell(
-            f"a field {MARK!r}: its order is randomized already, and again would only add noise"
-        )
+        raise BadCell(f"a field {MARK!r}, so its order is randomized already: leave it as it is")
     for role in _BESIDE:
         if role in names and field(record, names[role]) is None:
             raise BadCell(f"the {role} is null: fill it in or remove the line")
@@ -118,9 +107,7 @@ def pair_of(
         text, inner = written(field(record, name)), list[str]()
         json.loads(text, object_pairs_hook=lambda pairs, into=inner: into.extend(dict(pairs)))
         if any(map(_TELLING.search, inner)) or chosen in text or rejected in text:
-            raise BadCell(
-                f"{name!r} can't be kept: an answer or a field in it may tell which answer was chosen"
-            )
+            raise BadCell(f"{name!r} can't be kept: what it holds may tell which answer was chosen")
     return (min(chosen, rejected), max(chosen, rejected)), chosen <= rejected
 
 

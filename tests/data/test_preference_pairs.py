@@ -50,8 +50,8 @@ def test_the_order_of_keys_does_not_tell_answers_apart():
         (line("a", [{"role": "user", "content": "b"}]), "one form"),
         (line(["a"], ["b"]), "not of messages"),
         (line([{"role": "user", "content": "a", "score": 3}], []), "'score'"),
-        (line("a\ud800", "b"), "surrogate"),
-        (line([{"role": "user", "content": float("inf")}], []), "double precision"),
+        (line("a\ud800", "b"), "surrogates"),
+        (line([{"role": "user", "content": float("inf")}], []), "JSON"),
         (line("a", "b", **{MARK: 1.0}), "randomized already"),
     ],
 )
