@@ -1,33 +1,6 @@
 """Named public data sets, of which known errors are corrected; ``notes`` of each says how.
 
-``named.txt`` lists their files.
-
-Of comparisons, with ties where said:
-
-- ``cars``, ``cars2``: 60 workers, 10 cars and 45 pairs, or 20 cars and 33 to 38 pairs each, without the rows that ask a
-  pair again. Abbasnejad, Sanner, Bonilla, Poupart (2013), IJCAI. No license is stated.
-- ``cemspc``: 303 students, 6 management schools, 15 pairs, ties; a column that the file has reversed by accident is
-  corrected. Dittrich, Hatzinger, Katzenbeisser (1998), Applied Statistics 47(4), 511-525; corrigendum 2001, 50,
-  247-249; as in the R package prefmod.
-- ``coffee``: 200 made-up tasters, 6 coffees, 15 pairs, ties. It comes with this package, free for any use: answers were
-  drawn from a model (``tests/reference/coffee.py``). The file also says which cup came first and on which of 21 days.
-- ``immig``: 98 students, 4 statements on immigrants, 6 pairs, ties. Weber, Hatzinger (2011), Data Analysis Bulletin 12,
-  11-22; as in prefmod.
-
-Of rankings:
-
-- ``apa``: 15,449 ballots of 1980 for 5 presidents of the American Psychological Association, top lists. Diaconis
-  (1988), as in the R package PLMIX. ``apa1998`` to ``apa2009``: Popov, Popova, Regenwetter (2015), PrefLib 00028.
-- ``aspen``, ``aspen-mayor``: ballots of 2009 for 11 and 5 candidates, a few ties. O'Neill (2013), PrefLib 00016.
-- ``coffee-rankings``: full rankings by the tasters of ``coffee``.
-- ``german``: 2262 Germans, 4 political goals. Croon (1989); Barnes et al. (1979); as in PLMIX.
-- ``nascar``: finishing orders of 36 races, 43 of 87 drivers in each; a race is the user. Hunter (2004), Annals of
-  Statistics 32(1), 384-406; as in the R package PlackettLuce. Its last four drivers only ever finish last.
-- ``potato``, ``potato-weighing``: 12 assessors, 20 potatoes seen, or weighed in the hand. Liu, Crispino, Scheel,
-  Vitelli, Frigessi (2019); as in the R package BayesMallows.
-- ``salad``: 32 judges, 4 dressings. Critchlow, Fligner (1991), Psychometrika 56(3), 517-533; as in prefmod.
-- ``sushi``: full rankings of 10 kinds (item set A) by 5000 people. Kamishima (2003), KDD, 583-588; as in BayesMallows.
-  PrefLib's copy has shifted names.
+``named.txt`` says of each what it holds, who published it, and which files it has.
 """
 
 from __future__ import annotations
@@ -66,9 +39,11 @@ class KnownFile(NamedTuple):
 _HERE = Path(__file__).parent
 _SETS: dict[str, list[str]] = {}
 FILES: dict[str, KnownFile] = {}
-for _set, _file, *_known in map(str.split, (_HERE / "named.txt").read_text().splitlines()[1:]):
-    _SETS.setdefault(_set, []).append(_file)
-    FILES[_file] = KnownFile(*_known)
+for _row in (_HERE / "named.txt").read_text(encoding="utf-8").splitlines():
+    if not _row.startswith("#"):
+        _set, _file, *_known = _row.split()
+        _SETS.setdefault(_set, []).append(_file)
+        FILES[_file] = KnownFile(*_known)
 
 
 # --- how the files are decoded ------------------------------------------------------------------------
@@ -94,14 +69,10 @@ def _compared(
     """Answers, each a user, the preferred item, the other one, and whether they tie, of users asked all ``pairs``."""
     from privrank_jax.data.comparisons import Comparisons
 
-    people, winners, losers, tied = (np.array(column) for column in zip(*answers, strict=True))
-    names = {name: k for k, name in enumerate(dict.fromkeys([*users, *people.tolist()]))}
-    numbers = [names[name] for name in people.tolist()]
-    said = {"user_names": tuple(names), "notes": notes}
-    asked = None if pairs is None else np.array(pairs)
-    return Comparisons(
-        np.array(numbers), winners, losers, tied, tuple(items), questionnaire=asked, **said
-    )
+    people, winners, losers, tied = zip(*answers, strict=True)
+    names = {name: k for k, name in enumerate(dict.fromkeys([*users, *people]))}
+    found = ([names[name] for name in people], winners, losers, tied, tuple(items))
+    return Comparisons(*found, user_names=tuple(names), questionnaire=pairs, notes=notes)
 
 
 def _cars(prefs: str, items: str) -> Comparisons:

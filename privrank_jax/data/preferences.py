@@ -185,20 +185,7 @@ class PreferenceScan:
 
 
 def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
-    """Read and check preferences.
-
-    Args:
-        source: a .jsonl, .ndjson or .json file, also .gz, or Parquet; a frame, a dict of columns, dicts, or a data set
-            of Hugging Face, as :class:`~privrank_jax.data.json_lines.Records` takes them.
-        told: the fields ``chosen``, ``rejected``, ``prompt``, ``id``, ``user`` and ``epsilon``, and those to ``keep``,
-            as of :meth:`Preferences.read`.
-
-    Returns:
-        What is needed to randomize it.
-
-    Raises:
-        DataError: what is wrong, in which line, and how to fix it.
-    """
+    """Read and check preferences, of whose fields is told what :meth:`Preferences.read` takes."""
     records, roles = Records.of(source), PreferenceRoles(**told)
     if others := roles.told.keys() & {"items", "blank", "ignore", "count"}:
         raise DataError(f"the data are read as preferences: leave out `{others.pop()}`")
@@ -326,23 +313,17 @@ def write_preferences(
     *,
     users: bool = True,
 ) -> tuple[str, ...]:
-    """Write randomized preferences atomically, replacing an existing file.
+    """Write randomized preferences atomically, and return the fields written.
 
     Lines are sorted by a hash of what is public in them, so that their order depends on the *set* of lines alone.
 
     Args:
-        path: ends in .jsonl or .jsonl.gz.
-        scan: of the source.
+        path: ends in .jsonl or .jsonl.gz; an existing file is replaced.
+        scan: what was read.
         kept: the rows to write.
         reports: for each of these, whether the first answer of its pair is written as the chosen one.
         epsilon: ε of each report.
         users: whether to write the users.
-
-    Returns:
-        The fields written.
-
-    Raises:
-        DataError: as :func:`check_preferences_destination`.
     """
     path = Path(path)
     check_preferences_destination(path)
@@ -372,7 +353,7 @@ def write_preferences(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Preferences:
-    """N randomized preferences.
+    """N randomized preferences, with arrays for the losses of :mod:`privrank_jax.preferences`.
 
     Attributes:
         chosen: the N answers that the reports name, each a text or a list of messages.
@@ -417,20 +398,7 @@ class Preferences:
 
 
 def read_preferences(source: Any) -> Preferences:
-    """Read randomized preferences, as ``privrank privatize`` writes them.
-
-    Args:
-        source: a file or another table, as of :func:`scan_preferences`, with the fields ``chosen``, ``rejected`` and
-            ``label_epsilon``, and perhaps ``prompt``, ``id``, ``user`` and others.
-
-    Returns:
-        The texts in the memory of the host, with arrays for the losses: ``epsilon`` for
-        :func:`~privrank_jax.preferences.reward_loss` and :func:`~privrank_jax.preferences.dpo_loss`, which take the
-        answers as chosen and rejected; ``labels`` for the losses of a difference of the answers sorted as text.
-
-    Raises:
-        DataError: what is wrong, in which line, and how to fix it; a file whose order was not randomized.
-    """
+    """Read randomized preferences, as ``privrank privatize`` writes them; others are refused."""
     found = _scanned(Records.of(source), PreferenceRoles(epsilon=MARK), randomized=True)
     columns = {
         name: [json.loads(line[name]) for line, _ in found.lines] for name in found.lines[0][0]

@@ -32,11 +32,11 @@ def privatize_preferences(
 
     Args:
         source: prompts, chosen and rejected answers, in a file or in any table that
-            :func:`~privrank_jax.data.scan_preferences` takes.
+            :class:`~privrank_jax.data.Preferences` reads.
         privacy: unit comparison (one label) or user, adjacency ``flip``; ε finite.
         out: the file to write, .jsonl or .jsonl.gz; an existing one is replaced.
         max_per_user: for unit user, the most labels of one user; users with more keep a random choice.
-        told: names of fields, and those to ``keep``, as of :func:`~privrank_jax.data.scan_preferences`.
+        told: names of fields, and those to ``keep``, as of :meth:`~privrank_jax.data.Preferences.read`.
 
     Returns:
         The guarantee of the file.

@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from privrank_jax.data import DataError, read_preferences
+from privrank_jax.data import DataError
+from privrank_jax.data.preferences import read_preferences
 from privrank_jax.preferences import likelihood_loss, reward_loss
 
 ROWS = [

@@ -9,13 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrank_jax.data import (
-    DataError,
-    read_preferences,
-    scan_preferences,
-    write_preferences,
-)
+from privrank_jax.data import DataError
 from privrank_jax.data.json_lines import Records
+from privrank_jax.data.preferences import read_preferences, scan_preferences, write_preferences
 from privrank_jax.jobs.randomize import labels_guarantee
 from tests.promises import promise
 

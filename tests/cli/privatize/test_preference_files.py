@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from privrank_jax.data import read_preferences
+from privrank_jax.data.preferences import read_preferences
 from privrank_jax.jobs.randomize import best_limit, worth
 from privrank_jax.release.ledger import Ledger
 
