@@ -85,7 +85,7 @@ def look(
         source, name, separator, encoding, sheet: as for :func:`privrank_jax.read`.
 
     Returns:
-        What was seen: columns, kind, items, odd words, and the commands to go on with.
+        What was seen.
 
     Raises:
         DataError: the table can't be opened, or its format says itself what it holds.
@@ -112,11 +112,9 @@ def look(
     told = [f"{table.name}: {rows:,} rows. For you alone: nothing here is private."]
     for content, group in itertools.groupby(columns, _content):
         told.append(f"  {listed([column.name for column in group])}: {content}")
-    if kind:
-        by_role = ", ".join(f"{one} is {column!r}" for one, column in roles.items())
-        told.append(f"Read as {kind} by usual names{by_role and f': {by_role}'}.")
-    else:
-        told.append("No usual names say what it holds: name the columns, as below.")
+    by_role = ", ".join(f"{one} is {column!r}" for one, column in roles.items())
+    unknown = "No usual names say what it holds: name the columns, as below."
+    told.append(f"Read as {kind} by usual names{by_role and f': {by_role}'}." if kind else unknown)
     told += [f"{one}." for one in getattr(found, "reading", table.reading)]
     if found is not None and getattr(found, "has_users", False):
         most = getattr(found, "comparisons_per_user", 1)
@@ -168,16 +166,10 @@ def _odd(column: Column) -> set[str]:
 
 def _roles(table: Table, kind: str) -> dict[str, str]:
     """The columns that have a role by their usual names."""
-    if not kind:
-        return {}
     if kind == "comparisons":
         return form_of(table.name, table.header, ComparisonRoles()).columns
-    roles = KINDS[kind].roles()
-    return {
-        role: column
-        for role, column in roles.find(table.header, *roles.columns()).items()
-        if column in table.header
-    }
+    found = (roles := KINDS[kind].roles()).find(table.header, *roles.columns()) if kind else {}
+    return {role: column for role, column in found.items() if column in table.header}
 
 
 def _counts(data: Any) -> tuple[tuple[str, int], ...] | None:
@@ -219,20 +211,18 @@ def _commands(
 def _user(columns: Sequence[Column], taken: set[str]) -> str:
     """The column of users: one of a usual name, else the only one of texts that all repeat, else left open."""
     usual = [column.name for column in columns if _USERS.fullmatch(letters(column.name))]
-    again = [
-        column.name
-        for column in columns
-        if column.name not in taken
-        and 2 < len(column.words) == len(_texts(column))
-        and np.bincount(column.codes).min() > 1
-    ]
     usual.sort(key=lambda name: letters(name) != "user")
+    texts = [column for column in columns if 2 < len(column.words) == len(_texts(column))]
+    again = [
+        one.name for one in texts if np.bincount(one.codes).min() > 1 and one.name not in taken
+    ]
     return usual[0] if usual else again[0] if len(again) == 1 else "COLUMN"
 
 
 def _winner_and_loser(columns: Sequence[Column]) -> list[str]:
     """The only two columns with most of their words in common, if the name of one says that it was preferred."""
-    words = {column.name: set(column.words) - {None, ""} for column in columns}
+    few = [column for column in columns if len(column.words) <= _MANY]
+    words = {column.name: set(column.words) - {None, ""} for column in few}
     alike = [
         sorted(pair, key=lambda name: not _PREFERRED.search(name))
         for pair in itertools.combinations(words, 2)

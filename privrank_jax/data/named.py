@@ -60,52 +60,42 @@ def _pairs(number: int) -> list[tuple[int, int]]:
 
 
 def _compared(
-    answers: Iterable[tuple[str, int, int, bool]],
-    items: Sequence[str],
-    pairs: Sequence[tuple[int, int]] | None,
-    *notes: str,
-    users: Iterable[str] = (),
+    answers: Any, items: Sequence[str], pairs: Any, *notes: str, users: Iterable[str] = ()
 ) -> Comparisons:
-    """Answers, each a user, the preferred item, the other one, and whether they tie, of users asked all ``pairs``."""
+    """Answers, each of a user, the preferred item, the other one, and whether they tie, to all of ``pairs``."""
     from privrank_jax.data.comparisons import Comparisons
 
     people, winners, losers, tied = zip(*answers, strict=True)
     names = {name: k for k, name in enumerate(dict.fromkeys([*users, *people]))}
-    found = ([names[name] for name in people], winners, losers, tied, tuple(items))
+    found: Any = ([names[name] for name in people], winners, losers, tied, tuple(items))
     return Comparisons(*found, user_names=tuple(names), questionnaire=pairs, notes=notes)
 
 
 def _cars(prefs: str, items: str) -> Comparisons:
     """Rows of a user and two items, numbered from 1, of which Item1 is the preferred one."""
-    names = _car_names(_rows(items))
-    return _compared(
-        (
-            (row["User ID"], int(row["Item1 ID"]) - 1, int(row["Item2 ID"]) - 1, False)
-            for row in _rows(prefs)
-            if row["Is Control"] == "0"
-        ),
-        names,
-        _pairs(10) if len(names) == 10 else None,
+    rows, names = [row for row in _rows(prefs) if row["Is Control"] == "0"], _car_names(items)
+    first, second = ([int(row[one]) - 1 for row in rows] for one in ("Item1 ID", "Item2 ID"))
+    answers = zip((row["User ID"] for row in rows), first, second, [False] * len(rows))
+    notes = (
         "Item1 of each row is the preferred car",
         "control rows, which repeat a pair to check the user, are left out",
     )
+    return _compared(answers, names, _pairs(10) if len(names) == 10 else None, *notes)
 
 
-def _car_names(rows: Iterable[dict[str, str]]) -> list[str]:
+def _car_names(text: str) -> list[str]:
     codes = {
         "BodyType": ("sedan", "SUV", "hatchback"),
         "Transmission": ("manual", "automatic"),
         "Fuel Consumed": ("hybrid", "not hybrid"),
         "Engine/Transmission Layout": ("all-wheel drive", "front-wheel drive"),
     }
-
-    def word(column: str, cell: str) -> str:
-        return codes[column][int(cell) - 1] if column in codes else f"{cell} L"
-
-    return [
-        f"car {number}: {', '.join(word(*cell) for cell in list(row.items())[1:])}"
-        for number, row in enumerate(rows, start=1)
-    ]
+    names = []
+    for row in _rows(text):
+        number, *cells = row.items()
+        words = (codes[one][int(cell) - 1] if one in codes else f"{cell} L" for one, cell in cells)
+        names.append(f"car {number[1]}: {', '.join(words)}")
+    return names
 
 
 def _survey(
@@ -126,13 +116,12 @@ def _survey(
 
 def _coffee(text: str) -> Comparisons:
     rows = _rows(text)
-    names = sorted({row[one] for row in rows for one in ("winner", "loser")})
-    index, pairs = names.index, list(combinations(range(len(names)), 2))
-    answers = (
-        (row["user"], index(row["winner"]), index(row["loser"]), row["tie"] == "yes")
-        for row in rows
+    names = sorted({row["winner"] for row in rows} | {row["loser"] for row in rows})
+    first, second = ([names.index(row[one]) for row in rows] for one in ("winner", "loser"))
+    answers = zip(
+        [row["user"] for row in rows], first, second, [row["tie"] == "yes" for row in rows]
     )
-    return _compared(answers, names, pairs, _MADE_UP)
+    return _compared(answers, names, list(combinations(range(len(names)), 2)), _MADE_UP)
 
 
 def _ranked(text: str, *notes: str, items: Sequence[str] = (), missing: str = "last") -> Rankings:

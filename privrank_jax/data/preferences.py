@@ -13,7 +13,6 @@ fields are left out unless they are named, and refused if their names or content
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import gzip
 import hashlib
@@ -56,11 +55,7 @@ _ENCODER = json.JSONEncoder(
 
 
 def written(value: Any) -> str:
-    """A JSON value as text; equal values are written alike, whatever the order of their keys.
-
-    >>> written({"b": 1, "a": "é"})
-    '{"a":"é","b":1}'
-    """
+    """A JSON value as text; equal values are written alike, whatever the order of their keys."""
     try:
         return _ENCODER.encode(value).encode().decode()
     except ValueError as error:  # half of a surrogate pair, or infinity
@@ -90,11 +85,7 @@ def _answer(record: Mapping[str, Any], name: str) -> str:
 def pair_of(
     record: Mapping[str, Any], names: Mapping[str, str], keep: Sequence[str]
 ) -> tuple[tuple[str, str], bool]:
-    """The two answers of a line, written as text and sorted, and whether the first one was chosen.
-
-    Raises:
-        BadCell: what is missing, or tells of the order.
-    """
+    """The two answers of a line, written as text and sorted, and whether the first one was chosen."""
     if MARK in record:
         raise BadCell(f"a field {MARK!r}, so its order is randomized already: leave it as it is")
     for role in _BESIDE:
@@ -135,6 +126,7 @@ class PreferenceScan:
         epsilon: ``(N,)`` float64, personal ε; None without a field of these.
         ties: numbers of the rows whose answers are equal.
         ignored: names of fields that are left out, of the first record.
+        users_are: what one user is.
         origin: of the file, or of the table.
     """
 
@@ -148,6 +140,7 @@ class PreferenceScan:
     epsilon: Float[np.ndarray, "rows"] | None
     ties: tuple[int, ...]
     ignored: tuple[str, ...]
+    users_are: str
     origin: Origin
 
     def __len__(self) -> int:
@@ -162,26 +155,19 @@ class PreferenceScan:
         return "user" in self.names
 
     @property
-    def users_are(self) -> str:
-        """What one user is."""
-        return of_column(self.names["user"]) if self.has_users else NO_COLUMN
-
-    @property
     def sha256(self) -> str:
         """Checksum of the file or the table; :class:`DataError` if the file has changed since it was read."""
         return self.origin.sha256
 
     def check(self, users: bool) -> None:
-        """Raise :class:`DataError` if pairs are twice the same answer, or the table does not name ``users``."""
+        """Raise :class:`DataError` if a pair is twice the same answer, or the table does not name ``users``."""
         if self.ties:
+            where = f"row {self.ties[0] + 1}, the first of {len(self.ties):,}"
             raise DataError(
-                f"{self.name}: chosen and rejected are the same in {len(self.ties):,} lines, first in row "
-                f"{self.ties[0] + 1}: there is no order to protect or to learn from. Remove them"
+                f"{self.name}, {where}: chosen and rejected are the same: remove the row"
             )
         if users and not self.has_users:
-            raise DataError(
-                f"{self.name} has no field 'user': name that of users by `user`, or protect each comparison by itself"
-            )
+            raise DataError(f"{self.name} has no field 'user': name it, or protect each comparison")
 
 
 def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
@@ -192,8 +178,8 @@ def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     for name in roles.keep:
         if _TELLING.search(name) or name in _BESIDE:
             raise DataError(
-                f"{records.name}: the field {name!r} can't be kept: its name may tell which answer was chosen, or the "
-                "written file gives it to another. If not so, rename it in the file"
+                f"{records.name}: the field {name!r} can't be kept, for its name may tell which answer was chosen, or "
+                "is that of another field that is written: rename it"
             )
     answers = (roles.chosen or "chosen", roles.rejected or "rejected")
     used = [*answers, *filter(None, (roles.prompt, roles.id, roles.user)), *roles.keep]
@@ -203,9 +189,8 @@ def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     loose = roles.prompt is not None and not {"prompt", "id"} & found.names.keys()
     if found.ignored and loose and not roles.keep:  # nothing would join the sorted lines to prompts
         raise DataError(
-            f"{records.name} has no prompt and no id, so its lines, which are written sorted, could not be joined to "
-            f"the fields left out: {', '.join(found.ignored)}. Name the field of prompts by `prompt` or that of ids by "
-            "`id`, or carry a field over by `keep`; prompt=None if the answers need no prompt"
+            f"{records.name} has no prompt and no id to join lines to the fields left out, {', '.join(found.ignored)}: "
+            "name one by `prompt` or `id`, or carry a field over by `keep`; prompt=None if answers need no prompt"
         )
     return found
 
@@ -215,7 +200,7 @@ def _scanned(records: Records, roles: PreferenceRoles, randomized: bool = False)
     names: dict[str, str] = {}
     first: dict[str, Any] = {}
     absent: set[str] = set()
-    keep = roles.keep
+    keep = tuple(roles.keep)
     lines, bits, budgets, users, people = [], [], [], [], Names("user")
     origin = None if records.file is None else Origin(records.file)
     for record in records:
@@ -255,6 +240,7 @@ def _scanned(records: Records, roles: PreferenceRoles, randomized: bool = False)
         epsilon=None if roles.epsilon is None else np.array(budgets),
         ties=tuple(row for row, (_, (one, other)) in enumerate(lines) if one == other),
         ignored=tuple(name for name in first if name not in used),
+        users_are=of_column(names["user"]) if "user" in names else NO_COLUMN,
         origin=origin or Origin(None, records.checksum()),
     )
 
@@ -278,10 +264,7 @@ def labels_guarantee(
     numerics: str,
     note: str = "",
 ) -> Guarantee:
-    """Guarantee of randomized labels of the rows that are ``kept``: for a comparison, and for a user if there are some.
-
-    ``epsilon`` is that of each label, ``asked`` what was asked for, None for personal ε of comparisons.
-    """
+    """Guarantee of randomized labels of the rows that are ``kept``; ``asked`` is None for personal ε of comparisons."""
     found = [Privacy.proven(float(epsilon.max()), unit="comparison", adjacency="flip")]
     if asked is not None and asked.unit == "user":
         found.insert(0, Privacy.proven(float(asked.epsilon), unit="user", adjacency="flip"))
@@ -299,7 +282,7 @@ def check_preferences_destination(path: str | os.PathLike[str]) -> None:
     path = Path(path)
     if not path.name.lower().endswith(SUFFIXES):
         raise DataError(
-            f"{path.name}: preferences are written as JSON Lines: name a {' or '.join(SUFFIXES)} file"
+            f"{path.name} is no file of JSON Lines: name one in {' or '.join(SUFFIXES)}"
         )
     check_writable(path)
 
@@ -329,9 +312,8 @@ def write_preferences(
     check_preferences_destination(path)
     beside = [role for role in _BESIDE if role in scan.names and (users or role != "user")]
     lines = []
-    for (cells, answers), report, label in zip(
-        compress(scan.lines, kept), reports, epsilon.tolist()
-    ):
+    drawn = zip(compress(scan.lines, kept), reports, epsilon.tolist())
+    for (cells, answers), report, label in drawn:
         before = {role: cells[role] for role in beside}
         after = {MARK: repr(label)} | {name: cells[name] for name in scan.keep}
         public = json.dumps([before, after, answers]).encode()  # which several lines may share
@@ -342,9 +324,8 @@ def write_preferences(
         lines.append((*(hashlib.sha256(text).digest() for text in (public, line)), line))
     packed = path.name.lower().endswith(".gz")
     with whole_file(path) as temporary, temporary.open("wb") as file:
-        name_of_none = {"filename": "", "mode": "wb", "fileobj": file, "mtime": 0}
-        with gzip.GzipFile(**name_of_none) if packed else contextlib.nullcontext(file) as out:
-            out.writelines(line for *_, line in sorted(lines))
+        text = b"".join(line for *_, line in sorted(lines))
+        file.write(gzip.compress(text, mtime=0) if packed else text)
     return (*beside, "chosen", "rejected", MARK, *scan.keep)
 
 
@@ -400,21 +381,17 @@ class Preferences:
 def read_preferences(source: Any) -> Preferences:
     """Read randomized preferences, as ``privrank privatize`` writes them; others are refused."""
     found = _scanned(Records.of(source), PreferenceRoles(epsilon=MARK), randomized=True)
-    columns = {
-        name: [json.loads(line[name]) for line, _ in found.lines] for name in found.lines[0][0]
-    }
-    pairs = [[json.loads(answer) for answer in answers] for _, answers in found.lines]
+    cells = {name: [line[name] for line, _ in found.lines] for name in found.lines[0][0]}
+    columns = {name: tuple(map(json.loads, texts)) for name, texts in cells.items()}
+    prompts, ids, _ = (columns.pop(role, ()) for role in ("prompt", "id", "user"))
+    pairs = [
+        [json.loads(text) for text in (answers if first else answers[::-1])]
+        for (_, answers), first in zip(found.lines, found.bits)
+    ]
+    chosen, rejected = zip(*pairs)
     assert found.epsilon is not None
-    prompts, ids, _ = (tuple(columns.pop(role, ())) for role in ("prompt", "id", "user"))
     return Preferences(
-        chosen=tuple(pair[not first] for pair, first in zip(pairs, found.bits)),
-        rejected=tuple(pair[first] for pair, first in zip(pairs, found.bits.astype(int))),
-        reports=found.bits,
-        epsilon=found.epsilon,
-        prompts=prompts,
-        ids=ids,
-        users=found.users,
-        user_names=found.user_names,
-        others={name: tuple(values) for name, values in columns.items()},
+        *(chosen, rejected, found.bits, found.epsilon, prompts, ids, found.users, found.user_names),
+        others=columns,
         name=found.name,
     )

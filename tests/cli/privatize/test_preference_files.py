@@ -166,7 +166,7 @@ def test_lines_that_could_not_be_joined_again_cost_no_budget(run, privrank, pref
     assert privrank("ledger", ledger, *make).code == 0
     done = run("--epsilon", 1, "--ledger", ledger)
     assert done.code == 2
-    for words in ("fields left out: question", "--prompt", "by --id", "--keep", "--prompt none"):
+    for words in ("question", "--prompt", "--id", "--keep", "--prompt none"):
         assert words in done.err
     assert not (tmp_path / "out.jsonl").exists()
     with Ledger(ledger) as opened:
