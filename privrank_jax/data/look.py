@@ -134,7 +134,7 @@ def look(
 def _content(column: Column) -> str:
     """What the cells of a column are, in words."""
     words = [word for _, _, word in column.in_order()]
-    filled = [word for word in words if isinstance(word, tuple) or not is_nothing(word)]
+    filled: list[Any] = [one for one in words if isinstance(one, tuple) or not is_nothing(one)]
     blanks = ", with blanks" * (len(filled) < len(words))
     if not filled:
         return "blank"

@@ -14,6 +14,7 @@ fields are left out unless they are named, and refused if their names or content
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gzip
 import hashlib
 import json
@@ -22,13 +23,12 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Integer
 
 from privrank_jax._neighbors import NO_COLUMN, of_column
-from privrank_jax._validate import check_choice
 from privrank_jax._whole_file import whole_file
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import Origin
@@ -37,7 +37,6 @@ from privrank_jax.data.names import Names, did_you_mean
 from privrank_jax.data.reports import check_writable, epsilon_of, largest_sum
 from privrank_jax.data.roles import PreferenceRoles, reader_of
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.local import CODINGS
 from privrank_jax.privacy.privacy import Privacy
 
 MARK = "label_epsilon"
@@ -108,11 +107,11 @@ def _user(given: Any) -> str:
     return str(given)
 
 
-# --- a table is scanned -------------------------------------------------------------------------------
+# --- a table is read ----------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class PreferenceScan:
+class _Lines:
     """N preferences as they were read.
 
     Attributes:
@@ -123,7 +122,7 @@ class PreferenceScan:
         bits: ``(N,)`` bool, whether the chosen answer is the first of the two; what is protected.
         users: ``(N,)`` int, a number for each user; the row number where the table names no users.
         user_names: names of the users, or ().
-        epsilon: ``(N,)`` float64, personal ε; None without a field of these.
+        epsilon: ``(N,)`` float64, of each; None without a field of these.
         ties: numbers of the rows whose answers are equal.
         ignored: names of fields that are left out, of the first record.
         users_are: what one user is.
@@ -159,6 +158,10 @@ class PreferenceScan:
         """Checksum of the file or the table; :class:`DataError` if the file has changed since it was read."""
         return self.origin.sha256
 
+
+class PreferenceScan(_Lines):
+    """N preferences whose order nobody has randomized yet."""
+
     def check(self, users: bool) -> None:
         """Raise :class:`DataError` if a pair is twice the same answer, or the table does not name ``users``."""
         if self.ties:
@@ -168,6 +171,37 @@ class PreferenceScan:
             )
         if users and not self.has_users:
             raise DataError(f"{self.name} has no field 'user': name it, or protect each comparison")
+
+
+class Preferences(_Lines):
+    """N randomized preferences, with arrays for the losses of :mod:`privrank_jax.preferences`.
+
+    Their attributes are ``chosen`` and ``rejected``, and ``bits``, the reports: whether the chosen answer is the first
+    of the two when both are sorted as text; ``epsilon``, that of each report; ``users`` and ``user_names``.
+    """
+
+    read = reader_of(PreferenceRoles)
+
+    @functools.cached_property
+    def chosen(self) -> tuple[Any, ...]:
+        """The N answers that the reports name, each a text or a list of messages."""
+        return self._answers(True)
+
+    @functools.cached_property
+    def rejected(self) -> tuple[Any, ...]:
+        """The other N answers."""
+        return self._answers(False)
+
+    def _answers(self, chosen: bool) -> tuple[Any, ...]:
+        pairs = zip(self.lines, self.bits.tolist())
+        return tuple(json.loads(answers[bit != chosen]) for (_, answers), bit in pairs)
+
+    def column(self, name: str) -> tuple[Any, ...]:
+        """The N values of a field beside them: ``"prompt"``, ``"id"``, or one that was kept."""
+        return tuple(json.loads(cells[name]) for cells, _ in self.lines)
+
+
+_Kind = TypeVar("_Kind", PreferenceScan, Preferences)
 
 
 def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
@@ -185,7 +219,7 @@ def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     used = [*answers, *filter(None, (roles.prompt, roles.id, roles.user)), *roles.keep]
     if twice := [name for name in used if used.count(name) > 1]:
         raise DataError(f"{records.name}: the field {twice[0]!r} is named twice: name one for each")
-    found = _scanned(records, roles)
+    found = _scanned(records, roles, PreferenceScan)
     loose = roles.prompt is not None and not {"prompt", "id"} & found.names.keys()
     if found.ignored and loose and not roles.keep:  # nothing would join the sorted lines to prompts
         raise DataError(
@@ -195,8 +229,14 @@ def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     return found
 
 
-def _scanned(records: Records, roles: PreferenceRoles, randomized: bool = False) -> PreferenceScan:
+def read_preferences(source: Any) -> Preferences:
+    """Read randomized preferences, as ``privrank privatize`` writes them; others are refused."""
+    return _scanned(Records.of(source), PreferenceRoles(epsilon=MARK), Preferences)
+
+
+def _scanned(records: Records, roles: PreferenceRoles, kind: type[_Kind]) -> _Kind:
     """Read all records; those that are randomized with all of their fields."""
+    randomized = kind is Preferences
     names: dict[str, str] = {}
     first: dict[str, Any] = {}
     absent: set[str] = set()
@@ -233,7 +273,7 @@ def _scanned(records: Records, roles: PreferenceRoles, randomized: bool = False)
     if not lines:
         raise DataError(f"{records.name} is empty: it needs one JSON object per line")
     used = {*names.values(), *keep, roles.epsilon}
-    return PreferenceScan(
+    return kind(
         *(records.name, names, keep, lines, np.array(bits)),
         users=np.array(users if "user" in names else range(len(bits)), np.int32),
         user_names=tuple(people),
@@ -327,71 +367,3 @@ def write_preferences(
         text = b"".join(line for *_, line in sorted(lines))
         file.write(gzip.compress(text, mtime=0) if packed else text)
     return (*beside, "chosen", "rejected", MARK, *scan.keep)
-
-
-# --- and read back ------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Preferences:
-    """N randomized preferences, with arrays for the losses of :mod:`privrank_jax.preferences`.
-
-    Attributes:
-        chosen: the N answers that the reports name, each a text or a list of messages.
-        rejected: the other ones.
-        reports: ``(N,)`` bool, whether the chosen one comes first as text.
-        epsilon: ``(N,)`` float64, the ε of each report.
-        prompts: N prompts; empty where the file has none.
-        ids: N ids of lines, texts or whole numbers; empty where the file has none.
-        users: ``(N,)`` int, a number for each user; the row number where the file names no users.
-        user_names: names of the users, or ().
-        others: further fields that were kept, N values each.
-        name: name of the file.
-    """
-
-    chosen: tuple[Any, ...]
-    rejected: tuple[Any, ...]
-    reports: Bool[np.ndarray, "rows"]
-    epsilon: Float[np.ndarray, "rows"]
-    prompts: tuple[Any, ...]
-    ids: tuple[Any, ...]
-    users: Integer[np.ndarray, "rows"]
-    user_names: tuple[str, ...]
-    others: Mapping[str, tuple[Any, ...]]
-    name: str = ""
-
-    read = reader_of(PreferenceRoles)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}, {len(self):,} randomized preferences>"
-
-    def __len__(self) -> int:
-        return self.reports.size
-
-    def labels(self, coding: str) -> Integer[np.ndarray, "rows"]:
-        """The reports as labels of pairs whose answers are sorted as text, for a loss with the same ``coding``.
-
-        Args:
-            coding: ``"0/1"`` or ``"-1/1"``; 1 says that the first one was reported as the chosen one.
-        """
-        check_choice("coding", coding, tuple(CODINGS))
-        return np.where(self.reports, *CODINGS[coding][::-1]).astype(np.int8)
-
-
-def read_preferences(source: Any) -> Preferences:
-    """Read randomized preferences, as ``privrank privatize`` writes them; others are refused."""
-    found = _scanned(Records.of(source), PreferenceRoles(epsilon=MARK), randomized=True)
-    cells = {name: [line[name] for line, _ in found.lines] for name in found.lines[0][0]}
-    columns = {name: tuple(map(json.loads, texts)) for name, texts in cells.items()}
-    prompts, ids, _ = (columns.pop(role, ()) for role in ("prompt", "id", "user"))
-    pairs = [
-        [json.loads(text) for text in (answers if first else answers[::-1])]
-        for (_, answers), first in zip(found.lines, found.bits)
-    ]
-    chosen, rejected = zip(*pairs)
-    assert found.epsilon is not None
-    return Preferences(
-        *(chosen, rejected, found.bits, found.epsilon, prompts, ids, found.users, found.user_names),
-        others=columns,
-        name=found.name,
-    )

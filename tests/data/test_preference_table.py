@@ -27,15 +27,12 @@ def test_texts_and_arrays(tmp_path):
     rows = [{**row, "topic": k} for k, row in enumerate(ROWS)]
     table = read_preferences(save(tmp_path / "x.jsonl", rows))
     assert (table.chosen, table.rejected) == (("b", "a", "d"), ("a", "c", "e"))
-    assert table.labels("0/1").tolist() == [0, 1, 1]
-    assert table.labels("-1/1").tolist() == [-1, 1, 1]
+    assert table.bits.tolist() == [False, True, True]
     assert table.epsilon.tolist() == [0.5, 2.0, 0.1]
-    assert (table.prompts, table.ids) == (("p", "q", "r"), (7, 8, 9))
+    assert (table.column("prompt"), table.column("id")) == (("p", "q", "r"), (7, 8, 9))
     assert (table.users.tolist(), table.user_names) == ([0, 1, 0], ("ann", "bob"))
-    assert dict(table.others) == {"topic": (0, 1, 2)}
+    assert (table.keep, table.column("topic")) == (("topic",), (0, 1, 2))
     assert "ann" not in repr(table)
-    with pytest.raises(ValueError, match="coding must be"):
-        table.labels("yes/no")
 
 
 def test_both_ways_into_the_losses_agree(tmp_path):
@@ -45,16 +42,15 @@ def test_both_ways_into_the_losses_agree(tmp_path):
         np.array([score[x] for x in side]) for side in (table.chosen, table.rejected)
     )
     named = reward_loss(chosen, rejected, table.epsilon)
-    gap = np.where(table.reports, 1, -1) * (chosen - rejected)
-    for coding in ("0/1", "-1/1"):
-        found = likelihood_loss(gap, table.labels(coding), table.epsilon, coding=coding)
-        np.testing.assert_allclose(found, named, rtol=1e-12)
+    gap = np.where(table.bits, 1, -1) * (chosen - rejected)
+    found = likelihood_loss(gap, table.bits.astype(int), table.epsilon, coding="0/1")
+    np.testing.assert_allclose(found, named, rtol=1e-12)
 
 
 def test_without_users_prompts_and_ids(tmp_path):
     rows = [{name: row[name] for name in ("chosen", "rejected", "label_epsilon")} for row in ROWS]
     table = read_preferences(save(tmp_path / "x.jsonl", rows))
-    assert (table.prompts, table.ids, table.user_names) == ((), (), ())
+    assert (table.names.keys(), table.user_names) == ({"chosen", "rejected"}, ())
     assert table.users.tolist() == [0, 1, 2]
 
 

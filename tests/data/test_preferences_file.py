@@ -81,7 +81,7 @@ def test_a_table_in_memory_gives_the_same_file(held, tmp_path):
     assert scan.sha256 != scan_preferences(rows[1:]).sha256
     lines = Records(map(json.loads, known.decode().splitlines()))
     assert "label_epsilon" in next(iter(lines))
-    assert read_preferences(lines).ids == read_preferences(tmp_path / "o.jsonl").ids
+    assert read_preferences(lines).lines == read_preferences(tmp_path / "o.jsonl").lines
 
 
 def test_lines_that_share_what_is_public_do_not_follow_the_order_of_the_source(tmp_path):

@@ -42,7 +42,9 @@ def test_labels_by_themselves(run, tmp_path):
     assert done.code == 0
     table = read_preferences(tmp_path / "out.jsonl")
     assert all(answer.startswith("yes") for answer in table.chosen)
-    assert sorted(zip(table.ids, table.others["topic"])) == [(k, "abc"[k % 3]) for k in range(9)]
+    assert sorted(zip(table.column("id"), table.column("topic"))) == [
+        (k, "abc"[k % 3]) for k in range(9)
+    ]
     for words in ("which answer was chosen", "the fields topic", "epsilon = 120"):
         assert words in done.out
     assert "score_chosen" not in done.out
