@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from privrank_jax.data.elections import check_size, distinct, in_line
+from privrank_jax.data.elections import distinct, in_line
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import File
-from privrank_jax.data.rankings import Rankings, ranks_from_orders
+from privrank_jax.data.rankings import Rankings, check_size, ranks_from_orders
 
 SUFFIX = ".order"
 SET_A = (

@@ -279,7 +279,7 @@ def _nascar(text: str, drivers: str) -> Rankings:
 
 
 def _preflib(text: str, suffix: str) -> Rankings:
-    from privrank_jax.data.preflib import parse_preflib
+    from privrank_jax.data.elections import parse_preflib
 
     found = parse_preflib(text.splitlines(), "PrefLib's file", suffix)
     return _ranked(found.ranks, found.item_names, notes=(_TOP_LIST,))

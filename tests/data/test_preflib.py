@@ -8,7 +8,7 @@ import pytest
 
 from privrank_jax.data import DataError
 from privrank_jax.data.file import File
-from privrank_jax.data.preflib import read_preflib as read_file
+from privrank_jax.data.elections import read_preflib as read_file
 from privrank_jax.data.rankings import Approvals
 
 HEAD = """# FILE NAME: votes.toi

@@ -9,9 +9,8 @@ import pytest
 
 import privrank_jax as pr
 from privrank_jax.data import Approvals, Comparisons, DataError, Rankings, Ratings
-from privrank_jax.data.ballots import _groups, _sign, places_in
+from privrank_jax.data.ballots import groups_of, sign_of
 from privrank_jax.data.errors import BadCell
-from privrank_jax.data.rankings import ranks_from_orders
 from tests.data.files import SUFFIXES, as_file, frame, written
 
 NAMES = ("Oslo", "Paris", "Rome")
@@ -116,7 +115,7 @@ def test_places_leave_no_ties_and_may_be_skipped():
     ],
 )
 def test_texts_of_orders(said, text, groups):
-    assert _groups(text, _sign(said)) == groups
+    assert groups_of(text, sign_of(said)) == groups
     names = sorted({name for group in groups for name in group})
     if len(names) > 1:
         found = Rankings.read({"order": [text]}, user=None, order_separator=said)
@@ -130,7 +129,7 @@ def test_texts_of_orders(said, text, groups):
 def test_what_separates_no_items_and_what_is_no_order():
     for said in ("a", "1", "semi colon", "A>B", ""):
         with pytest.raises(DataError, match="order_separator="):
-            _sign(said)
+            sign_of(said)
     for sign, text in (
         (">", ">"),
         (">", "A>"),
@@ -141,7 +140,7 @@ def test_what_separates_no_items_and_what_is_no_order():
         (";", ";A;"),
     ):
         with pytest.raises(BadCell, match=f"is no order.*{sign}"):
-            list(places_in(text, sign))
+            groups_of(text, sign)
         with pytest.raises(DataError, match=r"row 2, column 'order': .* is no order"):
             Rankings.read({"order": [f"A{sign}B", text]}, order_separator=sign)
 
@@ -415,10 +414,3 @@ def test_the_table_renumbers_and_cannot_be_written_to():
 def test_tables_that_do_not_fit_together(change, message):
     with pytest.raises(DataError, match=message):
         Rankings(**{"ranks": [[0, 1]], "item_names": ("a", "b"), **change})
-
-
-def test_orders_with_an_item_twice_or_beyond():
-    with pytest.raises(DataError, match="row 2 of the orders names an item twice"):
-        ranks_from_orders(np.array([[0, 1], [1, 1]]), 3)
-    with pytest.raises(DataError, match="row 1 of the orders names an item beyond the 3"):
-        ranks_from_orders(np.array([[0, 3], [1, 2]]), 3)
