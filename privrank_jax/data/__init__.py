@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from privrank_jax.data.engine import ComparisonRows, RankingRows
     from privrank_jax.data.errors import DataError
     from privrank_jax.data.file import File
+    from privrank_jax.data.named import load, named_sets
     from privrank_jax.data.preference_pairs import PreferenceFields
     from privrank_jax.data.preferences import (
         Preferences,
@@ -20,66 +21,28 @@ if TYPE_CHECKING:
         write_preferences,
     )
     from privrank_jax.data.rankings import Approvals, Rankings, Ratings
-    from privrank_jax.data.reader import load, named_sets, read
+    from privrank_jax.data.reader import read
     from privrank_jax.data.reports import Reports, write_reports
     from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
 
-_NAMES = {
-    "Approvals": "rankings",
-    "BestWorst": "choices",
-    "Choices": "choices",
-    "ComparisonRows": "engine",
-    "Comparisons": "comparisons",
-    "Covariates": "covariates",
-    "DataError": "errors",
-    "File": "file",
-    "PreferenceFields": "preference_pairs",
-    "Preferences": "preferences",
-    "RankingRows": "engine",
-    "Rankings": "rankings",
-    "Ratings": "rankings",
-    "Reports": "reports",
-    "SyntheticRankings": "synthetic",
-    "load": "reader",
-    "named_sets": "reader",
-    "read": "reader",
-    "read_preferences": "preferences",
-    "scan_preferences": "preferences",
-    "write_preferences": "preferences",
-    "write_reports": "reports",
-    "write_synthetic_rankings": "synthetic",
-}
-
 __all__ = [
-    "Approvals",
-    "BestWorst",
-    "Choices",
-    "ComparisonRows",
-    "Comparisons",
-    "Covariates",
-    "DataError",
-    "File",
-    "PreferenceFields",
-    "Preferences",
-    "RankingRows",
-    "Rankings",
-    "Ratings",
-    "Reports",
-    "SyntheticRankings",
-    "load",
-    "named_sets",
-    "read",
-    "read_preferences",
-    "scan_preferences",
-    "write_preferences",
-    "write_reports",
+    "Approvals", "BestWorst", "Choices", "ComparisonRows", "Comparisons", "Covariates", "DataError", "File",
+    "PreferenceFields", "Preferences", "RankingRows", "Rankings", "Ratings", "Reports", "SyntheticRankings", "load",
+    "named_sets", "read", "read_preferences", "scan_preferences", "write_preferences", "write_reports",
     "write_synthetic_rankings",
-]
+]  # fmt: skip
+_MODULES = [
+    "rankings", "choices", "choices", "engine", "comparisons", "covariates", "errors", "file",
+    "preference_pairs", "preferences", "engine", "rankings", "rankings", "reports", "synthetic", "named",
+    "named", "reader", "preferences", "preferences", "preferences", "reports",
+    "synthetic",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+    if name in __all__:
+        module = dict(zip(__all__, _MODULES))[name]
+        return getattr(importlib.import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

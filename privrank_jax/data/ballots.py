@@ -34,7 +34,7 @@ from privrank_jax.data.header import (
     spelled_in,
     without,
 )
-from privrank_jax.data.names import Names, form, item_list, public_items
+from privrank_jax.data.names import form, item_list, public_items
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings, before, check_size
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import SEEN, RankingRoles, RatingRoles
@@ -42,6 +42,7 @@ from privrank_jax.data.roles import SEEN, RankingRoles, RatingRoles
 SYNTHETIC = "synthetic_epsilon"
 """Column of ε that marks synthetic rankings, never an item."""
 _SIGNS = {**SEPARATORS, "newline": "\n", "\\n": "\n", "blank": " ", "≻": ">"}
+_NUMBER = re.compile(r"\s*\d+(\.\d*)?\s*")
 _TWICE = "{} stands twice in one order: keep one place for each item"
 _BY_RATINGS = (
     "if they are ratings, give their scale, as ratings='1:5'; if they are ranks, say ranks=True"
@@ -51,22 +52,16 @@ _BY_RATINGS = (
 def read_ballots(table: Table, roles: RankingRoles) -> Rankings:
     """Read rankings, ratings or approvals from an opened table.
 
-    Args:
-        table: the columns.
-        roles: what was told.
-
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it.
     """
     name, kind = table.name, roles.KIND
-    if roles.missing not in (None, "last", "unknown"):
-        raise DataError(f"`missing` must be 'last' or 'unknown', got {roles.missing!r}")
     shape, columns = shape_of(name, without(name, table.header, roles.ignore), roles)
-    for one, only in (("num_users", "long"), ("order_separator", "order")):
-        if getattr(roles, one) is not None and shape != only:
-            raise DataError(f"{name}: leave out `{one}`, for which a table of this form has no use")
-    if roles.ranks and kind != "rankings":
-        raise DataError(f"{name}: cells are ranks or {kind}: leave out `ranks`")
+    fits = {"num_users": shape == "long", "count": shape != "long", "ranks": kind == "rankings"}
+    fits["order_separator"] = shape == "order"
+    for one, useful in fits.items():
+        if one in roles.told and not useful:
+            raise DataError(f"{name}: leave out `{one}`, for which {kind} of this form have no use")
     if shape == "long":
         return _long(table, roles, columns)
     if shape == "wide":
@@ -74,9 +69,6 @@ def read_ballots(table: Table, roles: RankingRoles) -> Rankings:
     if kind == "ratings" or (shape == "places" and kind == "approvals"):
         raise DataError(f"{name}: its cells are items, best first: these are rankings, not {kind}")
     return _orders(table, roles, columns)
-
-
-# --- which columns hold what -----------------------------------------------------------------------------
 
 
 def shape_of(name: str, header: Sequence[str], roles: RankingRoles) -> tuple[str, dict[str, str]]:
@@ -90,45 +82,41 @@ def shape_of(name: str, header: Sequence[str], roles: RankingRoles) -> tuple[str
         return "long", long
     if roles.order is not None:
         return "order", {"order": roles.order}
-    span = isinstance(roles.items, str) and roles.items != SEEN
-    if span or (roles.public is not None and set(roles.public) <= set(header)):
+    if _span(roles) or (roles.public is not None and set(roles.public) <= set(header)):
         return "wide", wide_items(name, header, roles)
-    questions = places_of_questions(header)
-    if roles.question is not None:
-        questions = {
-            one: found for one, found in questions.items() if form(one) == form(roles.question)
-        }
-    elif len(questions) > 1:
+    asked, questions = roles.question, places_of_questions(header)
+    if asked is not None:
+        questions = {one: of for one, of in questions.items() if form(one) == form(asked)}
+    if len(questions) > 1:
         raise DataError(
             f"{name} has several questions or contests, {listed(questions)}: say which one is ranked, such as "
             f"question={next(iter(questions))!r}"
         )
     for found in questions.values():
         return "places", {f"place {k}": column for k, column in enumerate(found)}
-    usual = {} if roles.question is not None else roles.find(header, "order")
+    usual = {} if asked is not None else roles.find(header, "order")
     return ("order", usual) if usual else ("wide", wide_items(name, header, roles))
 
 
-def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[str, str]:
-    """The columns of a wide table that hold the ranks of an item, by the names of the items.
+def _span(roles: RankingRoles) -> str | None:
+    return roles.items if isinstance(roles.items, str) and roles.items != SEEN else None
 
-    Raises:
-        DataError: there are none of those that were said.
-    """
+
+def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[str, str]:
+    """The columns of a wide table that hold the ranks of an item, by the names of the items."""
     beside = {spelled_in(header, one) for one in (roles.user, roles.count) if one is not None}
-    span = isinstance(roles.items, str) and roles.items != SEEN
-    columns = span_of(name, header, str(roles.items)) if span else header
-    columns = [column for column in columns if column not in {*beside, SYNTHETIC}]
-    found = {column: column for column in columns}
+    span = _span(roles)
+    columns = header if span is None else span_of(name, header, span)
+    pairs = [(one, one) for one in columns if one not in {*beside, SYNTHETIC}]
     if roles.question is not None:
-        parts = [(remainder(column, roles.question), column) for column in columns]
-        found = {part: column for part, column in parts if part}
-        if len(found) < 2 or len(found) < sum(bool(part) for part, _ in parts):
-            raise DataError(
-                f"{name}: no two columns begin with the question {roles.question!r} and go on with an item; the "
-                f"columns are {listed(columns, 40)}"
-            )
-    items = roles.public or (tuple(found) if span else item_list(found))
+        pairs = [(remainder(one, roles.question) or "", one) for _, one in pairs]
+    found = {item: one for item, one in pairs if item or roles.question is None}
+    if len(found) < sum(bool(item) for item, _ in pairs) or (roles.question and not found):
+        raise DataError(
+            f"{name}: no columns, or two of one item, begin with the question {roles.question!r}; the columns are "
+            f"{listed(header, 40)}"
+        )
+    items = roles.public or (item_list(found) if span is None else tuple(found))
     for item in items:
         if item not in found:
             raise DataError(
@@ -141,12 +129,12 @@ def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[st
         raise DataError(f"{name}: its columns are the items, and {error}") from None
 
 
-# --- what cells say --------------------------------------------------------------------------------------
+# --- tables of levels ------------------------------------------------------------------------------------
 
 
 def note_of(roles: RankingRoles) -> str:
     """What cells are taken for, in words; nothing of it depends on the data."""
-    if isinstance(roles, RatingRoles):
+    if roles.KIND == "ratings":
         worst, *_, best = (f"{one:g}" if isinstance(one, float) else one for one in _scale(roles))
         return f"the cells are ratings from {worst}, the worst, to {best}, the best; equal ones are ties"
     if roles.KIND == "approvals":
@@ -154,13 +142,9 @@ def note_of(roles: RankingRoles) -> str:
     return "the cells are ranks, 1 = best"
 
 
-def _scale(roles: RatingRoles) -> tuple[Any, ...]:
-    if roles.ratings is None:
-        raise DataError(
-            "ratings need their scale, such as ratings='1:5', or ratings='5:1' where 1 is the best"
-        )
+def _scale(roles: RankingRoles) -> tuple[Any, ...]:
     try:
-        return scale_of(roles.ratings)
+        return scale_of(roles.ratings) if isinstance(roles, RatingRoles) else (0.0, 1.0)
     except BadCell as error:
         raise DataError(str(error)) from None
 
@@ -168,25 +152,22 @@ def _scale(roles: RatingRoles) -> tuple[Any, ...]:
 def levels_of(
     reading: Reading, columns: Sequence[Column], most: int | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Ranks of each row and column from 0, or places on the scale of ratings, -1 for none; and that scale, best first.
-
-    Args:
-        reading: of the table.
-        columns: of ranks, ratings or approvals.
-        most: the largest possible rank, if known.
-    """
+    """Ranks from 0 (at most so many), or places on the scale of ratings, -1 for none; and that scale, best first."""
     roles, blank = reading.roles, reading.items.blank
-    read, nothing, dtype = functools.partial(rank_of, most=most), -1.0, np.dtype(np.int32)
-    if isinstance(roles, RatingRoles):
-        read, nothing, dtype = rating_reader(_scale(roles)), np.nan, np.dtype(float)
+    assert isinstance(roles, RankingRoles)
+    read, nothing = functools.partial(rank_of, most=most), -1.0
+    if roles.KIND == "ratings":
+        read, nothing = rating_reader(_scale(roles)), np.nan
     elif roles.KIND == "approvals":
-        read, nothing, dtype = approval_of, 0.0, np.dtype(float)
+        read, nothing = approval_of, 0.0
 
     def value(word: Any) -> float:
         return nothing if blank and form(str(word or "")) in blank else read(word)
 
-    found = np.stack([reading.faults.read(column, value, dtype) for column in columns], axis=1)
-    if roles.KIND == "rankings":
+    ranked = roles.KIND == "rankings"
+    dtype = np.int32 if ranked else float
+    found = np.stack([reading.faults.read(one, value, dtype) for one in columns], axis=1)
+    if ranked:
         return found, None
     scale = np.unique(found[~np.isnan(found)])[::-1]
     scale = np.array([1.0, 0.0]) if roles.KIND == "approvals" else scale
@@ -195,76 +176,66 @@ def levels_of(
 
 
 def _made(
-    reading: Reading,
-    levels: np.ndarray,
-    scale: np.ndarray | None,
-    items: tuple[str, ...],
-    *how: str,
-    fixed: bool = False,
-    seen_users: bool = False,
+    reading: Reading, levels: np.ndarray, scale: np.ndarray | None, items: Sequence[str], *how: str
 ) -> Rankings:
-    """The data, of ranks or of places on a scale; ``how`` is what was recognized of them."""
-    roles = reading.roles
+    """The data, of ranks or of places on a scale; ``how`` is what was recognized of a table of items."""
+    roles, long = reading.roles, not reading.whole
     assert isinstance(roles, RankingRoles)
+    fixed = reading.table.form and not long and not how
     notes = [] if how else [note_of(roles)]
     if fixed and roles.public is None:
         notes.append(
             "the items are columns of the file, which is taken for a form that does not depend on anyone's answers"
         )
-    said = reading.facts(items, *how, notes=notes, fixed=fixed, seen_users=seen_users)
-    said["missing"] = roles.missing or ("unknown" if roles.KIND != "rankings" else "last")
+    seen_users = long and roles.num_users is None
+    said = reading.facts(tuple(items), *how, notes=notes, fixed=fixed, seen_users=seen_users)
+    said["missing"] = roles.missing or ("last" if roles.KIND == "rankings" else "unknown")
     said["user_names"] = said["user_names"] if roles.num_users is None else ()
+    each = reading.repeated()
+    levels = levels if each is None else levels[each]
     if scale is None:
+        if not (how or roles.ranks):
+            columns = [one for role, one in reading.columns.items() if role[:4] in ("rank", "cell")]
+            largest = int(levels.max()) if long else 0
+            left_out = bool(reading.unused) and not long
+            check_ranks(reading.table.name, columns, levels, largest=largest, left_out=left_out)
         return Rankings(levels, **said)
-    if not isinstance(roles, RatingRoles):
-        return Approvals.of_levels(levels, scale, ends=(0.0, 1.0), **said)
     ends = _scale(roles)
-    if isinstance(ends[0], str):
-        ends = 0.0, len(ends) - 1.0
-    elif ends[0] > ends[1]:
-        scale = scale + sum(ends)  # read as minus the rating
-    return Ratings.of_levels(levels, scale, ends=(min(ends), max(ends)), **said)
-
-
-# --- wide and long tables --------------------------------------------------------------------------------
+    ends = (0.0, len(ends) - 1.0) if isinstance(ends[0], str) else ends
+    turned = sum(ends) * (ends[0] > ends[1])  # these were read as minus the rating
+    kind = Ratings if isinstance(roles, RatingRoles) else Approvals
+    return kind.of_levels(levels, scale + turned, ends=(min(ends), max(ends)), **said)
 
 
 def read_wide(
     table: Table, roles: RankingRoles, columns: Mapping[str, str], *, counted: bool = True
 ) -> tuple[Rankings, np.ndarray]:
-    """A table with a column for each item, and the ranks as they stand in it, from 0, which rankings renumber.
-
-    Args:
-        table, roles: as for :func:`read_ballots`.
-        columns: by item.
-        counted: whether a column that looks like counts is refused.
-    """
-    name, of_role = table.name, {f"item {k}": one for k, one in enumerate(columns.values())}
-    reading = Reading(table, roles, of_role, whole=True, counted=counted)
+    """A table with a column for each item, and the ranks as they stand in it, from 0, which rankings renumber."""
+    cells = {f"cell {k}": one for k, one in enumerate(columns.values())}
+    reading = _whole(table, roles, cells, counted)
     if counted and roles.items in (None, SEEN):
-        check_no_counts(name, list(columns))
-    of_items = reading.several("item")
-    reading.faults.some_key(of_items)
-    _one_row_each(reading)
+        check_no_counts(table.name, list(columns))
     possible = len(table.header) - len({"user", "count"} & reading.columns.keys())
-    levels, scale = levels_of(reading, of_items, None if roles.ranks else possible)
+    most = None if roles.ranks else possible
+    levels, scale = levels_of(reading, reading.several("cell"), most)
     try:
         reading.stop(reading.size)
     except DataError as error:
         ignore = "; if a column is no item, list the `items`, or leave it out by `ignore`"
         raise DataError(f"{error}{ignore * (roles.public is None and counted)}") from None
-    check_size(name, reading.users, len(columns))
-    each = reading.repeated()
-    levels = levels if each is None else levels[each]
-    if scale is None and not roles.ranks:
-        check_ranks(name, list(columns.values()), levels, left_out=bool(reading.unused))
-    return _made(reading, levels, scale, tuple(columns), fixed=table.form), levels
+    check_size(table.name, reading.users, len(columns))
+    return _made(reading, levels, scale, tuple(columns)), levels
 
 
-def _one_row_each(reading: Reading) -> None:
-    """Read users, and refuse one with two rows."""
+def _whole(
+    table: Table, roles: RankingRoles, columns: Mapping[str, str], counted: bool = True
+) -> Reading:
+    """The cells of a table in which a row is all that one user said."""
+    reading = Reading(table, roles, columns, whole=True, counted=counted)
+    reading.faults.some_key([reading.cells[role] for role in columns])
     if (users := reading.read_users()) is not None:
         reading.once("user", users, "user {} has two rows: keep one ranking per user")
+    return reading
 
 
 def _long(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Rankings:
@@ -274,14 +245,11 @@ def _long(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Rank
             f"{name}: rows of one item each need a column of users: name it by `user`; the columns are "
             f"{listed(table.header, 40)}"
         )
-    if roles.count is not None:
-        raise DataError(f"{name}: rows are ranks of users, which count once: leave out `count`")
     reading = Reading(table, roles, columns)
     reading.faults.some_key([reading.cells["item"], reading.cells["rank"]])
     users = reading.read_users()
-    assert users is not None
     codes, rows = read_items(reading)
-    users = users[rows]
+    users = np.asarray(users)[rows]
     levels, scale = levels_of(reading, [reading.cells["rank"]], None)
     pairs = users * np.int64(max(len(reading.items), 1)) + codes
     reading.once("item", pairs, "{} is ranked twice by one user: keep one row")
@@ -291,9 +259,7 @@ def _long(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Rank
     order, place = reading.items.in_order()
     ranks = np.full((total, len(order)), -1, np.int32)
     ranks[users, np.array(place, np.int64)[codes]] = levels[:, 0]
-    if scale is None and not roles.ranks:
-        check_ranks(name, [reading.columns["rank"]], ranks, largest=int(ranks.max()))
-    return _made(reading, ranks, scale, order, seen_users=roles.num_users is None)
+    return _made(reading, ranks, scale, order)
 
 
 def read_items(reading: Reading) -> tuple[np.ndarray, np.ndarray]:
@@ -318,41 +284,32 @@ def number_of_users(name: str, roles: RankingRoles, seen: int) -> int:
     return int(number)
 
 
-# --- orders and places -----------------------------------------------------------------------------------
+# --- tables of items -------------------------------------------------------------------------------------
+
+_Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, codes of items, places
 
 
 def _orders(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Rankings:
     """A table of items: best first, a column for each place or one of texts or lists; or lists of those approved of."""
-    name, approved, one = table.name, roles.KIND == "approvals", "order" in columns
-    reading = Reading(table, roles, columns, whole=True)
-    cells = [reading.cells[role] for role in columns]
-    reading.faults.some_key(cells)
-    _one_row_each(reading)
+    approved, places = roles.KIND == "approvals", "order" not in columns
+    reading = _whole(table, roles, columns)
     reading.faults.stop()  # of users and counts, before texts are compared
-    rows, codes, at = _texts(reading, cells[0]) if one else _places(reading, cells)
+    cells = [reading.cells[role] for role in columns]
+    rows, codes, at = _places(reading, cells) if places else _texts(reading, cells[0])
     reading.stop(reading.size)
-    if not (one or roles.public) and all(
-        re.fullmatch(r"\s*\d+(\.\d*)?\s*", x) for x in reading.items
-    ):
+    check_size(table.name, reading.users, len(reading.items))
+    if places and not roles.public and all(_NUMBER.fullmatch(item) for item in reading.items):
         raise DataError(
-            f"{name}: {cells[0].name!r} is named like a place, but all its cells are numbers: if these are items, best "
-            "first, list the `items`; if they are ranks of items, name the columns after the items"
+            f"{table.name}: {cells[0].name!r} is named like a place, but all cells are numbers: if these are items, "
+            "best first, list the `items`; if they are ranks of items, name the columns after the items"
         )
-    check_size(name, reading.users, len(reading.items))
     order, place = reading.items.in_order()
     levels = np.full((reading.size, len(order)), 1 if approved else -1, np.int32)
     levels[rows, np.array(place, np.int64)[codes]] = 0 if approved else at
-    how = f"columns {cells[0].name!r} to {cells[-1].name!r} are places, so their cells are items, best first"
-    if approved:
-        how = f"column {cells[0].name!r} holds the items that a user approves of, in any order"
-    elif one:
-        how = f"column {cells[0].name!r} holds orders, the best first"
-    each = reading.repeated()
     scale = np.array([1.0, 0.0]) if approved else None
-    return _made(reading, levels if each is None else levels[each], scale, order, how)
-
-
-_Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, codes of items, places
+    named = " to ".join(dict.fromkeys([repr(cells[0].name), repr(cells[-1].name)]))
+    how = f"cells of {named} are items, {'in any order' if approved else 'the best first'}"
+    return _made(reading, levels, scale, order, how)
 
 
 def _places(reading: Reading, columns: Sequence[Column]) -> _Entries:
@@ -375,18 +332,22 @@ def _texts(reading: Reading, column: Column) -> _Entries:
     roles, names = reading.roles, reading.items
     assert isinstance(roles, RankingRoles)
     sign = sign_of(roles.order_separator)
-    words = [word for _, _, word in column.in_order() if isinstance(word, str) and word.strip()]
     if not names.closed:
-        _check_orders(reading.table.name, column.name, words, sign)
-    ranked: list[list[tuple[int, int]]] = [[] for _ in column.words]
-    for row, code, word in column.in_order():
-        try:
-            ranked[code] = _ranked(groups_of(word, sign, names if names.closed else ()), names)
-        except BadCell as error:
-            reading.faults.add(row, column.name, error)
-            break
-    sizes = np.array([len(one) for one in ranked], np.int64)[column.codes]
-    pairs = [pair for code in column.codes.tolist() for pair in ranked[code]]
+        _check_orders(reading.table.name, column, sign)
+
+    def ranked(cell: Any) -> list[tuple[int, int]]:
+        found: dict[int, int] = {}
+        for place, group in enumerate(groups_of(cell, sign, names if names.closed else ())):
+            for name in group:
+                if (code := names[name]) in found:
+                    raise BadCell(_TWICE.format(quoted(name)))
+                if code >= 0:
+                    found[code] = place
+        return list(found.items())
+
+    of_words = [one or [] for one in reading.faults.values(column, ranked, object)]
+    sizes = np.array([len(one) for one in of_words], np.int64)[column.codes]
+    pairs = [pair for code in column.codes.tolist() for pair in of_words[code]]
     flat = np.array(pairs, np.int64).reshape(-1, 2)
     return np.repeat(np.arange(len(column)), sizes), flat[:, 0], flat[:, 1]
 
@@ -402,8 +363,9 @@ def sign_of(said: str | None) -> str:
     return sign
 
 
-def _check_orders(name: str, column: str, words: Sequence[str], sign: str) -> None:
+def _check_orders(name: str, column: Column, sign: str) -> None:
     """Refuse texts that are no orders by a sign: each must have it, or be an item of one that has it."""
+    words = [word for _, _, word in column.in_order() if isinstance(word, str) and word.strip()]
     have = {word: groups for word in words if sum(map(len, groups := _split(word, sign))) > 1}
     known = {item for groups in have.values() for group in groups for item in group}
     wrong = [word for word in words if word not in have and word.strip() not in known]
@@ -411,8 +373,8 @@ def _check_orders(name: str, column: str, words: Sequence[str], sign: str) -> No
     if wrong and (have or len(words) > 1 or others):
         advice = (others or [";"])[0].replace("\n", "newline")
         raise DataError(
-            f"{name}, column {column!r}: {quoted(min(wrong))} is no order with {sign!r} between its items: say what "
-            f"stands between them, such as order_separator={advice!r}, or list the `items`"
+            f"{name}, column {column.name!r}: {quoted(min(wrong))} is no order with {sign!r} between its items: say "
+            f"what stands between them, such as order_separator={advice!r}, or list the `items`"
         )
 
 
@@ -422,12 +384,11 @@ def _split(text: str, sign: str) -> list[list[str]]:
     >>> _split("a > b=c", ">"), _split("a; b;", ";")
     ([['a'], ['b', 'c']], [['a'], ['b']])
     """
-    if sign == ">":
-        parts = text.replace("≻", ">").split(">")
-        return [[name.strip() for name in part.split("=")] for part in parts]
-    names = [name.strip() for name in text.split(None if sign == " " else sign)]
-    names = [name for name in names if name] if sign == "\n" else names  # lines may be blank
-    return [[name] for name in (names[:-1] if len(names) > 1 and not names[-1] else names)]
+    parts = (text.replace("≻", ">") if sign == ">" else text).split(None if sign == " " else sign)
+    groups = [[one.strip() for one in part.split("=" if sign == ">" else sign)] for part in parts]
+    if sign == "\n":  # lines may be blank
+        groups = [group for group in groups if group[0]]
+    return groups[:-1] if sign != ">" and len(groups) > 1 and not groups[-1][0] else groups
 
 
 def groups_of(cell: Any, sign: str, known: Container[str] = ()) -> list[list[str]]:
@@ -450,18 +411,6 @@ def groups_of(cell: Any, sign: str, known: Container[str] = ()) -> list[list[str
     return groups
 
 
-def _ranked(groups: list[list[str]], names: Names) -> list[tuple[int, int]]:
-    """Codes and places of the items of an order, each of which stands there once."""
-    found: dict[int, int] = {}
-    for place, group in enumerate(groups):
-        for name in group:
-            if (code := names[name]) in found:
-                raise BadCell(_TWICE.format(quoted(name)))
-            if code >= 0:
-                found[code] = place
-    return list(found.items())
-
-
 # --- whether ranks look like ranks -----------------------------------------------------------------------
 
 
@@ -480,14 +429,9 @@ def check_ranks(
     largest: int = 0,
     left_out: bool = False,
 ) -> None:
-    """Raise :class:`DataError` where cells are named or look like ratings, as this module's head says.
+    """Refuse ranks from 0, -1 for none, that are named or look like ratings, as this module's head says.
 
-    Args:
-        name: of the file.
-        columns: of the ranks.
-        ranks: (n, m) int, from 0 as they stand in the file; -1: not ranked.
-        largest: rank of a long file.
-        left_out: whether other columns of the file may hold ranks too.
+    ``largest`` is the largest rank of a long file; of wide ones other columns may hold ranks too (``left_out``).
     """
     if all(_RATED & set(_LETTERS.findall(column.casefold())) for column in columns):
         raise DataError(

@@ -95,7 +95,7 @@ def parse_preflib(text: Iterable[str], name: str, suffix: str) -> Rankings:
                 f"{name}, line {line}: {said} {what} are stated, but {number} are there: complete the file, or fix "
                 "its header"
             )
-    return Rankings(ranks, distinct(name, [label for _, label in sorted(names)]), name=name)
+    return Rankings(ranks, tuple(label for _, label in sorted(names)), name=name)
 
 
 def read_blt(file: File) -> Rankings:
@@ -134,7 +134,7 @@ def read_blt(file: File) -> Rankings:
     kept = [k for k in range(number) if k not in gone]
     ranks = _ranks(file.name, "candidate", number, ballots)[:, kept]
     check_size(file.name, len(ranks), len(kept))
-    return Rankings(ranks, distinct(file.name, [names[k] for k in kept]), name=file.name)
+    return Rankings(ranks, tuple(names[k] for k in kept), name=file.name)
 
 
 def read_pabulib(file: File) -> Rankings:
@@ -158,10 +158,11 @@ def read_pabulib(file: File) -> Rankings:
     check_size(file.name, len(sections["VOTES"]), len(places))
     table = np.full((len(sections["VOTES"]), len(places)), -(kind == "ordinal"), np.int32)
     for number, (line, row) in enumerate(sections["VOTES"]):
-        named, voter = _listed(row.get("vote", "")), row.get("voter_id", "").strip()
-        points = _listed(row.get("points", "")) if kind in _POINTS else ["1"] * len(named)
+        voter, *lists = (row.get(one, "") for one in ("voter_id", "vote", "points"))
+        named, points = ([one.strip() for one in of.split(",") if one.strip()] for of in lists)
+        points = points if kind in _POINTS else ["1"] * len(named)
         with in_line(file.name, line):
-            if not voter or voters.setdefault(voter, number) != number:
+            if not voter.strip() or voters.setdefault(voter.strip(), number) != number:
                 raise BadCell(f"voter {quoted(voter)} has no id, or two rows: keep one row of each")
             if unknown := [one for one in named if one not in places]:
                 raise BadCell(f"there is no project {quoted(unknown[0])} in PROJECTS")
@@ -171,8 +172,7 @@ def read_pabulib(file: File) -> Rankings:
                 raise BadCell("write whole points, one for each project, with commas between")
         at = [places[one] for one in named]
         table[number, at] = range(len(at)) if kind == "ordinal" else list(map(int, points))
-    names = distinct(file.name, labels)
-    said = {"item_names": names, "user_names": tuple(voters), "name": file.name}
+    said = {"item_names": tuple(labels), "user_names": tuple(voters), "name": file.name}
     if kind == "ordinal":
         return Rankings(table, **said)
     if kind == "approval":
@@ -200,10 +200,6 @@ def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:
     if missing := [name for name in _SECTIONS if not found.get(name)]:
         raise DataError(f"{file.name} has no rows in {missing[0]}: it needs {', '.join(_SECTIONS)}")
     return found
-
-
-def _listed(cell: str) -> list[str]:
-    return [word.strip() for word in cell.split(",") if word.strip()]
 
 
 @contextlib.contextmanager
@@ -242,14 +238,6 @@ def _whole(what: str, text: str, least: int) -> int:
     if not _DIGITS.fullmatch(text) or int(text) < least:
         raise BadCell(f"{what} is {quoted(text)}: write a whole number from {least} to 999999999")
     return int(text)
-
-
-def distinct(name: str, labels: Sequence[str]) -> tuple[str, ...]:
-    """The names of items; :class:`DataError` where one is blank, or two are the same."""
-    last = {form(label): k for k, label in enumerate(labels)}
-    if wrong := [label for k, label in enumerate(labels) if not label or last[form(label)] != k]:
-        raise DataError(f"{name}: items have no name, or the same name, {quoted(wrong[0])}: fix it")
-    return tuple(labels)
 
 
 READERS = {

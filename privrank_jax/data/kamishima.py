@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from privrank_jax.data.elections import distinct, in_line
+from privrank_jax.data.elections import in_line
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import File
 from privrank_jax.data.rankings import Rankings, check_size, ranks_from_orders
@@ -73,4 +73,4 @@ def _names(path: Path, items: int) -> tuple[str, ...]:
     known = {row[0].strip(): row[1].strip() for row in rows}
     if len(rows) != items or set(known) != set(map(str, range(items))):
         raise DataError(f"{path.name} does not name the items 0 to {items - 1}, each once")
-    return distinct(path.name, [known[str(k)] for k in range(items)])
+    return tuple(known[str(k)] for k in range(items))

@@ -296,7 +296,7 @@ def public_items(items: Iterable[str]) -> tuple[str, ...]:
             raise DataError(
                 f"`items` has {name!r}, which is blank or has a NUL character: remove that"
             )
-        twin = spellings.setdefault(form(name), name)
-        if twin is not name:
+        if (twin := spellings.get(form(name))) is not None:
             raise DataError(f"`items` names an item twice, {twin!r} and {name!r}: keep one of them")
+        spellings[form(name)] = name
     return names

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.kinds import Data
-from privrank_jax.data.names import check_names
+from privrank_jax.data.names import public_items
 from privrank_jax.data.roles import ApprovalRoles, RankingRoles, RatingRoles, reader_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Rankings(Data):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_names(self.item_names)
+        public_items(self.item_names)
         ranks = np.array(self.ranks)
         shape = len(self.user_names) or len(ranks), len(self.item_names)
         if not ranks.size or ranks.shape != shape or not np.issubdtype(ranks.dtype, np.integer):

@@ -141,21 +141,15 @@ def data_of(source: Any, told: Mapping[str, Any], kinds: Sequence[str]) -> Any:
 
 
 def read_told(
-    source: Any,
-    given: Mapping[str, Any],
-    *,
-    kinds: Sequence[str] | None = None,
-    name: str | None = None,
-    separator: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
+    source: Any, given: Mapping[str, Any], *, kinds: Sequence[str] | None = None, **text: Any
 ) -> Any:
     """Data of one of some kinds.
 
     Args:
-        source, name, separator, encoding, sheet: as for :func:`read`.
+        source: as for :func:`read`.
         given: what was told, by roles.
         kinds: those that may be, of which the first is read where neither roles nor usual names say; None: all.
+        text: ``name``, ``separator``, ``encoding`` and ``sheet``, as for :func:`read`.
     """
     Roles(**{one: given[one] for one in Roles.fields() if one in given})  # of the right types
     if kinds is None or len(kinds) > 1:  # what is told may name the kind
@@ -163,22 +157,23 @@ def read_told(
         given = {one: value for one, value in given.items() if one != "approvals"}
     if unknown := set(map(str, kinds or ())) - KINDS.keys():
         raise DataError(f"kind {sorted(unknown)[0]!r} is unknown: it is one of {', '.join(KINDS)}")
-    text = {"separator": separator, "encoding": encoding, "sheet": sheet}
+    name = text.pop("name", None)
     text = {one: value for one, value in text.items() if value is not None}
     if not isinstance(source, str | os.PathLike):
         if text:
-            raise DataError(f"a table in memory has no {', '.join(text)}: leave these out")
+            raise DataError(f"a table in memory is no text: leave out {_ticked(text)}")
         return _read(source, given, kinds, name or "the table", None)
     if str(source) in named_sets():
         return _listed(load(str(source)), str(source), {**given, **text})
-    file = source if isinstance(source, File) else File(source, separator, encoding)
+    if not isinstance(file := source, File):
+        file = File(source, text.get("separator"), text.get("encoding"))
     if not (file.piped or file.path.suffix or file.exists):
         raise DataError(
             f"'{source}' is neither a file nor a named data set{did_you_mean(str(source), named_sets())}; the "
             f"named ones are {', '.join(named_sets())}."
         )
     if (read_own := _own_readers().get(file.suffix)) is None:
-        return _read(file, given, kinds, name, sheet)
+        return _read(file, given, kinds, name, text.get("sheet"))
     file.checked([file.suffix], "")
     whole, origin = file.suffix in (".soc", ".toc"), Origin(file)
     found = dataclasses.replace(read_own(file), users_are=OWN, whole=whole, origin=origin)
@@ -232,19 +227,15 @@ def _read(
 
 def _wanted(table: Any, given: Mapping[str, Any], kinds: Sequence[str] | None) -> str:
     """The kind of a table whose columns have no usual names of those that are wanted."""
-    told_items = given.get("items") not in (None, of.SEEN)
-    held = kind_of(table.name, table.header, {one: given[one] for one in given if one == "ignore"})
-    if kinds is None and not given.get("items"):
+    items, ignored = given.get("items"), {one: given[one] for one in given if one == "ignore"}
+    held = kind_of(table.name, table.header, ignored)
+    if (kinds is None and not items) or (held not in ("", "rankings") and items in (None, of.SEEN)):
+        command = _COMMANDS.get(held, "rank")
+        what = f"are {held}, which `privrank {command}` reads" if held else "say no kind of data"
         raise DataError(
-            f"{table.name}: its columns have no usual names, so what it holds is not known: "
-            f"{listed(table.header, 40)}. Name them by the class of the kind, such as Comparisons.read(source, "
-            "winner=..., loser=...), or Rankings, Ratings, Approvals, Choices, BestWorst; of a table with a column for "
-            "each item, list the `items`"
-        )
-    if held not in ("", "rankings") and not told_items:
-        raise DataError(
-            f"{table.name} holds {held}, by the usual names of its columns, which `privrank "
-            f"{_COMMANDS.get(held, 'rank')}` reads: name other columns, or list the `items`"
+            f"{table.name}: the usual names of its columns {what}: {listed(table.header, 40)}. Name others by the "
+            "class of the kind, such as Comparisons.read(source, winner=..., loser=...), or Rankings, Ratings, "
+            "Approvals, Choices, BestWorst; of a table with a column for each item, list the `items`"
         )
     return (kinds or ("rankings",))[0]
 

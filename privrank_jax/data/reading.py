@@ -31,13 +31,8 @@ class Reading:
         whole: whether a row is all that a user said, as a ranking is.
         counted: whether a column that looks like counts is refused.
 
-    Attributes:
-        cells: by role.
-        columns: by role, as the file spells them.
-        unused: the other columns.
-        faults: the first fault so far.
-        number: how often each row counts, if a column says so.
-        items, people: names of items and users.
+    Attributes, beside these: ``cells`` and ``columns`` by role, ``unused`` columns, ``number``, how often each row
+    counts if a column says so, the ``faults`` so far, and names of ``items`` and ``people``.
 
     Raises:
         DataError: a column is missing, has two roles, or looks like counts that nobody spoke of.
@@ -69,7 +64,7 @@ class Reading:
             self.columns[one] = meant
         if whole and {"user", "count"} <= self.columns.keys():
             raise DataError(
-                f"{name}: a user has one ranking, and `count` says how many users gave that of a row: say user=None, "
+                f"{name}: `count` says how many users gave a ranking, and a user has one ranking: say user=None, "
                 "or leave `count` out"
             )
         used = set(self.columns.values())

@@ -56,7 +56,7 @@ def test_ballots_count_as_often_as_they_weigh(tmp_path):
         ("3 1 3 4 0", "3 1 3 1 0", "line 4.*candidate 1 stands there twice"),
         ("-2", "-7", "no candidate '7'"),
         ('"Charlotte"\n"Donald"\n"A club"\n', "", "ends before the names"),
-        ('"Charlotte"', '"adam"', "same name"),
+        ('"Charlotte"', '"adam"', "twice"),
         ("-2", "-2 -3 -4", "two items"),
     ],
 )

@@ -89,7 +89,7 @@ def test_places_leave_no_ties_and_may_be_skipped():
     assert listed.ranks.tolist() == [[1, -1, 0, 2], [-1, -1, -1, 0], [-1] * 4]
     assert Rankings.read(frame("1st,2nd,3rd", "a,,b"), user=None).ranks.tolist() == [[0, 1]]
     numbers = frame("user,rank_1,rank_2", "ann,2,1")
-    with pytest.raises(DataError, match=r"all their cells are numbers.*`items`"):
+    with pytest.raises(DataError, match=r"are numbers.*`items`"):
         Rankings.read(numbers)
     assert Rankings.read(numbers, items=["1", "2"]).ranks.tolist() == [[1, 0]]
 
@@ -341,7 +341,7 @@ REFUSED = [
     (Rankings, changed(WIDE, "user", 1, ""), {}, "row 2, column 'user': the user is missing"),
     (Rankings, WIDE, {"user": None}, "column 'user': 'ann' is not a rank.*`ignore`"),
     (Rankings, {**WIDE, " rome": [""] * 3}, {}, "twice"),
-    (Rankings, {**WIDE, "": [""] * 3}, {}, "each has a name"),
+    (Rankings, {**WIDE, "": [""] * 3}, {}, "is blank"),
     (Rankings, {"user": [], "a": [], "b": []}, {}, "no rows"),
     (Rankings, frame("user,a", "u,1"), {}, "at least two items"),
     (Rankings, WIDE, {"items": ["Oslo", "Pariss"]}, "no column for the item 'Pariss'"),
@@ -369,7 +369,7 @@ REFUSED = [
     (Rankings, changed(TEXTS, "order", 0, "a>b>a"), {}, "row 1, column 'order': 'a' stands twice"),
     (Rankings, frame("user,order", "u,a"), {}, "at least two items"),
     (Approvals, changed(TEXTS, "order", 0, "a>a"), {}, "stands twice"),
-    (Rankings, frame("user,winner,loser", "u,a,b"), {}, "is not a rank.*comparisons"),
+    (Rankings, frame("user,winner,loser", "u,a,b"), {}, "are comparisons"),
     (pr.read, frame("user,Oslo,Rome", "u,1,2"), {}, "`items`"),
 ]  # fmt: skip
 
@@ -405,7 +405,7 @@ def test_the_table_renumbers_and_cannot_be_written_to():
         ({"ranks": [0, 1]}, "whole numbers"),
         ({"ranks": np.zeros((0, 2), int)}, "whole numbers"),
         ({"item_names": ("a", "b", "c")}, "3 item names"),
-        ({"item_names": ("a", "a")}, "named twice"),
+        ({"item_names": ("a", "a")}, "twice"),
         ({"user_names": ("u", "v")}, "2 user names"),
         ({"missing": "first"}, "`missing`"),
         ({"ranks": [[0]], "item_names": ("a",)}, "at least two items"),
