@@ -307,8 +307,10 @@ def _orders(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Ra
     levels = np.full((reading.size, len(order)), 1 if approved else -1, np.int32)
     levels[rows, np.array(place, np.int64)[codes]] = 0 if approved else at
     scale = np.array([1.0, 0.0]) if approved else None
-    named = " to ".join(dict.fromkeys([repr(cells[0].name), repr(cells[-1].name)]))
-    how = f"cells of {named} are items, {'in any order' if approved else 'the best first'}"
+    how = f"columns {cells[0].name!r} to {cells[-1].name!r} are places, and cells items, best first"
+    if not places:
+        held = "items, in any order" if approved else "orders, the best first"
+        how = f"column {cells[0].name!r} holds {held}"
     return _made(reading, levels, scale, order, how)
 
 

@@ -41,17 +41,17 @@ _POINTS = ("cumulative", "scoring")
 _TYPES = ("approval", "ordinal", *_POINTS)
 
 
-def read_preflib(file: File) -> Rankings:
-    """Read PrefLib's orders, a row per voter; alternatives left out are rank -1, by its rule behind all others.
+def parse_preflib(text: Iterable[str], name: str, suffix: str) -> Rankings:
+    """PrefLib's orders, a row per voter; alternatives left out are rank -1, by its rule behind all others.
+
+    Args:
+        text: the lines of the file.
+        name: of the file, for messages.
+        suffix: what its orders may be, such as ``".toi"``.
 
     Raises:
         DataError: what is wrong, in which line, and how to fix it.
     """
-    return parse_preflib(file.lines(), file.name, file.suffix)
-
-
-def parse_preflib(text: Iterable[str], name: str, suffix: str) -> Rankings:
-    """The lines of a PrefLib file as rankings; see :func:`read_preflib`."""
     names: list[tuple[int, str]] = []
     stated: dict[str, tuple[int, int]] = {}  # what: line, number
     orders: list[Ballot] = []
@@ -67,9 +67,9 @@ def parse_preflib(text: Iterable[str], name: str, suffix: str) -> Rankings:
                         f"{quoted(row)} is not an order: write count: 3,{{1,2}}, as PrefLib does since 2022, the best "
                         "first, those that are tied in braces"
                     )
-                orders.append((line, _whole("the count of an order", first, least=1), parts))
+                orders.append((line, _whole("the count of an order", first), parts))
             elif found := _NAME_KEY.fullmatch(key):
-                names.append((_whole("the number of an alternative", found[1], least=1), rest))
+                names.append((_whole("the number of an alternative", found[1]), rest))
             elif key.startswith("NUMBER "):
                 what = key.removeprefix("NUMBER ").replace("PREFERENCES", "ORDERS").lower()
                 stated[what] = line, _whole(key, rest, least=0)
@@ -118,7 +118,7 @@ def read_blt(file: File) -> Rankings:
             break
         with in_line(file.name, line):
             if all(word.startswith("-") for word in words):
-                gone |= {_numbered("candidate", word[1:], number) for word in words}
+                gone |= {_whole("candidate", word[1:], most=number) - 1 for word in words}
             elif len(words) < 2 or words[-1] != "0" or not _DIGITS.fullmatch(words[0]):
                 raise BadCell(
                     f"{quoted(text)} is no ballot: write a whole weight, candidates and a 0, as in 1 3 2 0"
@@ -219,28 +219,25 @@ def _ranks(name: str, what: str, number: int, ballots: Sequence[Ballot]) -> np.n
     for row, (line, _, groups) in zip(ranks, ballots):
         with in_line(name, line):
             for place, group in enumerate(groups):
-                for k in (_numbered(what, word, number) for word in group):
-                    if row[k] >= 0:
-                        raise BadCell(f"{what} {k + 1} stands there twice: remove one")
-                    row[k] = place
+                for k in (_whole(what, word, most=number) for word in group):
+                    if row[k - 1] >= 0:
+                        raise BadCell(f"{what} {k} stands there twice: remove one")
+                    row[k - 1] = place
     return np.repeat(ranks, counts, axis=0)
 
 
-def _numbered(what: str, word: str, number: int) -> int:
-    """The place, from 0, of what is numbered from 1."""
-    if not _DIGITS.fullmatch(word) or not 1 <= int(word) <= number:
-        raise BadCell(f"there is no {what} {quoted(word)}, only 1 to {number}")
-    return int(word) - 1
-
-
-def _whole(what: str, text: str, least: int) -> int:
-    """A whole number of at most nine digits."""
-    if not _DIGITS.fullmatch(text) or int(text) < least:
-        raise BadCell(f"{what} is {quoted(text)}: write a whole number from {least} to 999999999")
+def _whole(what: str, text: str, least: int = 1, most: int = 999999999) -> int:
+    """A whole number within these ends."""
+    if not _DIGITS.fullmatch(text) or not least <= int(text) <= most:
+        raise BadCell(f"{what} is {quoted(text)}: write a whole number from {least} to {most}")
     return int(text)
 
 
+def _preflib(file: File) -> Rankings:
+    return parse_preflib(file.lines(), file.name, file.suffix)
+
+
 READERS = {
-    **dict.fromkeys((".soc", ".soi", ".toc", ".toi"), read_preflib),
+    **dict.fromkeys((".soc", ".soi", ".toc", ".toi"), _preflib),
     **{".blt": read_blt, ".pb": read_pabulib},
 }
