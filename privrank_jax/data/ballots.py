@@ -82,7 +82,7 @@ def shape_of(name: str, header: Sequence[str], roles: RankingRoles) -> tuple[str
         return "long", long
     if roles.order is not None:
         return "order", {"order": roles.order}
-    if _span(roles) or (roles.public is not None and set(roles.public) <= set(header)):
+    if _spans(roles) or (roles.public is not None and set(roles.public) <= set(header)):
         return "wide", wide_items(name, header, roles)
     asked, questions = roles.question, places_of_questions(header)
     if asked is not None:
@@ -98,25 +98,24 @@ def shape_of(name: str, header: Sequence[str], roles: RankingRoles) -> tuple[str
     return ("order", usual) if usual else ("wide", wide_items(name, header, roles))
 
 
-def _span(roles: RankingRoles) -> str | None:
-    return roles.items if isinstance(roles.items, str) and roles.items != SEEN else None
+def _spans(roles: RankingRoles) -> bool:
+    return isinstance(roles.items, str) and roles.items != SEEN
 
 
 def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[str, str]:
     """The columns of a wide table that hold the ranks of an item, by the names of the items."""
     beside = {spelled_in(header, one) for one in (roles.user, roles.count) if one is not None}
-    span = _span(roles)
-    columns = header if span is None else span_of(name, header, span)
-    pairs = [(one, one) for one in columns if one not in {*beside, SYNTHETIC}]
+    columns = span_of(name, header, str(roles.items)) if _spans(roles) else header
+    found = {one: one for one in columns if one not in {*beside, SYNTHETIC}}
     if roles.question is not None:
-        pairs = [(remainder(one, roles.question) or "", one) for _, one in pairs]
-    found = {item: one for item, one in pairs if item or roles.question is None}
-    if len(found) < sum(bool(item) for item, _ in pairs) or (roles.question and not found):
-        raise DataError(
-            f"{name}: no columns, or two of one item, begin with the question {roles.question!r}; the columns are "
-            f"{listed(header, 40)}"
-        )
-    items = roles.public or (item_list(found) if span is None else tuple(found))
+        parts = [(remainder(one, roles.question), one) for one in found]
+        found = {item: one for item, one in parts if item}
+        if not found or len(found) < sum(bool(item) for item, _ in parts):
+            raise DataError(
+                f"{name}: no columns, or two of one item, begin with the question {roles.question!r}; the columns are "
+                f"{listed(header, 40)}"
+            )
+    items = roles.public or (tuple(found) if _spans(roles) else item_list(found))
     for item in items:
         if item not in found:
             raise DataError(
@@ -154,7 +153,6 @@ def levels_of(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Ranks from 0 (at most so many), or places on the scale of ratings, -1 for none; and that scale, best first."""
     roles, blank = reading.roles, reading.items.blank
-    assert isinstance(roles, RankingRoles)
     read, nothing = functools.partial(rank_of, most=most), -1.0
     if roles.KIND == "ratings":
         read, nothing = rating_reader(_scale(roles)), np.nan
@@ -180,7 +178,6 @@ def _made(
 ) -> Rankings:
     """The data, of ranks or of places on a scale; ``how`` is what was recognized of a table of items."""
     roles, long = reading.roles, not reading.whole
-    assert isinstance(roles, RankingRoles)
     fixed = reading.table.form and not long and not how
     notes = [] if how else [note_of(roles)]
     if fixed and roles.public is None:
@@ -247,9 +244,9 @@ def _long(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Rank
         )
     reading = Reading(table, roles, columns)
     reading.faults.some_key([reading.cells["item"], reading.cells["rank"]])
-    users = reading.read_users()
+    all_users = reading.read_users()
     codes, rows = read_items(reading)
-    users = np.asarray(users)[rows]
+    users = np.asarray(all_users)[rows]
     levels, scale = levels_of(reading, [reading.cells["rank"]], None)
     pairs = users * np.int64(max(len(reading.items), 1)) + codes
     reading.once("item", pairs, "{} is ranked twice by one user: keep one row")
@@ -332,7 +329,6 @@ def _places(reading: Reading, columns: Sequence[Column]) -> _Entries:
 def _texts(reading: Reading, column: Column) -> _Entries:
     """The items of texts or lists."""
     roles, names = reading.roles, reading.items
-    assert isinstance(roles, RankingRoles)
     sign = sign_of(roles.order_separator)
     if not names.closed:
         _check_orders(reading.table.name, column, sign)

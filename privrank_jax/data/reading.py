@@ -48,7 +48,8 @@ class Reading:
         counted: bool = True,
     ) -> None:
         name = table.name
-        self.table, self.roles, self.whole = table, roles, whole
+        self.table, self.whole = table, whole
+        self.roles: Any = roles
         kept = without(name, table.header, roles.ignore)
         absent = roles.user == "user" and spelled_in(kept, "user") not in kept  # as it may be
         asked = {"user": None if absent else roles.user, "count": roles.count, **columns}
@@ -120,10 +121,10 @@ class Reading:
             self.faults.join(part)
         return users
 
-    def once(self, one: str, key: Int[np.ndarray, "rows"], message: str) -> None:
-        """Note the first row that has the key of a row before, with its cell of a role in the message."""
-        again = np.ones(key.size, bool)
-        again[np.unique(key, return_index=True)[1]] = False
+    def once(self, one: str, said: Int[np.ndarray, "rows"], message: str) -> None:
+        """Note the first row that says what a row before it said, with its cell of a role in the message."""
+        again = np.ones(said.size, bool)
+        again[np.unique(said, return_index=True)[1]] = False
         column = self.cells[one]
         self.faults.where(again, column.name, functools.partial(column.quoted, message))
 
