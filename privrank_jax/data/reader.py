@@ -229,7 +229,9 @@ def _wanted(table: Any, given: Mapping[str, Any], kinds: Sequence[str] | None) -
     """The kind of a table whose columns have no usual names of those that are wanted."""
     items, ignored = given.get("items"), {one: given[one] for one in given if one == "ignore"}
     held = kind_of(table.name, table.header, ignored)
-    if (kinds is None and not items) or (held not in ("", "rankings") and items in (None, of.SEEN)):
+    unknown = kinds is None and not items
+    other = held not in ("", "rankings") and items in (None, of.SEEN)
+    if (unknown or other) and given.keys() <= Roles.fields().keys():
         command = _COMMANDS.get(held, "rank")
         what = f"are {held}, which `privrank {command}` reads" if held else "say no kind of data"
         raise DataError(
