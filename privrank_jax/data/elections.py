@@ -12,6 +12,10 @@ perhaps after an id in parentheses; a line ``0``; the names in quotes, one a lin
 
 **.pb** of Pabulib: sections META, PROJECTS and VOTES, each with a header, cells between semicolons. ``vote_type`` is
 approval, ordinal, cumulative or scoring; ``vote`` lists projects by their ids, ``points`` the points of each of them.
+
+**.order** of the SUSHI data, from www.kamishima.net/sushi (for research, not to be passed on): a line ``10 1`` or
+``100 1`` with the number of items; then each line ``0 10 i1 ... i10`` is one person's order: two leading numbers, and
+item ids from 0, best first. The ten items of set A have other ids than the same items in set B.
 """
 
 from __future__ import annotations
@@ -27,7 +31,13 @@ import numpy as np
 from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.file import File
 from privrank_jax.data.names import form
-from privrank_jax.data.rankings import Approvals, Rankings, Ratings, check_size
+from privrank_jax.data.rankings import (
+    Approvals,
+    Rankings,
+    Ratings,
+    check_size,
+    ranks_from_orders,
+)
 
 Ballot: TypeAlias = tuple[int, int, list[list[str]]]
 """Its line, how often it counts, and the numbers of what stands at each place."""
@@ -39,6 +49,10 @@ _NAME_KEY = re.compile(r"ALTERNATIVE NAME (\d+)", re.ASCII)
 _SECTIONS = ("META", "PROJECTS", "VOTES")
 _POINTS = ("cumulative", "scoring")
 _TYPES = ("approval", "ordinal", *_POINTS)
+_NUMBERS = re.compile(r"\d{1,9}(?:\s+\d{1,9})*", re.ASCII)
+SET_A = (
+    "shrimp", "sea eel", "tuna", "squid", "sea urchin", "salmon roe", "egg", "fatty tuna", "tuna roll", "cucumber roll",
+)  # fmt: skip
 
 
 def parse_preflib(text: Iterable[str], name: str, suffix: str) -> Rankings:
@@ -58,7 +72,7 @@ def parse_preflib(text: Iterable[str], name: str, suffix: str) -> Rankings:
     for line, row in enumerate(map(str.strip, text), start=1):
         first, colon, rest = map(str.strip, row.lstrip("#").partition(":"))
         key = first.upper()
-        with in_line(name, line):
+        with _in_line(name, line):
             if row and not row.startswith("#"):
                 groups = re.findall(r"\{.*?\}|\d+", rest)
                 parts = [[one.strip("{} ") for one in group.split(",")] for group in groups]
@@ -116,7 +130,7 @@ def read_blt(file: File) -> Rankings:
         words = _ID.sub(" ", text.partition("#")[0]).split()
         if words == ["0"]:
             break
-        with in_line(file.name, line):
+        with _in_line(file.name, line):
             if all(word.startswith("-") for word in words):
                 gone |= {_whole("candidate", word[1:], most=number) - 1 for word in words}
             elif len(words) < 2 or words[-1] != "0" or not _DIGITS.fullmatch(words[0]):
@@ -161,7 +175,7 @@ def read_pabulib(file: File) -> Rankings:
         voter, *lists = (row.get(one, "") for one in ("voter_id", "vote", "points"))
         named, points = ([one.strip() for one in of.split(",") if one.strip()] for of in lists)
         points = points if kind in _POINTS else ["1"] * len(named)
-        with in_line(file.name, line):
+        with _in_line(file.name, line):
             if not voter.strip() or voters.setdefault(voter.strip(), number) != number:
                 raise BadCell(f"voter {quoted(voter)} has no id, or two rows: keep one row of each")
             if unknown := [one for one in named if one not in places]:
@@ -202,8 +216,45 @@ def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:
     return found
 
 
+def read_kamishima(file: File) -> Rankings:
+    """Read an order file of the SUSHI data; of set B each person ranks 10 of 100 items, the others are unknown.
+
+    Ten items are those of set A, others ``item 0``, ``item 1``, ...
+
+    Raises:
+        DataError: what is wrong, and in which line.
+    """
+    items, orders = 0, []
+    for line, text in enumerate(map(str.strip, file.lines()), start=1):
+        with _in_line(file.name, line):
+            if text and not _NUMBERS.fullmatch(text):
+                raise BadCell("whole numbers between blanks are expected here")
+            row = [int(cell) for cell in text.split()]
+            if row and not items:
+                if len(row) != 2 or row[0] < 2:
+                    raise BadCell(
+                        "the first line must hold the number of items and a 1, as in 10 1"
+                    )
+                items = row[0]
+            elif row:
+                length = len(orders[0]) if orders else len(row) - 2
+                if len(row) < 3 or not row[1] == len(row) - 2 == length:
+                    raise BadCell(
+                        f"{len(row)} numbers, of which the second must be the length of the order, and all orders as "
+                        f"long as the first, {length}"
+                    )
+                if max(row[2:]) >= items or len(set(row[2:])) < length:
+                    raise BadCell(f"item ids must be distinct and from 0 to {items - 1}")
+                orders.append(row[2:])
+    check_size(file.name, len(orders), items)
+    known = SET_A if items == len(SET_A) else tuple(f"item {k}" for k in range(items))
+    ranks = ranks_from_orders(np.array(orders), items)
+    missing = "last" if len(orders[0]) == items else "unknown"
+    return Rankings(ranks, item_names=known, name=file.name, missing=missing)
+
+
 @contextlib.contextmanager
-def in_line(name: str, line: int) -> Iterator[None]:
+def _in_line(name: str, line: int) -> Iterator[None]:
     """Say in which line of a file a :class:`BadCell` was found."""
     try:
         yield
@@ -217,7 +268,7 @@ def _ranks(name: str, what: str, number: int, ballots: Sequence[Ballot]) -> np.n
     check_size(name, sum(counts), number)
     ranks = np.full((len(ballots), number), -1, np.int32)
     for row, (line, _, groups) in zip(ranks, ballots):
-        with in_line(name, line):
+        with _in_line(name, line):
             for place, group in enumerate(groups):
                 for k in (_whole(what, word, most=number) for word in group):
                     if row[k - 1] >= 0:
@@ -239,5 +290,5 @@ def _preflib(file: File) -> Rankings:
 
 READERS = {
     **dict.fromkeys((".soc", ".soi", ".toc", ".toi"), _preflib),
-    **{".blt": read_blt, ".pb": read_pabulib},
+    **{".blt": read_blt, ".pb": read_pabulib, ".order": read_kamishima},
 }

@@ -52,7 +52,10 @@ class Rankings(Data):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        public_items(self.item_names)
+        try:
+            public_items(self.item_names)
+        except DataError as error:
+            raise DataError(f"{self.name or 'the data'}: {error}") from None
         ranks = np.array(self.ranks)
         shape = len(self.user_names) or len(ranks), len(self.item_names)
         if not ranks.size or ranks.shape != shape or not np.issubdtype(ranks.dtype, np.integer):

@@ -172,7 +172,7 @@ def read_told(
             f"'{source}' is neither a file nor a named data set{did_you_mean(str(source), named_sets())}; the "
             f"named ones are {', '.join(named_sets())}."
         )
-    if (read_own := _own_readers().get(file.suffix)) is None:
+    if (read_own := later("elections:READERS").get(file.suffix)) is None:
         return _read(file, given, kinds, name, text.get("sheet"))
     file.checked([file.suffix], "")
     whole, origin = file.suffix in (".soc", ".toc"), Origin(file)
@@ -333,15 +333,7 @@ def budgets_of(
 
 def defines_users(source: str | os.PathLike[str]) -> bool:
     """Whether data say themselves what one user is: named data sets, and files of a format for rankings."""
-    return str(source) in named_sets() or File.of(source).suffix in _own_readers()
-
-
-def _own_readers() -> dict[str, Callable[[File], Any]]:
-    """Readers of files that list their items and have a row for every user, by suffix."""
-    from privrank_jax.data.elections import READERS
-    from privrank_jax.data.kamishima import SUFFIX, read_kamishima
-
-    return {SUFFIX: read_kamishima, **READERS}
+    return str(source) in named_sets() or File.of(source).suffix in later("elections:READERS")
 
 
 def kind_of(

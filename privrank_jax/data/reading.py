@@ -14,7 +14,7 @@ from privrank_jax.data.cells import count_of
 from privrank_jax.data.columns import Column, Faults, Table, repeated
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.header import check_no_counts, column_of, spelled_in, without
-from privrank_jax.data.kinds import ITEMS, NO_USERS, SEEN_ITEMS, USERS, counted_note
+from privrank_jax.data.kinds import ITEMS, NO_USERS, SEEN_ITEMS, USERS
 from privrank_jax.data.names import Names
 from privrank_jax.data.roles import Roles
 
@@ -162,7 +162,7 @@ class Reading:
         """
         user, seen = self.roles.user, self.roles.public is None and not fixed
         counted, alone = self.columns.get("count"), "user" not in self.columns
-        told = [] if counted is None else [counted_note(counted)]
+        told = [] if counted is None else [f"each row counts as often as column {counted!r} says"]
         told += [*notes, *((SEEN_ITEMS,) * seen)]
         if alone:
             row = "row" if counted is None else "ranking"
