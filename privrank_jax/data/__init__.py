@@ -12,60 +12,38 @@ if TYPE_CHECKING:
     from privrank_jax.data.engine import ComparisonRows, RankingRows
     from privrank_jax.data.errors import DataError
     from privrank_jax.data.file import File
+    from privrank_jax.data.named import load, named_sets
     from privrank_jax.data.preferences import Preferences
     from privrank_jax.data.rankings import Approvals, Rankings, Ratings
-    from privrank_jax.data.reader import load, named_sets, read
+    from privrank_jax.data.reader import read
     from privrank_jax.data.reports import Reports, write_reports
     from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
 
-_NAMES = {
-    "Approvals": "rankings",
-    "BestWorst": "choices",
-    "Choices": "choices",
-    "ComparisonRows": "engine",
-    "Comparisons": "comparisons",
-    "Covariates": "covariates",
-    "DataError": "errors",
-    "File": "file",
-    "Preferences": "preferences",
-    "RankingRows": "engine",
-    "Rankings": "rankings",
-    "Ratings": "rankings",
-    "Reports": "reports",
-    "SyntheticRankings": "synthetic",
-    "load": "reader",
-    "named_sets": "reader",
-    "read": "reader",
-    "write_reports": "reports",
-    "write_synthetic_rankings": "synthetic",
-}
-
 __all__ = [
-    "Approvals",
-    "BestWorst",
-    "Choices",
-    "ComparisonRows",
-    "Comparisons",
-    "Covariates",
-    "DataError",
-    "File",
-    "Preferences",
-    "RankingRows",
-    "Rankings",
-    "Ratings",
-    "Reports",
-    "SyntheticRankings",
-    "load",
-    "named_sets",
-    "read",
-    "write_reports",
-    "write_synthetic_rankings",
-]
+    "Approvals", "BestWorst", "Choices", "ComparisonRows", "Comparisons", "Covariates", "DataError", "File",
+    "Preferences", "RankingRows", "Rankings", "Ratings", "Reports", "SyntheticRankings", "load", "named_sets", "read",
+    "write_reports", "write_synthetic_rankings",
+]  # fmt: skip
+_HOMES = {
+    "choices": "BestWorst Choices",
+    "comparisons": "Comparisons",
+    "covariates": "Covariates",
+    "engine": "ComparisonRows RankingRows",
+    "errors": "DataError",
+    "file": "File",
+    "named": "load named_sets",
+    "preferences": "Preferences",
+    "rankings": "Approvals Rankings Ratings",
+    "reader": "read",
+    "reports": "Reports write_reports",
+    "synthetic": "SyntheticRankings write_synthetic_rankings",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+    for module, names in _HOMES.items():
+        if name in names.split():
+            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,12 +1,21 @@
-"""Files of elections: ballots of OpaVote and OpenSTV (``.blt``), votes of participatory budgets of Pabulib (``.pb``).
+"""Files of elections: PrefLib's orders (``.soc``, ``.soi``, ``.toc``, ``.toi``), ballots (``.blt``), budgets (``.pb``).
 
-**.blt** Candidates are numbered from 1. A line ``candidates seats``; lines ``-k`` for those that withdrew; a line for
-each ballot or kind of ballot, ``weight 3 1=2 0``, the best first, ``=`` between equal ones, ``-`` for a place left
-empty, perhaps after an id in parentheses; a line ``0``; the names in quotes, one a line; the title. What follows a
-``#`` is a remark.
+They list their items, numbered from 1, and a row for every user or kind of ballot. A faulty file is refused.
 
-**.pb** Sections META, PROJECTS and VOTES, each with a header, cells between semicolons. ``vote_type`` is approval,
-ordinal, cumulative or scoring; ``vote`` lists projects by their ids, ``points`` the points of each of them.
+**PrefLib**, since 2022: lines ``# KEY: value`` (with ``# ALTERNATIVE NAME k: name``), then ``count: 1,{2,3},4``, the
+best first, those in braces tied. In a suffix, s stands for strict orders, t for ties, c for complete ones, i for those
+that may leave alternatives out.
+
+**.blt** of OpaVote and OpenSTV: a line ``candidates seats``; lines ``-k`` for those that withdrew; a line for each
+ballot or kind of ballot, ``weight 3 1=2 0``, the best first, ``=`` between equal ones, ``-`` for a place left empty,
+perhaps after an id in parentheses; a line ``0``; the names in quotes, one a line; the title. ``#`` begins a remark.
+
+**.pb** of Pabulib: sections META, PROJECTS and VOTES, each with a header, cells between semicolons. ``vote_type`` is
+approval, ordinal, cumulative or scoring; ``vote`` lists projects by their ids, ``points`` the points of each of them.
+
+**.order** of the SUSHI data, from www.kamishima.net/sushi (for research, not to be passed on): a line ``10 1`` or
+``100 1`` with the number of items; then each line ``0 10 i1 ... i10`` is one person's order: two leading numbers, and
+item ids from 0, best first. The ten items of set A have other ids than the same items in set B.
 """
 
 from __future__ import annotations
@@ -14,87 +23,142 @@ from __future__ import annotations
 import contextlib
 import csv
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.file import File
 from privrank_jax.data.names import form
-from privrank_jax.data.rankings import MOST_CELLS, Approvals, Rankings, Ratings
+from privrank_jax.data.rankings import (
+    Approvals,
+    Rankings,
+    Ratings,
+    check_size,
+    ranks_from_orders,
+)
 
-_WHOLE = re.compile(r"\d{1,9}", re.ASCII)
+Ballot: TypeAlias = tuple[int, int, list[list[str]]]
+"""Its line, how often it counts, and the numbers of what stands at each place."""
+_DIGITS = re.compile(r"\d{1,9}", re.ASCII)
 _ID = re.compile(r"\([^)]*\)")
+_GROUP = r"\s*(?:\d+|\{[\d\s,]*\})\s*"
+_ORDER = re.compile(rf"{_GROUP}(?:,{_GROUP})*", re.ASCII)
+_NAME_KEY = re.compile(r"ALTERNATIVE NAME (\d+)", re.ASCII)
 _SECTIONS = ("META", "PROJECTS", "VOTES")
 _POINTS = ("cumulative", "scoring")
 _TYPES = ("approval", "ordinal", *_POINTS)
+_NUMBERS = re.compile(r"\d{1,9}(?:\s+\d{1,9})*", re.ASCII)
+SET_A = (
+    "shrimp", "sea eel", "tuna", "squid", "sea urchin", "salmon roe", "egg", "fatty tuna", "tuna roll", "cucumber roll",
+)  # fmt: skip
+
+
+def parse_preflib(text: Iterable[str], name: str, suffix: str) -> Rankings:
+    """PrefLib's orders, a row per voter; alternatives left out are rank -1, by its rule behind all others.
+
+    Args:
+        text: the lines of the file.
+        name: of the file, for messages.
+        suffix: what its orders may be, such as ``".toi"``.
+
+    Raises:
+        DataError: what is wrong, in which line, and how to fix it.
+    """
+    names: list[tuple[int, str]] = []
+    stated: dict[str, tuple[int, int]] = {}  # what: line, number
+    orders: list[Ballot] = []
+    for line, row in enumerate(map(str.strip, text), start=1):
+        first, colon, rest = map(str.strip, row.lstrip("#").partition(":"))
+        key = first.upper()
+        with _in_line(name, line):
+            if row and not row.startswith("#"):
+                groups = re.findall(r"\{.*?\}|\d+", rest)
+                parts = [[one.strip("{} ") for one in group.split(",")] for group in groups]
+                if not colon or not _ORDER.fullmatch(rest) or [""] in parts:
+                    raise BadCell(
+                        f"{quoted(row)} is not an order: write count: 3,{{1,2}}, as PrefLib does since 2022, the best "
+                        "first, those that are tied in braces"
+                    )
+                orders.append((line, _whole("the count of an order", first), parts))
+            elif found := _NAME_KEY.fullmatch(key):
+                names.append((_whole("the number of an alternative", found[1]), rest))
+            elif key.startswith("NUMBER "):
+                what = key.removeprefix("NUMBER ").replace("PREFERENCES", "ORDERS").lower()
+                stated[what] = line, _whole(key, rest, least=0)
+            elif key == "DATA TYPE" and rest.casefold() not in ("", suffix[1:]):
+                raise BadCell(f"DATA TYPE is {quoted(rest)}, but the suffix {suffix}: fix one")
+    if not names or sorted(k for k, _ in names) != list(range(1, len(names) + 1)):
+        raise DataError(
+            f"{name} must number its alternatives from 1 on, each once, by lines # ALTERNATIVE NAME 1: name"
+        )
+    ranks = _ranks(name, "alternative", len(names), orders)
+    for line, _, groups in orders:
+        tied, few = any(len(one) > 1 for one in groups), sum(map(len, groups)) < len(names)
+        if (tied and suffix[1] == "s") or (few and suffix[3] == "c"):
+            raise DataError(
+                f"{name}, line {line}: an order with ties, or one that is not complete, which {suffix} files have not: "
+                "rename the file to .toi"
+            )
+    totals = {"alternatives": len(names), "voters": len(ranks), "unique orders": len(orders)}
+    for what, number in totals.items():
+        line, said = stated.get(what, (0, number))
+        if number != said:
+            raise DataError(
+                f"{name}, line {line}: {said} {what} are stated, but {number} are there: complete the file, or fix "
+                "its header"
+            )
+    return Rankings(ranks, tuple(label for _, label in sorted(names)), name=name)
 
 
 def read_blt(file: File) -> Rankings:
-    """Read ballots of OpaVote or OpenSTV.
-
-    Args:
-        file: ends in .blt.
-
-    Returns:
-        One row per ballot, as often as its weight says. Candidates who withdrew are left out.
+    """Read ballots of OpaVote or OpenSTV, one row each as often as its weight says, without candidates who withdrew.
 
     Raises:
         DataError: what is wrong, and in which line.
     """
-    file.checked((".blt",), "give a .blt file")
     lines = ((k, line.strip()) for k, line in enumerate(file.lines(), start=1))
     rest = ((k, line) for k, line in lines if line and not line.startswith("#"))
     first = next(rest, (0, ""))[1].partition("#")[0].split()
-    if len(first) != 2 or not all(map(_WHOLE.fullmatch, first)):
+    if len(first) != 2 or not all(map(_DIGITS.fullmatch, first)):
         raise DataError(
             f"{file.name}: the first line must hold the numbers of candidates and seats, as in 4 2"
         )
-    number, ballots, gone = int(first[0]), [], set[int]()
+    number, ballots, gone = int(first[0]), list[Ballot](), set[int]()
     for line, text in rest:
         words = _ID.sub(" ", text.partition("#")[0]).split()
         if words == ["0"]:
             break
-        with in_line(file.name, line):
+        with _in_line(file.name, line):
             if all(word.startswith("-") for word in words):
-                gone |= {_numbered("candidate", word[1:], number) for word in words}
-                continue
-            if len(words) < 2 or words[-1] != "0" or not _WHOLE.fullmatch(words[0]):
+                gone |= {_whole("candidate", word[1:], most=number) - 1 for word in words}
+            elif len(words) < 2 or words[-1] != "0" or not _DIGITS.fullmatch(words[0]):
                 raise BadCell(
                     f"{quoted(text)} is no ballot: write a whole weight, candidates and a 0, as in 1 3 2 0"
                 )
-        groups = [word.split("=") for word in words[1:-1] if word != "-"]
-        ballots.append((line, int(words[0]), groups))
+            else:
+                groups = [word.split("=") for word in words[1:-1] if word != "-"]
+                ballots.append((line, int(words[0]), groups))
     names = [text.strip('"').strip() for _, (_, text) in zip(range(number), rest)]
     if len(names) < number:
         raise DataError(
             f"{file.name} ends before the names of its {number} candidates, which follow a line with a 0"
         )
     kept = [k for k in range(number) if k not in gone]
-    ranks, counts = counted(file.name, "candidate", number, ballots)
-    check_size(file.name, sum(counts), len(kept))
-    return Rankings(
-        np.repeat(ranks, counts, axis=0)[:, kept],
-        item_names=distinct(file.name, [names[k] for k in kept]),
-        name=file.name,
-    )
+    ranks = _ranks(file.name, "candidate", number, ballots)[:, kept]
+    check_size(file.name, len(ranks), len(kept))
+    return Rankings(ranks, tuple(names[k] for k in kept), name=file.name)
 
 
 def read_pabulib(file: File) -> Rankings:
-    """Read the votes of a participatory budget.
+    """Read the votes of a participatory budget: approvals, rankings or ratings, by their type.
 
-    Args:
-        file: ends in .pb.
-
-    Returns:
-        Approvals, rankings, or ratings, by the type of the votes; what a voter does not name has no approval, no place
-        or no points.
+    What a voter does not name has no approval, no place or no points.
 
     Raises:
         DataError: what is wrong, and in which line.
     """
-    file.checked((".pb",), "give a .pb file")
     sections = _sections(file)
     about = {row.get("key", ""): row.get("value", "") for _, row in sections["META"]}
     kind = about.get("vote_type", "").strip().lower()
@@ -106,26 +170,28 @@ def read_pabulib(file: File) -> Rankings:
         labels = [f"{label} ({one})" for label, one in zip(labels, projects)]
     places, voters = {one: k for k, one in enumerate(projects)}, dict[str, int]()
     check_size(file.name, len(sections["VOTES"]), len(places))
-    table = np.full((len(sections["VOTES"]), len(places)), -1, np.int32)
+    table = np.full((len(sections["VOTES"]), len(places)), -(kind == "ordinal"), np.int32)
     for number, (line, row) in enumerate(sections["VOTES"]):
-        named, voter = _listed(row.get("vote", "")), row.get("voter_id", "").strip()
-        points = _listed(row.get("points", "")) if kind in _POINTS else ["0"] * len(named)
-        with in_line(file.name, line):
-            if not voter or voters.setdefault(voter, number) != number:
+        voter, *lists = (row.get(one, "") for one in ("voter_id", "vote", "points"))
+        named, points = ([one.strip() for one in of.split(",") if one.strip()] for of in lists)
+        points = points if kind in _POINTS else ["1"] * len(named)
+        with _in_line(file.name, line):
+            if not voter.strip() or voters.setdefault(voter.strip(), number) != number:
                 raise BadCell(f"voter {quoted(voter)} has no id, or two rows: keep one row of each")
             if unknown := [one for one in named if one not in places]:
                 raise BadCell(f"there is no project {quoted(unknown[0])} in PROJECTS")
             if len(set(named)) < len(named):
                 raise BadCell("a project stands there twice: keep it once")
-            if len(points) != len(named) or not all(map(_WHOLE.fullmatch, points)):
+            if len(points) != len(named) or not all(map(_DIGITS.fullmatch, points)):
                 raise BadCell("write whole points, one for each project, with commas between")
         at = [places[one] for one in named]
         table[number, at] = range(len(at)) if kind == "ordinal" else list(map(int, points))
-    names = distinct(file.name, labels)
-    said = {"item_names": names, "user_names": tuple(voters), "name": file.name}
-    if kind not in _POINTS:
-        return Rankings(table, **said) if kind == "ordinal" else approved(table, **said)
-    scale, levels = np.unique(-np.maximum(table, 0), return_inverse=True)
+    said = {"item_names": tuple(labels), "user_names": tuple(voters), "name": file.name}
+    if kind == "ordinal":
+        return Rankings(table, **said)
+    if kind == "approval":
+        return Approvals.of_levels(1 - table, np.array([1.0, 0.0]), **said)
+    scale, levels = np.unique(-table, return_inverse=True)
     levels = levels.reshape(table.shape).astype(np.int32)
     return Ratings.of_levels(levels, -scale.astype(float), **said)
 
@@ -139,7 +205,6 @@ def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:
             first = cells[0].strip() if cells else ""
             if len(cells) == 1 and first.upper() in _SECTIONS:
                 current, header = first.upper(), None
-                found[current] = []
             elif cells and header is None:
                 header = [cell.strip() for cell in cells]
             elif header is not None and (first or len(cells) > 1):
@@ -151,15 +216,45 @@ def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:
     return found
 
 
-def _listed(cell: str) -> list[str]:
-    return [word.strip() for word in cell.split(",") if word.strip()]
+def read_kamishima(file: File) -> Rankings:
+    """Read an order file of the SUSHI data; of set B each person ranks 10 of 100 items, the others are unknown.
 
+    Ten items are those of set A, others ``item 0``, ``item 1``, ...
 
-# --- what files of ballots have in common -------------------------------------------------------------
+    Raises:
+        DataError: what is wrong, and in which line.
+    """
+    items, orders = 0, []
+    for line, text in enumerate(map(str.strip, file.lines()), start=1):
+        with _in_line(file.name, line):
+            if text and not _NUMBERS.fullmatch(text):
+                raise BadCell("whole numbers between blanks are expected here")
+            row = [int(cell) for cell in text.split()]
+            if row and not items:
+                if len(row) != 2 or row[0] < 2:
+                    raise BadCell(
+                        "the first line must hold the number of items and a 1, as in 10 1"
+                    )
+                items = row[0]
+            elif row:
+                length = len(orders[0]) if orders else len(row) - 2
+                if len(row) < 3 or not row[1] == len(row) - 2 == length:
+                    raise BadCell(
+                        f"{len(row)} numbers, of which the second must be the length of the order, and all orders as "
+                        f"long as the first, {length}"
+                    )
+                if max(row[2:]) >= items or len(set(row[2:])) < length:
+                    raise BadCell(f"item ids must be distinct and from 0 to {items - 1}")
+                orders.append(row[2:])
+    check_size(file.name, len(orders), items)
+    known = SET_A if items == len(SET_A) else tuple(f"item {k}" for k in range(items))
+    ranks = ranks_from_orders(np.array(orders), items)
+    missing = "last" if len(orders[0]) == items else "unknown"
+    return Rankings(ranks, item_names=known, name=file.name, missing=missing)
 
 
 @contextlib.contextmanager
-def in_line(name: str, line: int) -> Iterator[None]:
+def _in_line(name: str, line: int) -> Iterator[None]:
     """Say in which line of a file a :class:`BadCell` was found."""
     try:
         yield
@@ -167,58 +262,33 @@ def in_line(name: str, line: int) -> Iterator[None]:
         raise DataError(f"{name}, line {line}: {error}") from None
 
 
-def counted(
-    name: str, what: str, number: int, ballots: Sequence[tuple[int, int, list[list[str]]]]
-) -> tuple[np.ndarray, list[int]]:
-    """Ranks by the groups of each line, 0 for the first, -1 for what it leaves out; and how often it counts."""
-    check_size(name, len(ballots), number)
+def _ranks(name: str, what: str, number: int, ballots: Sequence[Ballot]) -> np.ndarray:
+    """Ranks by the places of each ballot, 0 for the first, -1 for what it leaves out; a row as often as it counts."""
+    counts = [count for _, count, _ in ballots]
+    check_size(name, sum(counts), number)
     ranks = np.full((len(ballots), number), -1, np.int32)
     for row, (line, _, groups) in zip(ranks, ballots):
-        with in_line(name, line):
+        with _in_line(name, line):
             for place, group in enumerate(groups):
-                for word in group:
-                    k = _numbered(what, word, number)
-                    if row[k] >= 0:
-                        raise BadCell(f"{what} {k + 1} stands there twice: remove one")
-                    row[k] = place
-    return ranks, [count for _, count, _ in ballots]
+                for k in (_whole(what, word, most=number) for word in group):
+                    if row[k - 1] >= 0:
+                        raise BadCell(f"{what} {k} stands there twice: remove one")
+                    row[k - 1] = place
+    return np.repeat(ranks, counts, axis=0)
 
 
-def approved(ranks: np.ndarray, **said: Any) -> Approvals:
-    """Approvals of the items of rank 0, and of no others."""
-    levels = np.where(ranks == 0, 0, 1).astype(np.int32)
-    return Approvals.of_levels(levels, np.array([1.0, 0.0]), **said)
-
-
-def _numbered(what: str, word: str, number: int) -> int:
-    """The place, from 0, of what is numbered from 1."""
-    if not _WHOLE.fullmatch(word) or not 1 <= int(word) <= number:
-        raise BadCell(f"there is no {what} {quoted(word)}, only 1 to {number}")
-    return int(word) - 1
-
-
-def whole(what: str, text: str, least: int) -> int:
-    """A whole number of at most nine digits."""
-    if not _WHOLE.fullmatch(text.strip()) or int(text) < least:
-        raise BadCell(f"{what} is {quoted(text)}: write a whole number from {least} to 999999999")
+def _whole(what: str, text: str, least: int = 1, most: int = 999999999) -> int:
+    """A whole number within these ends."""
+    if not _DIGITS.fullmatch(text) or not least <= int(text) <= most:
+        raise BadCell(f"{what} is {quoted(text)}: write a whole number from {least} to {most}")
     return int(text)
 
 
-def check_size(name: str, rows: int, items: int) -> None:
-    """Raise :class:`DataError` for too few or too many ballots or items."""
-    if not rows or items < 2:
-        raise DataError(f"{name} has {rows} ballots of {items} items: give a ballot, and two items")
-    if rows * items > MOST_CELLS:
-        size = f"{rows:,} ballots times {items:,} items"
-        raise DataError(f"{name}: {size} is more than this reader accepts ({MOST_CELLS:,})")
+def _preflib(file: File) -> Rankings:
+    return parse_preflib(file.lines(), file.name, file.suffix)
 
 
-def distinct(name: str, labels: Sequence[str]) -> tuple[str, ...]:
-    """The names of items; :class:`DataError` where one is blank, or two are the same."""
-    last = {form(label): k for k, label in enumerate(labels)}
-    if wrong := [label for k, label in enumerate(labels) if not label or last[form(label)] != k]:
-        raise DataError(f"{name}: items have no name, or the same name, {quoted(wrong[0])}: fix it")
-    return tuple(labels)
-
-
-READERS = {".blt": read_blt, ".pb": read_pabulib}
+READERS = {
+    **dict.fromkeys((".soc", ".soi", ".toc", ".toi"), _preflib),
+    **{".blt": read_blt, ".pb": read_pabulib, ".order": read_kamishima},
+}

@@ -48,11 +48,11 @@ from privrank_jax._neighbors import of_column
 from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts, default_float
 from privrank_jax.data.ballots import (
-    Cells,
-    check_like_ranks,
-    check_not_rated,
-    check_ranks_of_few,
+    check_ranks,
+    levels_of,
+    note_of,
     number_of_users,
+    read_items,
     shape_of,
 )
 from privrank_jax.data.columns import Column, Table
@@ -456,19 +456,16 @@ def _scan_comparisons(source: Source, roles: ComparisonRoles, user: str | None) 
 def _scan_long(
     source: Source, roles: RankingRoles, columns: Mapping[str, str], user: str
 ) -> RankingRows:
-    name, form = source.name, Cells.of(roles)
+    name = source.name
     cells = _distinct(source, list(columns.values()), user)
     reading = Reading(cells.table, dataclasses.replace(roles, user=None), columns)
-    item, rank = reading.cells["item"], reading.cells["rank"]
-    some = np.flatnonzero(~(reading.blanks(item) & reading.blanks(rank)))
-    reading.take(some)
-    (codes,) = reading.faults.named([reading.cells["item"]], reading.items)
-    (levels,), _ = form.levels(reading, [reading.cells["rank"]], None)
+    codes, some = read_items(reading)
+    levels = levels_of(reading, [reading.cells["rank"]], None)[0][:, 0]
     reading.stop(codes.size)
     order, place = reading.items.in_order()
     codes = np.array(place, np.int64)[codes]
     rows = held(cells.coded(some, {"item": codes, "rank": levels}))
-    _check_once(source, rows, item.name, order)
+    _check_once(source, rows, reading.columns["item"], order)
     people = check_users(source, user)
     users = number_of_users(name, roles, people.users)
     _check_items(name, len(order), MOST_RANKED_ITEMS)
@@ -476,11 +473,10 @@ def _scan_long(
     each = rows.group_by("user").aggregate(number=rows.count())
     full = one_row(each.aggregate(full=each.count(where=each.number == len(order))))["full"]
     if levels.max(initial=-1) >= 0 and not roles.ranks:
-        check_not_rated(name, [rank.name])
-        check_ranks_of_few(name, rank.name, int(levels.max()), len(order))
-        _check_like_ranks(name, rows, each, len(order))
+        ranks = _some_ranks(rows, each, len(order))
+        check_ranks(name, [reading.columns["rank"]], ranks, largest=int(levels.max()))
     known = levels >= 0
-    said = reading.facts(order, notes=[form.note], seen_users=roles.num_users is None)
+    said = reading.facts(order, notes=[note_of(roles)], seen_users=roles.num_users is None)
     said |= {"user_names": (), "users_are": of_column(str(roles.user))}
     said["notes"] = tuple(note for note in said["notes"] if "names no users" not in note)
     return RankingRows(
@@ -489,7 +485,7 @@ def _scan_long(
         num_users=users,
         partial_users=users - full,
         ranked=np.bincount(codes[known], cells.number[some][known], len(order)).astype(np.int64),
-        missing=roles.missing or form.missing,
+        missing=roles.missing or "last",
         source=source,
         roles=roles,
         origin=source.origin,
@@ -516,15 +512,15 @@ def _check_once(source: Source, rows: Relation, column: str, items: Sequence[str
         )
 
 
-def _check_like_ranks(name: str, rows: Relation, each: Relation, items: int) -> None:
-    """Apply the rule for ranks to all users, or to as many as memory holds, chosen by hash."""
+def _some_ranks(rows: Relation, each: Relation, items: int) -> np.ndarray:
+    """The ranks of all users, or of as many as memory holds, chosen by hash."""
     lot = each.user.hexdigest("sha256")
     some = each.order_by(lot).limit(max(_MOST_SEEN // items, 1)).select("user")
     found = rows.semi_join(some, "user").to_pyarrow()
     users = found["user"].combine_chunks().dictionary_encode()
     ranks = np.full((len(users.dictionary), items), -1, np.int32)
     ranks[users.indices.to_numpy(), found["item"].to_numpy()] = found["rank"].to_numpy()
-    check_like_ranks(name, ranks, left_out=False)
+    return ranks
 
 
 # --- users --------------------------------------------------------------------------------------------

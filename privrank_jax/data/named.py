@@ -144,7 +144,7 @@ def _nascar(text: str, drivers: str) -> Rankings:
 
 
 def _preflib(text: str, suffix: str) -> Rankings:
-    from privrank_jax.data.preflib import parse_preflib
+    from privrank_jax.data.elections import parse_preflib
 
     found = parse_preflib(text.splitlines(), "PrefLib's file", suffix)
     return dataclasses.replace(found, notes=(_TOP_LIST,), whole=True)

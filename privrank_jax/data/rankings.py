@@ -10,14 +10,13 @@ from jaxtyping import Float, Int
 
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.kinds import Data
-from privrank_jax.data.names import check_names
-from privrank_jax.data.places import places
+from privrank_jax.data.names import public_items
 from privrank_jax.data.roles import ApprovalRoles, RankingRoles, RatingRoles, reader_of
 
 if TYPE_CHECKING:
     from privrank_jax.data.comparisons import Comparisons
 
-MOST_CELLS = 2**28  # users times items: a GiB of ranks
+_MOST_CELLS = 2**28  # users times items: a GiB of ranks
 _BROKEN = (
     "each ranking of k items counts as the k(k - 1)/2 comparisons of its pairs, equal ranks as ties"
 )
@@ -35,8 +34,6 @@ class Rankings(Data):
             ``"unknown"`` (nothing is known of it), as in :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
         whole: whether it is public, by the kind of file or the data set, that users rank all items.
 
-    Other attributes are those of all data; each row is one user, also where none is named.
-
     Raises:
         DataError: no users, fewer than two items, an item named twice, or arrays that don't fit together.
 
@@ -47,26 +44,28 @@ class Rankings(Data):
 
     ranks: Int[np.ndarray, "users items"]
     item_names: tuple[str, ...]
-    missing: str = dataclasses.field(default="last", kw_only=True)
-    whole: bool = dataclasses.field(default=False, kw_only=True)
+    _: dataclasses.KW_ONLY
+    missing: str = "last"
+    whole: bool = False
 
     read = reader_of(RankingRoles)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        try:
+            public_items(self.item_names)
+        except DataError as error:
+            raise DataError(f"{self.name or 'the data'}: {error}") from None
         ranks = np.array(self.ranks)
-        if ranks.ndim != 2 or not ranks.size or not np.issubdtype(ranks.dtype, np.integer):
+        shape = len(self.user_names) or len(ranks), len(self.item_names)
+        if not ranks.size or ranks.shape != shape or not np.issubdtype(ranks.dtype, np.integer):
             raise DataError(
-                f"ranks must be whole numbers of shape (users, items), got {ranks.dtype} {ranks.shape}"
+                f"ranks must be whole numbers of shape (users, items), for {shape[0]} user names and {shape[1]} item "
+                f"names, got {ranks.dtype} {ranks.shape}"
             )
-        if ranks.shape[1] != len(self.item_names):
-            raise DataError(f"{ranks.shape[1]} columns of ranks, {len(self.item_names)} item names")
-        check_names(self.item_names)
-        if self.user_names and len(self.user_names) != len(ranks):
-            raise DataError(f"{len(ranks)} rows of ranks, {len(self.user_names)} user names")
         if self.missing not in ("last", "unknown"):
             raise DataError(f"`missing` must be 'last' or 'unknown', got {self.missing!r}")
-        self._freeze(ranks=places(ranks).before)
+        self._freeze(ranks=before(ranks))
 
     @property
     def num_users(self) -> int:
@@ -81,7 +80,7 @@ class Rankings(Data):
     @property
     def complete(self) -> bool:
         """Whether every user ranked every item."""
-        return bool(np.all(self.ranks >= 0))
+        return not self.partial_users
 
     @property
     def rare_items(self) -> tuple[str, ...]:
@@ -94,8 +93,11 @@ class Rankings(Data):
     @property
     def tied(self) -> bool:
         """Whether some user gave two items the same rank."""
-        known = np.sum(self.ranks >= 0, axis=1)
-        return bool(np.any(places(self.ranks).different < known))
+        known = self.ranks >= 0
+        number = np.sum(
+            known, axis=1
+        )  # without ties, the ranks of a user are 0, 1, ..., number - 1
+        return bool(np.any(2 * np.sum(self.ranks, axis=1, where=known) < number * (number - 1)))
 
     def comparisons(self) -> Comparisons:
         """The pairs of items that each user ranked, as comparisons of this user; items left out say nothing.
@@ -103,9 +105,6 @@ class Rankings(Data):
         A user who ranked k items has k(k - 1)/2 comparisons, which a guarantee for users must count as contributions.
         The twin of :func:`~privrank_jax.pairwise.break_rankings`, with ties. Where the rankings name no users, each row
         is one.
-
-        Returns:
-            Their comparisons, sorted by user.
 
         >>> found = Rankings([[1, 0, -1], [0, 0, 1]], item_names=("a", "b", "c")).comparisons()
         >>> found.winners.tolist(), found.losers.tolist(), found.tied.tolist()
@@ -117,18 +116,12 @@ class Rankings(Data):
         users, pairs = np.nonzero((self.ranks[:, first] >= 0) & (self.ranks[:, second] >= 0))
         one, other = first[pairs], second[pairs]
         ranks = self.ranks[users, one], self.ranks[users, other]
-        ahead = ranks[0] <= ranks[1]
+        ahead, tied = ranks[0] <= ranks[1], ranks[0] == ranks[1]
         said = {field.name: getattr(self, field.name) for field in dataclasses.fields(Data)}
         said["user_names"] = self.user_names or tuple(map(str, range(1, self.num_users + 1)))
         said |= {"notes": (_BROKEN, *self.notes), "reading": (*self.reading, _BROKEN)}
-        return Comparisons(
-            users=users,
-            winners=np.where(ahead, one, other),
-            losers=np.where(ahead, other, one),
-            tied=ranks[0] == ranks[1],
-            item_names=self.item_names,
-            **said,
-        )
+        pair = np.where(ahead, one, other), np.where(ahead, other, one)
+        return Comparisons(users, *pair, tied, self.item_names, **said)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -141,13 +134,10 @@ class Ratings(Rankings):
         ends: the least and the largest rating that there may be, which are public; None where nobody said.
     """
 
-    levels: Int[np.ndarray, "users items"] = dataclasses.field(
-        default_factory=lambda: np.zeros((0, 0), int), kw_only=True
-    )
-    scale: Float[np.ndarray, "levels"] = dataclasses.field(
-        default_factory=lambda: np.zeros(0), kw_only=True
-    )
-    ends: tuple[float, float] | None = dataclasses.field(default=None, kw_only=True)
+    _: dataclasses.KW_ONLY
+    levels: Int[np.ndarray, "users items"]
+    scale: Float[np.ndarray, "levels"]
+    ends: tuple[float, float] | None = None
 
     read = reader_of(RatingRoles)
 
@@ -179,32 +169,45 @@ class Approvals(Ratings):
         return self._once(self.levels == 0)
 
 
+def before(ranks: Int[np.ndarray, "users items"]) -> Int[np.ndarray, "users items"]:
+    """How many items of its row are ranked strictly before an item, int32; negative ranks are blanks, and -1 then.
+
+    >>> before(np.array([[30, 10, 10, -5]])).tolist()
+    [[2, 0, 0, -1]]
+    """
+    keys = np.where(ranks < 0, np.iinfo(ranks.dtype).max, ranks)
+    order = np.argsort(keys, axis=1, kind="stable")
+    ordered = np.take_along_axis(keys, order, axis=1)
+    starts = np.zeros(ranks.shape, np.int32)
+    fresh = ordered[:, 1:] != ordered[:, :-1]
+    starts[:, 1:] = np.where(fresh, np.arange(1, ranks.shape[1], dtype=np.int32), 0)
+    found = np.empty(ranks.shape, np.int32)
+    np.put_along_axis(found, order, np.maximum.accumulate(starts, axis=1), axis=1)
+    return np.where(ranks < 0, np.int32(-1), found)
+
+
+def check_size(name: str, users: int, items: int) -> None:
+    """Raise :class:`DataError` for too few users or items, or too many, in a file of this name."""
+    if not users or items < 2:
+        raise DataError(
+            f"{name} has {users} ballots of {items} items: a ranking needs rows, and at least two items"
+        )
+    if users * items > _MOST_CELLS:
+        raise DataError(
+            f"{name}: {users:,} users times {items:,} items is more than is held in memory ({_MOST_CELLS:,}): give a "
+            "table of Ibis with a row for each user and item, which an engine counts"
+        )
+
+
 def ranks_from_orders(
     orders: Int[np.ndarray, "users places"], num_items: int
 ) -> Int[np.ndarray, "users items"]:
     """Order lists, item codes best first, into ranks; negative codes are places that were not filled.
 
-    Args:
-        orders: codes.
-        num_items: m.
-
-    Raises:
-        DataError: an item in two places of one row, or a code out of range; says in which row.
-
     >>> ranks_from_orders(np.array([[2, 0, -1]]), 3).tolist()
     [[1, -1, 0]]
     """
-    orders = np.asarray(orders)
-    ranks = np.full((len(orders), num_items + 1), -1, np.int32)
-    if orders.size and orders.max() >= num_items:
-        row = int(np.argmax(orders.max(axis=1) >= num_items))
-        raise DataError(
-            f"row {row + 1} of the orders names an item beyond the {num_items} there are"
-        )
-    at = np.broadcast_to(np.arange(orders.shape[1], dtype=np.int32), orders.shape)
-    np.put_along_axis(ranks, np.where(orders < 0, num_items, orders), at, axis=1)
-    ranks = ranks[:, :num_items]
-    twice = np.sum(ranks >= 0, axis=1) != np.sum(orders >= 0, axis=1)
-    if np.any(twice):
-        raise DataError(f"row {int(np.argmax(twice)) + 1} of the orders names an item twice")
+    ranks = np.full((len(orders), num_items), -1, np.int32)
+    rows, places = np.nonzero(orders >= 0)
+    ranks[rows, orders[rows, places]] = places
     return ranks

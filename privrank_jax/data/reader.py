@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from privrank_jax._neighbors import OWN
+from privrank_jax.data import roles as of
 from privrank_jax.data.ballots import SYNTHETIC
 from privrank_jax.data.choices import chooses
 from privrank_jax.data.columns import Table, checksum
@@ -18,41 +19,21 @@ from privrank_jax.data.kinds import Data
 from privrank_jax.data.named import load, named_sets
 from privrank_jax.data.names import did_you_mean
 from privrank_jax.data.outcomes import form_of
-from privrank_jax.data.roles import (
-    ROLES,
-    TEXT,
-    ApprovalRoles,
-    BestWorstRoles,
-    ChoiceRoles,
-    ComparisonRoles,
-    PreferenceRoles,
-    RankingRoles,
-    RatingRoles,
-    ReportRoles,
-    Roles,
-    SyntheticRoles,
-    later,
-    roles_for,
-)
+from privrank_jax.data.roles import TEXT, RankingRoles, Roles, later
 from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.data.table import OBJECTS, PARQUET, open_file, open_frame
 
-if TYPE_CHECKING:
-    from privrank_jax.data.engine import Source
 
-
-class Kind:
+class Kind(NamedTuple):
     """A kind of data: its roles, its reader, and whether a table holds it by the usual names of its columns."""
 
-    def __init__(
-        self, roles: type[Roles], read: str, usual: Callable[[Sequence[str]], bool]
-    ) -> None:
-        self.roles, self.usual = roles, usual
-        self._reader = read
+    roles: type[Roles]
+    reader: str
+    usual: Callable[[Sequence[str]], bool]
 
     def read(self, table: Table, roles: Roles) -> Any:
         """Data of this kind."""
-        return later(self._reader)(table, roles)
+        return later(self.reader)(table, roles)
 
 
 def _has(*names: str) -> Callable[[Sequence[str]], bool]:
@@ -61,36 +42,33 @@ def _has(*names: str) -> Callable[[Sequence[str]], bool]:
 
 def _compares(header: Sequence[str]) -> bool:
     try:
-        return bool(form_of("", header, ComparisonRoles()))
+        return bool(form_of("", header, of.ComparisonRoles()))
     except DataError as error:
         return "unclear" in str(error)
 
 
 def _ranks(header: Sequence[str]) -> bool:
-    usual = RankingRoles.columns()
-    long = all(usual_column(header, usual[one]) for one in ("item", "rank"))
-    return (
-        long
-        or bool(places_of_questions(header))
-        or usual_column(header, usual["order"]) is not None
-    )
+    found = RankingRoles().find(header, "item", "rank", "order")
+    return "order" in found or len(found) == 2 or bool(places_of_questions(header))
 
 
+_REPORT = ("item_1", "item_2", "report", "epsilon")
 KINDS = {
-    "synthetic": Kind(SyntheticRoles, "synthetic:read_synthetic_rankings", _has(SYNTHETIC)),
-    "reports": Kind(
-        ReportRoles, "reports:read_reports", _has("item_1", "item_2", "report", "epsilon")
-    ),
-    "preferences": Kind(PreferenceRoles, "", _has("chosen", "rejected")),
-    "best-worst": Kind(BestWorstRoles, "choices:read_best_worst", _has("best", "worst")),
-    "choices": Kind(ChoiceRoles, "choices:read_choices", chooses),
-    "comparisons": Kind(ComparisonRoles, "comparisons:read_comparisons", _compares),
-    "rankings": Kind(RankingRoles, "ballots:read_ballots", _ranks),
-    "ratings": Kind(RatingRoles, "ballots:read_ballots", lambda _: False),
-    "approvals": Kind(ApprovalRoles, "ballots:read_ballots", lambda _: False),
+    "synthetic": Kind(of.SyntheticRoles, "synthetic:read_synthetic_rankings", _has(SYNTHETIC)),
+    "reports": Kind(of.ReportRoles, "reports:read_reports", _has(*_REPORT)),
+    "preferences": Kind(of.PreferenceRoles, "", _has("chosen", "rejected")),
+    "best-worst": Kind(of.BestWorstRoles, "choices:read_best_worst", _has("best", "worst")),
+    "choices": Kind(of.ChoiceRoles, "choices:read_choices", chooses),
+    "comparisons": Kind(of.ComparisonRoles, "comparisons:read_comparisons", _compares),
+    "rankings": Kind(of.RankingRoles, "ballots:read_ballots", _ranks),
+    "ratings": Kind(of.RatingRoles, "ballots:read_ballots", lambda _: False),
+    "approvals": Kind(of.ApprovalRoles, "ballots:read_ballots", lambda _: False),
 }
 """By name, in the order in which usual names are looked for; randomized data must not be taken for answers."""
 RANDOMIZED = ("synthetic", "reports")
+RANKED = ("comparisons", "choices", "best-worst", "rankings", "reports")
+AGREED = ("rankings", "synthetic")
+"""Kinds of data that are randomized, that are ranked, or that have a consensus."""
 
 
 def read(
@@ -114,17 +92,15 @@ def read(
     ``Approvals``, ``Choices``, ``BestWorst`` and ``Preferences`` of :mod:`privrank_jax.data`.
 
     Args:
-        source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
-            .blt, .pb, .order; all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard
-            input, a named data set such as ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of
-            Arrow, DuckDB or Ibis, or a data frame of Spark. Tables of Ibis and Spark stay in their engine if they hold
-            comparisons, or rankings with a row for each user and item.
+        source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; .soc, .soi, .toc, .toi, .blt, .pb, .order;
+            text also in .gz or .zst), ``"-"`` for standard input, a named data set such as ``"coffee"``, a dict of
+            columns, a frame of pandas or polars, a table of Arrow or DuckDB, or one of Ibis or Spark, which stays there
+            if it holds comparisons, or rankings with a row for each user and item.
         kind: what the table holds, a name of ``KINDS``; default: by the usual names.
-        user: column of users. None: there is none, so that each row is a user of its own where rankings are read, and
-            comparisons can only be protected one by one.
-        items: the items, which are public: their names in the order to use, or ``"seen"`` for all that the data name.
-            A private release needs it, and so does a table with a column for each item, where it may be a span such as
-            ``"Q1_1..Q1_9"``.
+        user: column of users. None: there is none, so that each ranking is of another user, and comparisons can only be
+            protected one by one.
+        items: the items, which are public: names in the order to use, or ``"seen"`` for all that the data name; of a
+            table with a column for each item also a span such as ``"Q1_1..Q1_9"``. A private release needs it.
         blank: words that name no item, or give no answer, such as ``"overvote"``.
         ignore: columns that are not used, whatever they are called.
         name: of the data, for messages; default: the name of the file.
@@ -133,11 +109,8 @@ def read(
         sheet: of an Excel file, by name or number from 1; default: the first.
 
     Returns:
-        :class:`~privrank_jax.data.Comparisons`, :class:`~privrank_jax.data.Rankings`,
-        :class:`~privrank_jax.data.Choices`, :class:`~privrank_jax.data.BestWorst`,
-        :class:`~privrank_jax.data.Reports`, :class:`~privrank_jax.data.SyntheticRankings` or
-        :class:`~privrank_jax.data.Preferences`; in an engine :class:`~privrank_jax.data.ComparisonRows` or
-        :class:`~privrank_jax.data.RankingRows`.
+        Data of these classes, :class:`~privrank_jax.data.Reports` or :class:`~privrank_jax.data.SyntheticRankings`; in
+        an engine :class:`~privrank_jax.data.ComparisonRows` or :class:`~privrank_jax.data.RankingRows`.
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it.
@@ -147,57 +120,28 @@ def read(
     (('milk', 'tea'), [1, 0])
     """
     text = {"name": name, "separator": separator, "encoding": encoding, "sheet": sheet}
-    items = items if items is None or isinstance(items, str) else tuple(items)
-    told = {"user": user, "items": items, "blank": blank, "ignore": ignore}
-    usual = {one.name: one.default for one in dataclasses.fields(Roles)}
-    given = {one: value for one, value in told.items() if value != usual[one]}
-    return read_told(source, given, kinds=None if kind is None else (kind,), **text)
-
-
-def read_as(source: Any, roles: Roles, text: Mapping[str, Any]) -> Any:
-    """Data of the kind of these roles."""
-    return read_told(source, roles.told, kinds=(roles.KIND,), **text)
-
-
-RANKED = ("comparisons", "choices", "best-worst", "rankings", "reports")
-AGREED = ("rankings", "synthetic")
-RANDOM = ("rankings", "comparisons", "preferences", "reports", "synthetic")
-"""Kinds of data that are ranked, have a consensus, or are randomized."""
+    told = Roles(user=user, items=items, blank=blank, ignore=ignore).told
+    return read_told(source, told, kinds=None if kind is None else (kind,), **text)
 
 
 def data_of(source: Any, told: Mapping[str, Any], kinds: Sequence[str]) -> Any:
-    """Data as they are, or what a source holds.
-
-    Args:
-        source: data, or as for :func:`read`.
-        told: arguments of :func:`read`, or of the reader of a kind.
-        kinds: those that may be.
-    """
+    """Data as they are, or what a source holds, by the arguments of :func:`read` or of the reader of a kind."""
     from privrank_jax.data.preferences import Preferences, PreferenceScan
 
-    if not isinstance(source, Data | SyntheticRankings | Preferences | PreferenceScan):
-        text = {one: told[one] for one in TEXT if one in told}
-        given = {one: value for one, value in told.items() if one not in TEXT}
-        known = {field.name for kind in ROLES for field in dataclasses.fields(kind)} | {"approvals"}
-        if unknown := sorted(given.keys() - known):
-            raise TypeError(f"there is no argument {unknown[0]!r}{did_you_mean(unknown[0], known)}")
-        return read_told(source, given, kinds=kinds, **text)
-    if told:
-        raise TypeError(
-            f"{type(source).__name__} are read already: leave out {_ticked(sorted(told))}"
-        )
-    return source
+    if isinstance(source, Data | SyntheticRankings | Preferences | PreferenceScan):
+        if told:
+            raise TypeError(f"{type(source).__name__} are read already: leave out {_ticked(told)}")
+        return source
+    known = {*TEXT, "approvals"}.union(*(kind.fields() for kind in of.ROLES))
+    for one in sorted(told.keys() - known):
+        raise TypeError(f"there is no argument {one!r}{did_you_mean(one, known)}")
+    text = {one: told[one] for one in TEXT if one in told}
+    given = {one: value for one, value in told.items() if one not in TEXT}
+    return read_told(source, given, kinds=kinds, **text)
 
 
 def read_told(
-    source: Any,
-    given: Mapping[str, Any],
-    *,
-    kinds: Sequence[str] | None = None,
-    name: str | None = None,
-    separator: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
+    source: Any, given: Mapping[str, Any], *, kinds: Sequence[str] | None = None, **text: Any
 ) -> Any:
     """Data of one of some kinds.
 
@@ -205,114 +149,114 @@ def read_told(
         source: as for :func:`read`.
         given: what was told, by roles.
         kinds: those that may be, of which the first is read where neither roles nor usual names say; None: all.
-        name, separator, encoding, sheet: as for :func:`read`.
+        text: ``name``, ``separator``, ``encoding`` and ``sheet``, as for :func:`read`.
     """
-    Roles(
-        **{one: given[one] for one in ("user", "items", "blank", "ignore", "count") if one in given}
-    )
+    Roles(**{one: given[one] for one in Roles.fields() if one in given})  # of the right types
     if kinds is None or len(kinds) > 1:  # what is told may name the kind
         kinds = next(((one,) for one in ("approvals", "ratings") if given.get(one)), kinds)
         given = {one: value for one, value in given.items() if one != "approvals"}
     if unknown := set(map(str, kinds or ())) - KINDS.keys():
         raise DataError(f"kind {sorted(unknown)[0]!r} is unknown: it is one of {', '.join(KINDS)}")
-    text = {"separator": separator, "encoding": encoding, "sheet": sheet}
-    said = {
-        one: value for one, value in {**given, **text}.items() if value is not None or one == "user"
-    }
+    name = text.pop("name", None)
+    text = {one: value for one, value in text.items() if value is not None}
     if not isinstance(source, str | os.PathLike):
-        if any(value is not None for value in text.values()):
-            raise DataError(f"a table in memory has no {', '.join(text)}: leave these out")
-        if records := _records_of(source, given, kinds):
-            return records
-        table = _opened(source, name or "the table")
-        found = _of_table(table, kinds, given)
-        return _with_origin(found, _origin_of(table)) if isinstance(table, Table) else found
+        if text:
+            raise DataError(f"a table in memory is no text: leave out {_ticked(text)}")
+        return _read(source, given, kinds, name or "the table", None)
     if str(source) in named_sets():
-        others = said.keys() - {"missing", "items"} | (
-            {"items"} if given.get("items") not in (None, "seen") else set()
-        )
-        found = None if others else load(str(source))
-        if others or ("missing" in given and not hasattr(found, "ranks")):
-            others = sorted(others or {"missing"})
-            raise DataError(
-                f"{source} is a named data set with its own columns and items: leave out {_ticked(others)}"
-            )
-        loaded: Any = found
-        return dataclasses.replace(
-            loaded, **{one: given[one] for one in ("missing",) if one in given}
-        )
-    file = source if isinstance(source, File) else File(source, separator, encoding)
+        return _listed(load(str(source)), str(source), {**given, **text})
+    if not isinstance(file := source, File):
+        file = File(source, text.get("separator"), text.get("encoding"))
     if not (file.piped or file.path.suffix or file.exists):
         raise DataError(
             f"'{source}' is neither a file nor a named data set{did_you_mean(str(source), named_sets())}; the "
             f"named ones are {', '.join(named_sets())}."
         )
-    return _of_file(file, sheet, kinds, given, name)
+    if (read_own := later("elections:READERS").get(file.suffix)) is None:
+        return _read(file, given, kinds, name, text.get("sheet"))
+    file.checked([file.suffix], "")
+    whole, origin = file.suffix in (".soc", ".toc"), Origin(file)
+    found = dataclasses.replace(read_own(file), users_are=OWN, whole=whole, origin=origin)
+    return _listed(found, file.name, {one: given[one] for one in given if one != "user"})
 
 
-_NO_PREFERENCES = (
-    "preferences are read from .jsonl, .json and .parquet files, and from tables in memory"
-)
-_COMMANDS = {"preferences": "privatize", **dict.fromkeys(("rankings", "synthetic"), "aggregate")}
+def _listed(found: Any, name: str, given: Mapping[str, Any]) -> Any:
+    """Data that list their items and users themselves, and take nothing else that is told but ``missing``."""
+    taken = {"missing"} if hasattr(found, "ranks") else set()
+    taken |= {"items"} if given.get("items") == of.SEEN else set()
+    if others := given.keys() - taken:
+        raise DataError(
+            f"{name} has columns, items and users of its own: leave out {_ticked(others)}"
+        )
+    return dataclasses.replace(
+        found, **{one: given[one] for one in taken - {"items"} if one in given}
+    )
 
 
-def _ticked(names: Sequence[str]) -> str:
-    return ", ".join(f"`{one}`" for one in names)
-
-
-def _of_file(
-    file: File,
-    sheet: str | int | None,
-    kinds: Sequence[str] | None,
-    given: Mapping[str, Any],
-    name: str | None,
-) -> Any:
-    readers = _own_readers()
-    if file.suffix in readers:
-        origin = Origin(file)
-        own = {"user", "missing"} | ({"items"} if given.get("items") == "seen" else set())
-        if others := sorted(given.keys() - own):
-            raise DataError(
-                f"{file.name} lists its items and a row for every user itself: leave out {_ticked(others)}"
-            )
-        found = readers[file.suffix](file)
-        changed = {"missing": given["missing"]} if "missing" in given else {}
-        whole = file.suffix in (".soc", ".toc")
-        return dataclasses.replace(found, users_are=OWN, whole=whole, origin=origin, **changed)
-    if records := _records_of(file, given, kinds, sheet=sheet):
-        return records
-    origin, table = file.opened.pop(sheet, None) or (Origin(file), open_file(file, sheet))
-    table = table if name is None else dataclasses.replace(table, name=name)
-    if file.suffix in PARQUET:
-        from privrank_jax.data.engine import of_parquet
-
-        table = of_parquet(file, origin) or table
-    data = _with_origin(_of_table(table, kinds, given), origin)
-    origin.check_unchanged()
-    return data
-
-
-def _records_of(
+def _read(
     source: Any,
     given: Mapping[str, Any],
     kinds: Sequence[str] | None,
-    sheet: str | int | None = None,
+    name: str | None,
+    sheet: str | int | None,
 ) -> Any:
-    """Preferences, whose records are read one by one; None for all other data."""
-    told = [one for one in ("rejected", "prompt", "id", "keep", "epsilon") if one in given]
-    wanted = kinds is not None and tuple(kinds) == ("preferences",)
-    if kinds is not None and "preferences" not in kinds:
-        return None
-    if isinstance(source, File) and source.suffix not in (*OBJECTS, ".parquet", ".pq"):
-        if wanted or told:
-            raise DataError(f"{source.name}: {_NO_PREFERENCES}")
-        return None
-    header = header_of(source, sheet) if isinstance(source, File) else _header_in_memory(source)
-    name = source.name if isinstance(source, File) else "the table"
-    if not (told or wanted) and kind_of(name, header, given, kinds) != "preferences":
-        return None
+    """A file with a table, or a table in memory or of an engine, as data of the kind that it holds."""
+    try:
+        table, origin = open_source(source, name, sheet)
+    except DataError:
+        if tuple(kinds or ()) != ("preferences",):
+            raise
+        return _preferences(source, given, [])
+    kind = kind_of(table.name, table.header, given, kinds) or _wanted(table, given, kinds)
+    if kinds is not None and kind not in kinds:
+        raise DataError(f"{table.name} holds {kind}, and {' or '.join(kinds)} are wanted")
+    if kind == "preferences":
+        return _preferences(source, given, table.header)
+    of_kind = KINDS[kind].roles
+    if others := given.keys() - of_kind.fields():
+        raise DataError(f"the data are read as {kind}: leave out {_ticked(others)}")
+    roles, data = of_kind(**given), None
+    if isinstance(source, File) and source.suffix in PARQUET:
+        table = later("engine:of_parquet")(source, origin) or table
+    if not isinstance(table, Table):
+        data, table = later("engine:scan")(table, roles), table.table()
+    data = KINDS[kind].read(table, roles) if data is None else data
+    origin.check_unchanged()
+    return dataclasses.replace(data, origin=origin) if hasattr(data, "origin") else data
+
+
+def _wanted(table: Any, given: Mapping[str, Any], kinds: Sequence[str] | None) -> str:
+    """The kind of a table whose columns have no usual names of those that are wanted."""
+    items, ignored = given.get("items"), {one: given[one] for one in given if one == "ignore"}
+    held = kind_of(table.name, table.header, ignored)
+    unknown = kinds is None and not items
+    other = held not in ("", "rankings") and items in (None, of.SEEN)
+    if (unknown or other) and given.keys() <= Roles.fields().keys():
+        command = _COMMANDS.get(held, "rank")
+        what = f"are {held}, which `privrank {command}` reads" if held else "say no kind of data"
+        raise DataError(
+            f"{table.name}: the usual names of its columns {what}: {listed(table.header, 40)}. Name others by the "
+            "class of the kind, such as Comparisons.read(source, winner=..., loser=...), or Rankings, Ratings, "
+            "Approvals, Choices, BestWorst; of a table with a column for each item, list the `items`"
+        )
+    return (kinds or ("rankings",))[0]
+
+
+_COMMANDS = {"preferences": "privatize", "rankings": "aggregate", "synthetic": "aggregate"}
+
+
+def _ticked(names: Iterable[str]) -> str:
+    return ", ".join(f"`{one}`" for one in sorted(names))
+
+
+def _preferences(source: Any, given: Mapping[str, Any], header: Sequence[str]) -> Any:
+    """Preferences, whose records are read one by one."""
     from privrank_jax.data.preferences import MARK, read_preferences, scan_preferences
 
+    if isinstance(source, File) and source.suffix not in (*OBJECTS, *PARQUET):
+        raise DataError(
+            f"{source.name}: preferences are read from .jsonl, .json and .parquet files, and from tables in memory"
+        )
     if MARK in header:
         return read_preferences(source)
     fields = {field.name for field in dataclasses.fields(PreferenceRoles)} - {"items"}
@@ -321,47 +265,32 @@ def _records_of(
     return scan_preferences(source, **{one: given[one] for one in fields & given.keys()})
 
 
-def _header_in_memory(source: Any) -> list[str]:
-    try:
-        return list(_opened(source, "the table").header)
-    except DataError:
-        return []
+def open_source(
+    source: Any, name: str | None = None, sheet: str | int | None = None
+) -> tuple[Any, Origin]:
+    """A table, opened in memory or left in its engine, and where it comes from."""
+    if isinstance(source, str | os.PathLike):
+        file = File.of(source)
+        origin, table = file.opened.pop(sheet, None) or (Origin(file), open_file(file, sheet))
+        return (table if name is None else dataclasses.replace(table, name=name)), origin
+    module, name = type(source).__module__.split(".")[0], name or "the table"
+    if module in ("pyspark", "ibis"):
+        relation = later("engine:of_spark")(source) if module == "pyspark" else source
+        held = later("engine:Source")(relation, name)
+        return held, held.origin
+    table = open_frame(source, name)
 
-
-def _with_origin(data: Any, origin: Origin) -> Any:
-    """The same data with where they come from, for kinds that keep it."""
-    kept: Any = data if hasattr(data, "origin") else None
-    return data if kept is None else dataclasses.replace(kept, origin=origin)
-
-
-def _origin_of(table: Table) -> Origin:
-    """Where a frame comes from: its cells, whatever the order of its columns, as they are when they are asked for."""
-
-    def content() -> str:
+    def content() -> str:  # whatever the order of its columns, as they are when they are asked for
         columns = table.columns(sorted(table.header))
         return checksum([(one.name, one.codes, one.words) for one in columns])
 
-    return Origin(None, content)
-
-
-def _opened(source: Any, name: str) -> Table | Source:
-    """A frame in memory, or a table of an engine."""
-    module = type(source).__module__.split(".")[0]
-    if module not in ("pyspark", "ibis"):
-        return open_frame(source, name)
-    from privrank_jax.data.engine import Source, of_spark
-
-    return Source(of_spark(source) if module == "pyspark" else source, name)
+    return table, Origin(None, content)
 
 
 def open_table(source: Any, name: str | None = None, sheet: str | int | None = None) -> Table:
     """Any source of rows as an opened table; one of an engine in memory."""
-    if isinstance(source, str | os.PathLike):
-        file = File.of(source)
-        table = open_file(file, sheet)
-        return table if name is None else dataclasses.replace(table, name=name)
-    found = _opened(source, name or "the table")
-    return found if isinstance(found, Table) else found.table()
+    table, _ = open_source(source, name, sheet)
+    return table if isinstance(table, Table) else table.table()
 
 
 def header_of(source: str | os.PathLike[str], sheet: str | int | None = None) -> list[str]:
@@ -389,40 +318,18 @@ def sha256_of(source: str | os.PathLike[str] | File) -> str | None:
 def budgets_of(
     file: File, data: Any, column: str, given: Mapping[str, Any], sheet: str | int | None = None
 ) -> Any:
-    """Personal ε of the rows of comparisons, or of the users of rankings, from a column of their file.
-
-    Args:
-        file: of the data.
-        data: as they were read.
-        column: of ε.
-        given: what was told.
-        sheet: of an Excel file.
-    """
-    from privrank_jax.data.reports import read_epsilon
-    from privrank_jax.data.synthetic import read_user_epsilon
-
+    """Personal ε of the rows of comparisons, or the users of rankings, from a column of the file that they are of."""
     table = open_file(file, sheet)
-    usual = RankingRoles.columns()
-    long = {"item", "rank"} & given.keys() or all(
-        usual_column(table.header, usual[one]) for one in ("item", "rank")
-    )
+    long = len({*RankingRoles().find(table.header, "item", "rank"), *given} & {"item", "rank"}) == 2
     if long and hasattr(data, "ranks"):
-        return read_user_epsilon(table, column, given.get("user") or "user")
-    return read_epsilon(table, column)
+        user = given.get("user") or "user"
+        return later("synthetic:read_user_epsilon")(table, column, user)
+    return later("reports:read_epsilon")(table, column)
 
 
 def defines_users(source: str | os.PathLike[str]) -> bool:
     """Whether data say themselves what one user is: named data sets, and files of a format for rankings."""
-    return str(source) in named_sets() or File.of(source).suffix in _own_readers()
-
-
-def _own_readers() -> dict[str, Callable[[File], Any]]:
-    """Readers of files that list their items and have a row for every user, by suffix."""
-    from privrank_jax.data.elections import READERS
-    from privrank_jax.data.kamishima import SUFFIX, read_kamishima
-    from privrank_jax.data.preflib import SUFFIXES, read_preflib
-
-    return {SUFFIX: read_kamishima, **dict.fromkeys(SUFFIXES, read_preflib), **READERS}
+    return str(source) in named_sets() or File.of(source).suffix in later("elections:READERS")
 
 
 def kind_of(
@@ -436,49 +343,9 @@ def kind_of(
     for one in RANDOMIZED:  # whatever is asked
         if KINDS[one].usual(header) and not {"winner", "loser"} & given.keys():
             return one
-    ignored = given.get("ignore", ())
-    kept = without(name, header, (ignored,) if isinstance(ignored, str) else ignored)
-    fields = {one: {field.name for field in dataclasses.fields(KINDS[one].roles)} for one in KINDS}
-    own = given.keys() - {field.name for field in dataclasses.fields(Roles)}
-    allowed = [one for one in kinds or KINDS if one not in RANDOMIZED and own <= fields[one]]
+    kept = without(name, header, Roles(ignore=given.get("ignore", ())).ignore)
+    own = given.keys() - Roles.fields()
+    known = [one for one in kinds or KINDS if one not in RANDOMIZED]
+    allowed = [one for one in known if own <= KINDS[one].roles.fields().keys()]
     usual = [one for one in KINDS if one in allowed and KINDS[one].usual(kept)]
     return (usual or (allowed if own else []) or [""])[0]
-
-
-def _of_table(table: Table | Source, kinds: Sequence[str] | None, given: Mapping[str, Any]) -> Any:
-    """Read a table as the kind of data that it holds."""
-    found = kind_of(table.name, table.header, given, kinds)
-    if not found and kinds is None and given.get("items") is None:
-        raise DataError(
-            f"{table.name}: its columns have no usual names, so what it holds is not known: "
-            f"{listed(table.header, 40)}. Read it by the class of its kind, which takes the names of columns, such as "
-            "Comparisons.read(source, winner=..., loser=...), Rankings, Ratings, Approvals, Choices or BestWorst of "
-            "privrank_jax.data; of a table with a column for each item, list the `items`"
-        )
-    found = found or ("rankings" if kinds is None else kinds[0])
-    if found == "preferences":
-        raise DataError(f"{table.name}: {_NO_PREFERENCES}")
-    if kinds is not None and found not in kinds:
-        raise DataError(f"{table.name} holds {found}, and {' or '.join(kinds)} are wanted")
-    try:
-        return _read_as(table, found, roles_for(KINDS[found].roles, given))
-    except DataError as error:
-        held = kind_of(
-            table.name, table.header, {one: given[one] for one in ("ignore",) if one in given}
-        )
-        if held in (found, "") or kinds is None:
-            raise
-        command = _COMMANDS.get(held, "rank")
-        raise DataError(
-            f"{error}. By the usual names of its columns it holds {held}, which `privrank {command}` reads"
-        ) from None
-
-
-def _read_as(table: Table | Source, kind: str, roles: Roles) -> Any:
-    if isinstance(table, Table):
-        return KINDS[kind].read(table, roles)
-    from privrank_jax.data.engine import scan
-
-    data = scan(table, roles)
-    data = KINDS[kind].read(table.table(), roles) if data is None else data
-    return _with_origin(data, table.origin)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,11 @@ from privrank_jax.data.cells import count_of
 from privrank_jax.data.columns import Column, Faults, Table, repeated
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.header import check_no_counts, column_of, spelled_in, without
-from privrank_jax.data.kinds import ITEMS, NO_USERS, SEEN_ITEMS, counted_note
+from privrank_jax.data.kinds import ITEMS, NO_USERS, SEEN_ITEMS, USERS
 from privrank_jax.data.names import Names
 from privrank_jax.data.roles import Roles
 
-ONE_ROW_EACH = "the file names no users: each row is taken for all that one user ranked"
+ONE_ROW_EACH = "the file names no users: each {} is taken for all that one user ranked"
 
 
 class Reading:
@@ -31,11 +31,8 @@ class Reading:
         whole: whether a row is all that a user said, as a ranking is.
         counted: whether a column that looks like counts is refused.
 
-    Attributes:
-        cells: by role.
-        columns: by role, as the file spells them.
-        faults: the first fault so far.
-        items, people: names of items and users.
+    Attributes, beside these: ``cells`` and ``columns`` by role, ``unused`` columns, ``number``, how often each row
+    counts if a column says so, the ``faults`` so far, and names of ``items`` and ``people``.
 
     Raises:
         DataError: a column is missing, has two roles, or looks like counts that nobody spoke of.
@@ -50,10 +47,12 @@ class Reading:
         whole: bool = False,
         counted: bool = True,
     ) -> None:
-        name, header = table.name, table.header
-        self.table, self.roles, self.whole = table, roles, whole
-        kept = without(name, header, roles.ignore)
-        asked = {"user": self._user(kept), "count": roles.count, **columns}
+        name = table.name
+        self.table, self.whole = table, whole
+        self.roles: Any = roles
+        kept = without(name, table.header, roles.ignore)
+        absent = roles.user == "user" and spelled_in(kept, "user") not in kept  # as it may be
+        asked = {"user": None if absent else roles.user, "count": roles.count, **columns}
         self.columns: dict[str, str] = {}
         for one, column in asked.items():
             if column is None:
@@ -66,11 +65,11 @@ class Reading:
             self.columns[one] = meant
         if whole and {"user", "count"} <= self.columns.keys():
             raise DataError(
-                f"{name}: `count` says how many users gave the ranking of a row, and a user has one ranking: say "
-                "user=None, for a file with a whole ranking in each row, or leave it out"
+                f"{name}: `count` says how many users gave a ranking, and a user has one ranking: say user=None, "
+                "or leave `count` out"
             )
         used = set(self.columns.values())
-        self.unused = [column for column in header if column not in used]
+        self.unused = [column for column in table.header if column not in used]
         if counted:
             check_no_counts(name, [column for column in kept if column not in used])
         self.cells = dict(zip(self.columns, table.columns(list(self.columns.values()))))
@@ -83,10 +82,10 @@ class Reading:
         self.items = Names("item", roles.public, roles.blank)
         self.people = Names("user")
 
-    def _user(self, header: Sequence[str]) -> str | None:
-        """The column of users; the usual one may be absent."""
-        user = self.roles.user
-        return None if user == "user" and spelled_in(header, user) not in header else user
+    @property
+    def users(self) -> int:
+        """Number of rows as often as they count, each of a user of its own."""
+        return self.size if self.number is None else int(self.number.sum())
 
     @property
     def size(self) -> int:
@@ -123,16 +122,12 @@ class Reading:
             self.faults.join(part)
         return users
 
-    def one_row_each(self) -> None:
-        """Read users, and refuse one with two rows."""
-        users = self.read_users()
-        if users is None:
-            return
-        again = np.ones(users.size, bool)
-        again[np.unique(users, return_index=True)[1]] = False
-        column = self.cells["user"]
-        what = functools.partial(column.quoted, "user {} has two rows: keep one ranking per user")
-        self.faults.where(again, column.name, what)
+    def once(self, one: str, said: Int[np.ndarray, "rows"], message: str) -> None:
+        """Note the first row that says what a row before it said, with its cell of a role in the message."""
+        again = np.ones(said.size, bool)
+        again[np.unique(said, return_index=True)[1]] = False
+        column = self.cells[one]
+        self.faults.where(again, column.name, functools.partial(column.quoted, message))
 
     def stop(self, number: int, what: str = "rows") -> None:
         """Raise the first fault, or refuse a table without rows."""
@@ -166,31 +161,25 @@ class Reading:
             fixed: whether the items are columns of a form, which answers don't change.
             seen_users: whether users are seen by their rows alone.
         """
-        roles, seen = self.roles, self.roles.public is None
+        user, seen = self.roles.user, self.roles.public is None and not fixed
         counted, alone = self.columns.get("count"), "user" not in self.columns
-        told = [*notes, *((SEEN_ITEMS,) * (seen and not fixed))]
+        told = [] if counted is None else [f"each row counts as often as column {counted!r} says"]
+        told += [*notes, *((SEEN_ITEMS,) * seen)]
         if alone:
-            each = ONE_ROW_EACH if counted is None else ONE_ROW_EACH.replace("row", "ranking")
-            told.append(each if self.whole else NO_USERS)
-        if counted is not None:
-            told.insert(0, counted_note(counted))
-        user = roles.user
+            row = "row" if counted is None else "ranking"
+            told.append(ONE_ROW_EACH.format(row) if self.whole else NO_USERS)
+        users_are = ""
+        if not alone:  # by the name that was asked for, by which ledgers know it
+            users_are = of_column(str(user))
+        elif self.whole:
+            users_are = NO_COLUMN if counted is None else of_count(counted)
         return {
             "item_names": names,
             "user_names": tuple(self.people),
             "name": self.table.name,
-            "public": ("items",) * (seen and not fixed) + ("participation",) * seen_users,
-            "users_are": self._users_are(user, counted),
-            "undeclared": (ITEMS,) * (roles.items is None)
-            + ("users",) * (self.whole and alone and user is not None),
+            "public": ("items",) * seen + ("participation",) * seen_users,
+            "users_are": users_are,
+            "undeclared": (ITEMS,) * (self.roles.items is None)
+            + (USERS,) * (self.whole and alone and user is not None),
             **self.table.said(*reading, notes=told, unused=self.unused),
         }
-
-    def _users_are(self, user: str | None, counted: str | None) -> str:
-        if "user" in self.columns and user is not None:
-            return of_column(
-                user
-            )  # as it was asked for: ledgers know it by that, however the file spells it
-        if not self.whole:
-            return ""
-        return NO_COLUMN if counted is None else of_count(counted)

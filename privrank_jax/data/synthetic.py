@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Int
 
-from privrank_jax.data.ballots import SYNTHETIC, Cells, read_wide, wide_items
+from privrank_jax.data.ballots import SYNTHETIC, read_wide, wide_items
 from privrank_jax.data.columns import Column, Faults, Table
 from privrank_jax.data.errors import DataError, quoted
 from privrank_jax.data.header import column_of, spelled_in
@@ -76,9 +76,7 @@ def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRan
         missing=roles.missing,
         ranks=True,
     )
-    rankings, ranks = read_wide(
-        ranked, asked, wide_items(table.name, header, asked), Cells("ranks"), counted=False
-    )
+    rankings, ranks = read_wide(ranked, asked, wide_items(table.name, header, asked), counted=False)
     faults = Faults(table)
     epsilon = faults.read(budgets[0], epsilon_of, float)
     faults.stop()

@@ -308,7 +308,7 @@ def test_a_key_is_a_column_as_it_is_spelled(tmp_path):
         {"User": "v", "Winner": "rome", "Loser": "oslo"},
     ]
     path = written(tmp_path, json.dumps(rows), "votes.json")
-    with pytest.raises(DataError, match="no usual names"):
+    with pytest.raises(DataError, match="usual names"):
         pr.read(path)
     named = {"user": "User", "winner": "Winner", "loser": "Loser"}
     assert Comparisons.read(path, **named).user_names == ("u", "v")

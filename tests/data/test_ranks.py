@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privrank_jax.data import DataError, Rankings, Ratings
-from privrank_jax.data.ballots import check_like_ranks
+from privrank_jax.data.ballots import check_ranks
 from privrank_jax.data.named import load, named_sets
 from tests.reference import cells as reference
 
@@ -45,7 +45,7 @@ def long_table(path: Path, rows, names) -> Path:
 def refused(rows, left_out: bool = False) -> bool:
     ranks = np.array([[-1 if rank is None else rank - 1 for rank in row] for row in rows], np.int32)
     try:
-        check_like_ranks("votes", ranks, left_out=left_out)
+        check_ranks("votes", ["a"], ranks, left_out=left_out)
     except DataError:
         return True
     return False
@@ -76,18 +76,6 @@ def test_the_rule_is_that_of_its_words(rows, left_out):
 def test_examples_of_the_rule(row, like):
     assert refused([row]) is not like
     assert reference.like_ranks(row, left_out=False) is like
-
-
-def test_long_tables_are_judged_in_blocks(monkeypatch):
-    like, unlike = [1, 2, 3], [5, 5, 4]
-    for rows, expected in (
-        ([like, unlike, [None] * 3] * 5, False),
-        ([like, unlike, unlike] * 5, True),
-    ):
-        assert refused(rows) == expected
-        with monkeypatch.context() as patch:
-            patch.setattr("privrank_jax.data.ballots._BLOCK", 7)
-            assert refused(rows) == expected
 
 
 def spellings(ranks: np.ndarray):

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from privrank_jax.data.elections import SET_A
 from privrank_jax.data.file import File
-from privrank_jax.data.kamishima import SET_A
 from tests.fuzz import promise, strategies
 from tests.fuzz.cases import FLAG, NAMED, THOROUGH, numbers, words
 from tests.fuzz.checks import tiers
