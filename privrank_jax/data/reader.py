@@ -259,8 +259,8 @@ def _preferences(source: Any, given: Mapping[str, Any], header: Sequence[str]) -
         )
     if MARK in header:
         return read_preferences(source)
-    fields = {field.name for field in dataclasses.fields(PreferenceRoles)} - {"items"}
-    if others := sorted(given.keys() - fields - {"items"}):
+    fields = of.PreferenceRoles.fields().keys() - {"items"}
+    if others := given.keys() - fields - {"items"}:
         raise DataError(f"the data are read as preferences: leave out {_ticked(others)}")
     return scan_preferences(source, **{one: given[one] for one in fields & given.keys()})
 
