@@ -499,7 +499,8 @@ def cells_of(frame: Any, names: Sequence[Any], of: str) -> list[list[Any]]:
     columns = []
     for name in names:
         found = frame[name]
-        if getattr(getattr(found, "dtype", None), "kind", "") == "M":  # whose lists are numbers
+        dtype = getattr(found, "dtype", None)
+        if isinstance(dtype, np.dtype) and dtype.kind == "M":  # whose lists are numbers
             found = list(np.asarray(found, "datetime64[us]"))
         listed = next((one for one in _LISTS if callable(getattr(found, one, None))), None)
         cells = found if listed is None else getattr(found, listed)()
