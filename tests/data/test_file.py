@@ -123,7 +123,7 @@ def test_damaged_archives(tmp_path, packed, damage):
 @pytest.mark.parametrize(
     ("name", "missing", "extra"),
     [
-        ("votes.csv.zst", ("compression.zstd", "pyarrow"), "PyArrow"),
+        ("votes.csv.zst", ("pyarrow",), "PyArrow"),
         ("votes.parquet", ("pyarrow",), r"privrank-jax\[tables\]"),
         ("votes.xlsx", ("openpyxl",), r"privrank-jax\[excel\]"),
     ],
