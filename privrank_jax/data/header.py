@@ -26,18 +26,11 @@ _ASKED = re.compile(
 class Keys(list[str]):
     """The keys of the JSON objects of a file as a header, of which none is taken for another.
 
-    Keys of JSON objects are those of all rows, so that one user can add a key, leave one out or spell it in another
-    way. Two keys that differ by case, blanks, ``_`` or ``-`` alone are refused, so that a name is that of one key.
+    They are those of all rows, so that one user can add a key, leave one out or spell it in another way.
     """
 
     def check(self, name: str) -> None:
-        """Raise :class:`DataError` where two keys of a file of this name may be two spellings of one.
-
-        >>> Keys(["item", "Item"]).check("f")
-        Traceback (most recent call last):
-        ...
-        privrank_jax.data.errors.DataError: f: the keys 'item' and 'Item' differ only by case, blanks, _ or -: ...
-        """
+        """Raise :class:`DataError` where two keys of a file of this name may be two spellings of one."""
         known: dict[str, str] = {}
         for key in self:
             twin = known.setdefault(re.sub(r"[\s_-]", "", form(key)), key)
@@ -63,13 +56,10 @@ def usual_column(header: Sequence[str], names: Sequence[str]) -> str | None:
     >>> usual_column(["Is-Tie", "Winner "], ["winner"]), usual_column(Keys(["Winner"]), ["winner"])
     ('Winner ', None)
     """
-    if isinstance(
-        header, Keys
-    ):  # else a key of one user could take a role away from that of another
+    wanted = {letters(name) for name in names}
+    found = [column for column in header if letters(column) in wanted]
+    if isinstance(header, Keys):  # else a key of one user could take the role of another
         found = [column for column in header if column in names[:1]]
-    else:
-        wanted = {letters(name) for name in names}
-        found = [column for column in header if letters(column) in wanted]
     return found[0] if len(found) == 1 else None
 
 
@@ -86,11 +76,7 @@ def spelled_in(header: Sequence[str], column: str) -> str:
 
 
 def column_of(name: str, header: Sequence[str], one: str, column: str) -> str:
-    """The column that a role names.
-
-    Raises:
-        DataError: there is none, or several have this name.
-    """
+    """The column that the role ``one`` names; :class:`DataError` if there is none, or several have this name."""
     meant = spelled_in(header, column)
     number = list(header).count(meant)
     if number > 1:
@@ -112,12 +98,11 @@ def without(name: str, header: Sequence[str], ignore: Iterable[str]) -> list[str
     """
     out = set[str]()
     for given in ignore:
-        parts = [given] if spelled_in(header, given) in header else given.split(",")
-        if (
-            isinstance(header, Keys) and given in header
-        ):  # a key of one user does not decide which are meant
-            parts += [part.strip() for part in given.split(",") if part.strip() in header]
-        out |= {column_of(name, header, "ignore", part.strip()) for part in parts}
+        parts = [part.strip() for part in given.split(",")]
+        if spelled_in(header, given) in header:  # a key of one user does not decide what is meant
+            also = [part for part in parts if part in header] if isinstance(header, Keys) else []
+            parts = [given, *also]
+        out |= {column_of(name, header, "ignore", part) for part in parts}
     return type(header)(column for column in header if column not in out)  # type: ignore[call-arg]
 
 
@@ -175,14 +160,13 @@ def places_of_questions(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
             found.setdefault(asked[0], []).append((asked[1], column))
     questions = {}
     for question, several in found.items():
-        numbers = sorted(place for place, _ in several)
-        whole = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-        if (
-            whole
-            and len(numbers) > 1
-            and numbers[0] < 2
-            and not (question and isinstance(header, Keys))
-        ):
+        places = sorted(place for place, _ in several)
+        whole = (
+            1 < len(places)
+            and places[0] < 2
+            and places == [places[0] + k for k in range(len(places))]
+        )
+        if whole and not (question and isinstance(header, Keys)):
             questions[question] = tuple(column for _, column in sorted(several))
     return {"": questions[""]} if "" in questions else questions
 
@@ -197,12 +181,10 @@ def span_of(name: str, header: Sequence[str], span: str) -> tuple[str, ...]:
         raise DataError(
             f"{name}: keys of JSON objects have no order: name the items by `items`, one by one"
         )
-    if ".." not in span:
-        raise DataError(f"{name}: {span!r} is no span of columns, such as 'Q1_1..Q1_9'")
     ends = [column_of(name, header, "items", end.strip()) for end in span.split("..", 1)]
-    first, last = (list(header).index(end) for end in ends)
+    first, last = (list(header).index(end) for end in (ends[0], ends[-1]))
     if last <= first:
         raise DataError(
-            f"{name}: the span {span!r} ends before it begins: give the first and the last column"
+            f"{name}: {span!r} is no span of columns: give the first and the last, such as 'Q1_1..Q1_9'"
         )
     return tuple(header[first : last + 1])
