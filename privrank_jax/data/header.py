@@ -162,7 +162,7 @@ def places_of_questions(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
     for question, several in found.items():
         places = sorted(place for place, _ in several)
         whole = (
-            1 < len(places)
+            len(places) > 1
             and places[0] < 2
             and places == [places[0] + k for k in range(len(places))]
         )

@@ -191,7 +191,8 @@ def of_arrow(name: str, cells: Any, of: str) -> Column:
 
     if pyarrow.types.is_nested(cells.type) or pyarrow.types.is_binary(cells.type):
         found = enumerate(cells.to_pylist(), start=1)
-        return encode(((word_of(cell, f"{of}, row {row}"),) for row, cell in found), {name: 0})[0]
+        words = ((word_of(cell, f"{of}, column {name!r}, row {row}"),) for row, cell in found)
+        return encode(words, {name: 0})[0]
     coded = cells.combine_chunks() if isinstance(cells, pyarrow.ChunkedArray) else cells
     if not pyarrow.types.is_dictionary(coded.type):
         coded = coded.dictionary_encode(null_encoding="encode")
