@@ -20,8 +20,7 @@ public too. It is: a user's rows are ordered by pair before outcome, so that oth
 and the lots do not depend on the row. For a given salt the pairs kept are a function of the pairs given.
 
 *Fairness* is the purpose of the salt, which a release takes from the operating system's entropy and a rehearsal from
-its seed. As long as the lots are unpredictable, every L rows of a user are equally likely to stay, whatever their
-outcomes: the numbering is a function of the content, the choice of numbers is not. Equal rows are interchangeable.
+its seed: every L rows of a user are equally likely to stay, whatever their outcomes.
 
 **Rankings** need no such choice. Of every pair of items each user gives 1 to the item ranked first, or 1/2 to both
 (:mod:`privrank_jax.aggregation.weights`), however many items the user ranked; a second rank of an item is refused. So
@@ -89,9 +88,6 @@ class Source:
     def __init__(self, relation: Relation, name: str, origin: Origin | None = None) -> None:
         self.relation, self.name, self.origin = relation, name, origin or Origin(None)
         self.header = list(relation.columns)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}; rows not shown>"  # Ibis shows some
 
     def texts(self, columns: Mapping[str, str]) -> Relation:
         """Some columns, under other names, as text, by which names are compared; a null is a blank."""
@@ -194,7 +190,6 @@ class ComparisonRows(_Rows):
     comparisons_per_user: int
     codes: Int[np.ndarray, "codes"]
     number: Int[np.ndarray, "codes"]
-
     questionnaire = weights = covariates = times = None  # of these nothing is known
 
     def __len__(self) -> int:
@@ -237,10 +232,9 @@ class ComparisonRows(_Rows):
             rows = bounded_rows(self.rows, max_per_user, salt, ["code"])
             codes, number = _columns(rows.group_by("code").aggregate(number=rows.count()))
         low, high, outcome = self._decoded(codes)
-        turned, tied = outcome == 0, outcome == 1
-        first, second = np.where(turned, high, low), np.where(turned, low, high)
+        won, tied, dtype = outcome > 0, outcome == 1, default_float()
+        first, second = np.where(won, low, high), np.where(won, high, low)
         matrix = count_on_host(first, second, self.num_items, number, tied)
-        dtype = default_float()
         return WinCounts(jnp.asarray(matrix, dtype), ties=jnp.asarray(number[tied].sum(), dtype))
 
     def ties_of_pairs(self) -> Float[np.ndarray, "items items"]:
@@ -274,7 +268,6 @@ class RankingRows(_Rows):
     partial_users: int
     ranked: Int[np.ndarray, "items"]
     missing: str
-
     whole = False
 
     @property
@@ -490,31 +483,29 @@ def check_users(source: Source, column: str) -> tuple[int, int, tuple[tuple[str,
     import pyarrow
 
     table = source.texts({"user": column})
-    counted = table.group_by("user").aggregate(rows=table.count())
+    counted = _held(table.group_by("user").aggregate(rows=table.count()))
     name = counted.user
     capitals = name != name.lower()
     odd = (name == "") | name.re_search("[^!-~]") | name.lower().isin(sorted(MISSING))
     odd = odd | (capitals & name.contains("@"))  # case makes no other user of an e-mail address
     names, normal = Names("user"), dict[str, str]()
     try:
-        rows = counted.filter(odd).select("user").order_by("user").to_pyarrow()
-        for batch in rows.to_batches(max_chunksize=65536):
-            for one in batch.column("user").to_pylist():
-                _ = names[one]
+        for one in counted.filter(odd).order_by("user").to_pyarrow()["user"].to_pylist():
+            _ = names[one]
+            if person(one) != one:
                 normal[person(one)] = one
         # Of two spellings of a name, one at least is odd.
         suspects = ibis.memtable(pyarrow.table({"user": pyarrow.array(normal, pyarrow.string())}))
-        for twin in counted.semi_join(suspects, "user").to_pyarrow()["user"].to_pylist():
-            if normal[twin] != twin:
-                raise named_twice("user", twin, normal[twin])
+        twins = counted.semi_join(suspects, "user").limit(1).to_pyarrow()["user"].to_pylist()
+        for twin in twins:
+            raise named_twice("user", twin, normal[twin])
     except BadCell as error:
         raise DataError(f"{source.name}, column {column!r}: {error}") from None
     both = counted.group_by(low=name.lower()).aggregate(one=name.min(), other=name.max())
     pairs = both.filter(both.one != both.other).order_by("low").limit(_MOST_NAMED).to_pyarrow()
-    alike = tuple((pair["one"], pair["other"]) for pair in pairs.to_pylist())
     found = counted.aggregate(users=counted.count(), most=counted.rows.max()).to_pyarrow()
     users, most = (column[0].as_py() or 0 for column in found.columns)
-    return users, most, alike
+    return users, most, tuple((one["one"], one["other"]) for one in pairs.to_pylist())
 
 
 # --- at most L rows of each user ----------------------------------------------------------------------
