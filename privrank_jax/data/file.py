@@ -1,7 +1,7 @@
 """A file and how its bytes become text: compressed or not, in a known encoding, or standard input.
 
-What is not said is read off the first bytes and the header alone, which show the form of a file and no answer. An
-encoding without a mark is never guessed: in Latin-1 every sequence of bytes is text, though often the wrong one.
+What is not said is read off the first bytes and the header alone, which show the form of a file and no answer. No
+encoding is guessed: in Latin-1 every sequence of bytes is text, though often the wrong one.
 """
 
 from __future__ import annotations
@@ -22,13 +22,6 @@ from typing import IO, Any
 
 from privrank_jax.data.errors import DataError
 
-_ADVICE = {
-    **dict.fromkeys((".xls", ".ods"), "save the sheet as CSV or .xlsx"),
-    **dict.fromkeys((".zip", ".bz2", ".xz"), "unpack it first, or compress the file by gzip"),
-    **dict.fromkeys((".feather", ".arrow"), "write it as Parquet"),
-    ".txt": "name the character between its cells by `separator`",
-}
-_STREAM = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 _COMPRESSED = {".gz": (b"\x1f\x8b", "gzip"), ".zst": (b"\x28\xb5\x2f\xfd", "Zstandard")}
 SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _MARKS = {
@@ -36,18 +29,24 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_BLT = re.compile(rb"\d{1,9} +\d{1,9} *(#.*)?\r?\n")  # candidates and seats, first in .blt
+_FORMS = {  # of standard input, by its start; numbers of candidates and seats stand first in .blt
+    ".parquet": re.compile(rb"PAR1"),
+    ".json": re.compile(rb"[{\[]"),
+    ".blt": re.compile(rb"\d{1,9} +\d{1,9} *(#.*)?\r?\n"),
+}
 
 
 class File(os.PathLike[str]):
     """A file with the form of its text, for every reader that takes a path.
 
-    Attributes:
+    Args:
         path: of the file, whose suffix says what it is, if need be before ``.gz`` or ``.zst``; ``"-"``: standard input,
             which is read once and kept in memory.
         separator: the character between two cells, or its name (``"tab"``, ``"semicolon"``, ...); None: that of the
             suffix, or, where the header has none, another one that it has.
         encoding: of the text, as Python names it, such as ``"latin-1"``; None: UTF-8, or UTF-16 with its mark.
+
+    Attributes:
         opened: tables that were opened for their header, by sheet, with their origins; who reads one takes it out.
 
     Raises:
@@ -98,52 +97,41 @@ class File(os.PathLike[str]):
         return "standard input" if self.piped else self.path.name
 
     def checked(self, suffixes: Collection[str], advice: str) -> str:
-        """The suffix, in lower case, of a file that is there and has one of these.
-
-        Args:
-            suffixes: those that are read.
-            advice: what to give instead of others.
+        """The suffix, in lower case, of a file that is there and has one of these; ``advice`` is what to give instead.
 
         Raises:
             DataError: there is no such file, it can't be read twice, or it is of another kind.
         """
-        if not self.piped:
-            if not self.exists:
-                raise DataError(f"{self}: no such file; check the path")
-            if self.path.is_dir():
-                raise DataError(f"{self} is a folder: give one file in it")
-            if not self.path.is_file() or _STREAM.fullmatch(str(self)):
-                raise DataError(
-                    f"{self} is a stream, and data may be read more than once: write them to a file first, or pipe "
-                    "them in and give - for the file"
-                )
+        if not (self.piped or self.exists):
+            raise DataError(f"{self}: no such file; check the path")
+        if not (self.piped or self.path.is_file()):
+            raise DataError(
+                f"{self} is a folder or a stream: give a file, which may be read more than once, or pipe the data in "
+                "and give - for the file"
+            )
         if self.suffix not in suffixes and self.separator is None:
             raise DataError(
-                f"{self.name}: unknown kind of file ({self.suffix or 'no suffix'}); "
-                f"{_ADVICE.get(self.suffix, advice)}"
+                f"{self.name}: unknown kind of file ({self.suffix or 'no suffix'}); {advice}, or, if it is text, name "
+                "the character between its cells by `separator`"
             )
         return self.suffix
 
     @functools.cached_property
     def compression(self) -> str | None:
         """``".gz"``, ``".zst"`` or None; of standard input by its first bytes."""
-        if not self.piped:
-            suffix = self.path.suffix.lower()
-            return suffix if suffix in _COMPRESSED else None
-        marks = ((end, mark) for end, (mark, _) in _COMPRESSED.items())
-        return next((end for end, mark in marks if self._piped.startswith(mark)), None)
+        for end, (mark, _) in _COMPRESSED.items():
+            if self._piped.startswith(mark) if self.piped else self.path.suffix.lower() == end:
+                return end
+        return None
 
     @functools.cached_property
     def suffix(self) -> str:
         """The suffix that says what the file is, in lower case; of standard input by its first bytes."""
-        if self.piped:
-            start = self._start.lstrip(codecs.BOM_UTF8 + b" \t\r\n")
-            if self.separator is None and _BLT.match(start):
-                return ".blt"
-            kind = ".json" if start[:1] in (b"{", b"[") else ".csv"
-            return ".parquet" if start[:4] == b"PAR1" else kind
-        inner = self.path.with_suffix("") if self.compression else self.path
-        return inner.suffix.lower()
+        if not self.piped:
+            inner = self.path.with_suffix("") if self.compression else self.path
+            return inner.suffix.lower()
+        start = self._start.lstrip(codecs.BOM_UTF8 + b" \t\r\n")
+        return next((suffix for suffix, form in _FORMS.items() if form.match(start)), ".csv")
 
     @property
     def reading(self) -> tuple[str, ...]:
@@ -184,9 +172,7 @@ class File(os.PathLike[str]):
     def _piped(self) -> bytes:
         """What was piped in, read once."""
         if sys.stdin is None or sys.stdin.isatty():
-            raise DataError(
-                "standard input is a keyboard: pipe data into the command, or give a file"
-            )
+            raise DataError("standard input is a keyboard: pipe data in, or give a file")
         stream: Any = getattr(sys.stdin, "buffer", None)
         return sys.stdin.read().encode() if stream is None else stream.read()
 
@@ -213,11 +199,7 @@ class File(os.PathLike[str]):
 
     @functools.cached_property
     def _codec(self) -> str:
-        """Name of the encoding; it skips a mark at the start.
-
-        Raises:
-            DataError: another encoding is marked than was said.
-        """
+        """Name of the encoding, which skips a mark; :class:`DataError` if another one is marked than was said."""
         marked = next((name for mark, name in _MARKS.items() if self._start.startswith(mark)), None)
         if marked and self.encoding and self.encoding.split("-")[:2] != marked.split("-")[:2]:
             raise DataError(
@@ -250,8 +232,8 @@ class Origin:
     """Where data come from, for a ledger, which knows them by the checksum of their content.
 
     Args:
-        file: that was read; None: ``sha256`` is given.
-        sha256: of data that are no single file, or what computes it when it is asked for; "" for an engine's table.
+        file: that was read; None for other data.
+        sha256: of these, or what computes it when it is asked for; "" for an engine's table.
     """
 
     def __init__(self, file: File | None, sha256: str | Callable[[], str] = "") -> None:
@@ -259,11 +241,7 @@ class Origin:
 
     @functools.cached_property
     def sha256(self) -> str:
-        """The checksum of the file that was read.
-
-        Raises:
-            DataError: it has changed since.
-        """
+        """The checksum of the file that was read; :class:`DataError` if it has changed since."""
         if self._file is None:
             return self._sha256 if isinstance(self._sha256, str) else self._sha256()
         with self._file.raw() as raw:

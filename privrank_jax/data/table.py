@@ -214,11 +214,6 @@ def of_arrow(name: str, cells: Any, of: str) -> Column:
 @contextlib.contextmanager
 def parquet_file(file: File) -> Iterator[Any]:
     """A Parquet file as PyArrow opens it; what it raises becomes :class:`DataError`."""
-    if file.piped or file.compression:
-        how = "write it to a file and name that" if file.piped else "decompress it first"
-        raise DataError(
-            f"{file.name}: Parquet is read from a file as it is, neither compressed again nor piped: {how}"
-        )
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
@@ -226,7 +221,8 @@ def parquet_file(file: File) -> Iterator[Any]:
             f'{file.name}: reading Parquet needs PyArrow: pip install "privrank-jax[tables]"'
         ) from error
     try:
-        with parquet.ParquetFile(file.path) as opened:
+        whole = file.piped or file.compression
+        with parquet.ParquetFile(io.BytesIO(file.content) if whole else file.path) as opened:
             yield opened
     except (ArrowException, OSError, UnicodeError) as error:
         raise DataError(
