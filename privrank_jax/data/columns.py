@@ -26,6 +26,7 @@ Word = str | tuple[str | None, ...] | None
 """A cell as text, None where it is blank, a tuple where it is a list."""
 
 _CHUNK = 4096  # rows that are encoded together
+_MOST_ROWS = 2**26
 MOST_OF_A_USER = 2**16  # rows, far more than any bound that leaves noise small
 
 
@@ -73,12 +74,7 @@ class _Codes(dict[Any, int]):
 
 
 def encode(rows: Iterator[Sequence[Any]], columns: dict[str, int]) -> list[Column]:
-    """Columns of a stream of rows.
-
-    Args:
-        rows: of cells.
-        columns: names of the columns, and their places in a row.
-    """
+    """Columns of a stream of rows of cells, by their names and their places in a row."""
     words = [_Codes() for _ in columns]
     codes = [array("i") for _ in columns]
     while chunk := list(islice(rows, _CHUNK)):
@@ -114,10 +110,7 @@ class Table:
     def said(self, *detected: str, notes: Iterable[str], unused: Sequence[str]) -> dict[str, Any]:
         """The fields of data on how they were read: public notes, what was detected, remarks for their holder alone.
 
-        Args:
-            detected: how the columns are read, as far as nobody said so.
-            notes: what does not depend on the names of columns.
-            unused: columns that were not read.
+        Notes that are given do not depend on the names of columns, as what was detected of them and ``unused`` ones do.
         """
         left = ("columns not used: " + ", ".join(unused),) * bool(unused)
         reading = (*self.reading, *detected)
@@ -183,13 +176,7 @@ class Faults:
     def read(
         self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
     ) -> np.ndarray:
-        """The value of each cell, ``(N,)``.
-
-        Args:
-            column: the cells.
-            reader: from a word to its value; raises :class:`BadCell`.
-            dtype: of the values.
-        """
+        """The value of each cell, ``(N,)``; the reader of a word raises :class:`BadCell`."""
         return self.values(column, reader, dtype)[column.codes]
 
     def together(self, columns: Sequence[Column], reader: Callable[[Any], int]) -> list[np.ndarray]:
@@ -237,10 +224,7 @@ class Faults:
 
 
 def repeated(
-    name: str,
-    counts: Int[np.ndarray, "rows"],
-    users: Int[np.ndarray, "rows"] | None = None,
-    most: int = 2**26,
+    name: str, counts: Int[np.ndarray, "rows"], users: Int[np.ndarray, "rows"] | None = None
 ) -> Int[np.ndarray, "all"]:
     """The number of each row as often as it counts: c equal rows, each of which is bounded, counted and protected.
 
@@ -249,7 +233,6 @@ def repeated(
         counts: how often each row counts.
         users: of each row; None: each ranking is another user's. A count is a cell that a user may choose, so the rows
             of one are bounded before they are made.
-        most: the most rows of all.
 
     Raises:
         DataError: that is more than is read, of all or of one user.
@@ -257,14 +240,16 @@ def repeated(
     >>> repeated("f", np.array([2, 1])).tolist()
     [0, 0, 1]
     """
-    if users is not None and np.bincount(users, counts).max(initial=0) > MOST_OF_A_USER:
-        raise DataError(
-            f"{name}: the counts of one user add up to more than {MOST_OF_A_USER:,} rows, the most that are read of "
-            "one user: correct them, or write smaller ones, of which a bound on users keeps a few anyway"
+    whose, most, number = "", _MOST_ROWS, counts.sum(dtype=float)
+    if users is not None and number <= most:
+        whose, most, number = (
+            " of one user",
+            MOST_OF_A_USER,
+            np.bincount(users, counts).max(initial=0),
         )
-    if counts.sum(dtype=float) > most:
+    if number > most:
         raise DataError(
-            f"{name}: its counts add up to more than {most:,} rows, the most that are read"
+            f"{name}: the counts{whose} add up to more than {most:,} rows, the most that are read: write smaller ones"
         )
     return np.repeat(np.arange(len(counts)), counts)
 
@@ -278,13 +263,13 @@ def checksum(content: Any) -> str:
     digest = hashlib.sha256()
 
     def add(one: Any) -> None:
+        if dataclasses.is_dataclass(one):
+            one = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+        if isinstance(one, Mapping):
+            one = [part for key in sorted(one) for part in (key, one[key])]
         if isinstance(one, np.ndarray) and one.dtype != object:
             digest.update(f"{one.dtype.str} {one.shape} ".encode())
             digest.update(np.ascontiguousarray(one).tobytes())
-        elif dataclasses.is_dataclass(one):
-            add({field.name: getattr(one, field.name) for field in dataclasses.fields(one)})
-        elif isinstance(one, Mapping):
-            add([part for key in sorted(one) for part in (key, one[key])])
         elif isinstance(one, (tuple, list, np.ndarray)):
             digest.update(f"{len(one)} ".encode())
             for part in one:

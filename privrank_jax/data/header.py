@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from privrank_jax.data.errors import DataError, listed
 from privrank_jax.data.names import did_you_mean, form, place_of
 
-_COUNTS = {
-    "count", "counts", "cnt", "n", "freq", "freqs", "frequency", "frequencies", "weight", "weights", "votes", "ballots",
-    "times", "multiplicity", "repetitions", "occurrences", "howoften", "howmany", "votecount", "ballotcount",
-    "rowcount", "numvotes", "nvotes", "numballots", "nballots", "numberofvotes", "numberofballots",
-}  # fmt: skip
+_COUNTS = re.compile(
+    r"cnt|n|freqs?|frequenc(y|ies)|weights?|times|multiplicity|repetitions|occurrences|howoften|howmany|"
+    r"(votes?|ballots?|row)?counts?|(n|num|numberof)?(votes|ballots)"
+)
 _LAST = re.compile(r"(?:.*[\W_])?(?:count|counts|freq|frequency|weight|weights)", re.IGNORECASE)
 _BRACKETS = re.compile(r"(.*\S)\s*\[([^\[\]]+)\]", re.DOTALL)
 _WORD = r"(?:choice|rank|preference|pref)"
@@ -109,7 +108,7 @@ def without(name: str, header: Sequence[str], ignore: Iterable[str]) -> list[str
 def check_no_counts(name: str, unused: Iterable[str]) -> None:
     """Raise :class:`DataError` if a column says, by its name, how often a row counts, and nobody said what to do."""
     for column in unused:
-        if letters(column) in _COUNTS or _LAST.fullmatch(column):
+        if _COUNTS.fullmatch(letters(column)) or _LAST.fullmatch(column):
             raise DataError(
                 f"{name}: column {column!r} looks like how often a row counts, and each row would count once: say "
                 f"count={column!r}, or ignore={[column]!r} if it is something else"
