@@ -159,12 +159,8 @@ def places_of_questions(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
             found.setdefault(asked[0], []).append((asked[1], column))
     questions = {}
     for question, several in found.items():
-        places = sorted(place for place, _ in several)
-        whole = (
-            len(places) > 1
-            and places[0] < 2
-            and places == [places[0] + k for k in range(len(places))]
-        )
+        places, number = sorted(place for place, _ in several), len(several)
+        whole = number > 1 and places in ([*range(number)], [*range(1, number + 1)])
         if whole and not (question and isinstance(header, Keys)):
             questions[question] = tuple(column for _, column in sorted(several))
     return {"": questions[""]} if "" in questions else questions

@@ -55,15 +55,13 @@ class Records:
     def __init__(self, source: Any) -> None:
         self.file = File.of(source) if isinstance(source, (str, os.PathLike)) else None
         self.name = "the table" if self.file is None else self.file.name
-        self.place, self._digest, self._parsed = "", hashlib.sha256(), False
-        rows: Callable[[], Iterable[Any]] = functools.partial(_rows_of_parquet, self.file)
-        if self.file is None:
-            rows = _rows_of(source)
-        elif self.file.checked((*OBJECTS, *PARQUET), "give a .jsonl or .jsonl.gz file") in OBJECTS:
-            self._parsed = True
-            self._rows = functools.partial(objects_of, self.file, parse_constant=_no_number)
-            return
-        self._rows = lambda: ((f"row {k}", row) for k, row in enumerate(rows(), start=1))
+        self.place, self._digest = "", hashlib.sha256()
+        kind = self.file and self.file.checked((*OBJECTS, *PARQUET), "give a .jsonl file")
+        self._parsed = kind in OBJECTS
+        rows: Any = _rows_of_parquet if self.file else _rows_of(source)
+        self._rows = functools.partial(objects_of, self.file, parse_constant=_no_number)
+        if not self._parsed:
+            self._rows = lambda: ((f"row {k}", row) for k, row in enumerate(rows(self.file), 1))
 
     @classmethod
     def of(cls, source: Any) -> Records:
@@ -111,16 +109,18 @@ def _rows_of_parquet(file: File) -> Iterator[dict[str, Any]]:
             yield from batch.to_pylist()
 
 
-def _rows_of(source: Any) -> Callable[[], Iterable[Any]]:
+def _rows_of(source: Any) -> Callable[[Any], Iterable[Any]]:
     """What reads the rows of a table in memory, each time from the first one on."""
     if not isinstance(source, Mapping) and callable(getattr(source, "with_format", None)):
         plain = source.with_format(None)  # of Hugging Face: the selected rows, as Python's objects
-        return lambda: plain
+        return lambda _: plain
     frame, names = frame_of(source)
     if names:
         if len(set(names)) < len(names):
             raise DataError("the table: two columns have one name")
-        return lambda: (dict(zip(names, row)) for row in zip(*cells_of(frame, names, "the table")))
+        return lambda _: (
+            dict(zip(names, row)) for row in zip(*cells_of(frame, names, "the table"))
+        )
     try:
         rows = list(frame) if iter(frame) is frame else frame  # an iterator is read once
     except TypeError:
@@ -128,7 +128,7 @@ def _rows_of(source: Any) -> Callable[[], Iterable[Any]]:
             f"{quoted(type(source).__name__)} is no table: give a file, a frame of pandas, polars, Arrow, Ibis or "
             "DuckDB, a dict of columns, dicts, or a data set of Hugging Face"
         ) from None
-    return lambda: rows
+    return lambda _: rows
 
 
 def _plain(cell: Any) -> Any:

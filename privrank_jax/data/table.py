@@ -53,12 +53,10 @@ def open_file(file: File, sheet: str | int | None = None) -> Table:
         DataError: it cannot be read, or has none of these formats.
     """
     suffix = file.checked(TABLES, "give a .csv, .tsv, .jsonl, .parquet or .xlsx file")
-    for name, value, lacking in (
-        ("separator", file.separator, (*PARQUET, *OBJECTS, *SHEETS)),
-        ("encoding", file.encoding, (*PARQUET, *SHEETS)),
-        ("sheet", sheet, (*DELIMITERS, *PARQUET, *OBJECTS)),
-    ):
-        if value is not None and suffix in lacking:
+    has = {"separator": DELIMITERS, "encoding": (*DELIMITERS, *OBJECTS), "sheet": SHEETS}
+    told = {"separator": file.separator, "encoding": file.encoding, "sheet": sheet}
+    for name, value in told.items():
+        if value is not None and suffix in TABLES and suffix not in has[name]:
             raise DataError(f"{file.name} has no {name}: leave out {name}={value!r}")
     if suffix in PARQUET:
         return _parquet(file)
@@ -285,9 +283,7 @@ def _objects(
 def objects_of(file: File, **numbers: Callable[[str], Any]) -> Iterator[tuple[str, Any]]:
     """What each line of a file of JSON holds, or the list that a .json file is, or has as its only value, with places.
 
-    Args:
-        file: .jsonl, .ndjson or .json.
-        numbers: how these are read, as by :func:`json.loads`.
+    Numbers are read as by :func:`json.loads`.
     """
     parse = functools.partial(parsed, **numbers)
     if file.suffix == ".json":
@@ -344,11 +340,7 @@ def _of_object(cell: Any, place: str) -> Word:
 
 
 def _workbook(file: File, wanted: str | int | None) -> Table:
-    """A sheet of a workbook.
-
-    Numbers become text as Python writes them, dates as ISO 8601, without a time that is midnight. The value of a
-    formula is the one that was saved with it; one without, as programs other than Excel may leave it, is refused.
-    """
+    """A sheet of a workbook: numbers as Python writes them, dates as ISO 8601, formulas by the values saved."""
     try:
         import openpyxl
     except ImportError as error:
@@ -437,14 +429,10 @@ _ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
 
 
 def open_frame(data: Any, name: str = "the table") -> Table:
-    """Open columns in memory: a mapping from names to cells, or a frame.
-
-    Args:
-        data: a mapping, dicts in a list, or a frame as :func:`frame_of` takes it.
-        name: of the data, for messages.
+    """Open a mapping from names to cells, dicts in a list, or a frame as :func:`frame_of` takes it.
 
     Raises:
-        DataError: none of these.
+        DataError: ``data`` are none of these; in messages they have this name.
 
     >>> table = open_frame({"user": [1, 2], "winner": ["a", None]})
     >>> [(column.codes.tolist(), column.words) for column in table.columns(["winner", "user"])]
@@ -478,10 +466,7 @@ def open_frame(data: Any, name: str = "the table") -> Table:
 def frame_of(source: Any) -> tuple[Any, list[Any]]:
     """A frame, computed where it is lazy, and the names of its columns; none of what is no frame.
 
-    Args:
-        source: a mapping, or an object with ``columns`` or ``column_names``, of which ``frame[name]`` becomes a list by
-            ``to_pylist``, ``to_list`` or ``tolist``; or one that ``collect``, ``to_pyarrow``, ``to_arrow_table`` or
-            ``to_arrow`` makes one.
+    A frame is a mapping, or has ``columns`` or ``column_names``, and ``frame[name]`` is or becomes a list.
     """
     if isinstance(source, Mapping):
         return source, list(source)
@@ -512,12 +497,8 @@ def cells_of(frame: Any, names: Sequence[Any], of: str) -> list[list[Any]]:
 def word_of(cell: Any, place: str) -> Word:
     """A cell in memory as the text that a file would have, a tuple of texts if it is a list; None for a blank.
 
-    Args:
-        cell: text, a number, a truth value, a date, None, or a list of these.
-        place: where it is, for messages.
-
     Raises:
-        DataError: it is a structure.
+        DataError: it is a structure, bytes or a list of lists; ``place`` says where.
     """
     if cell is None or isinstance(cell, str):
         return cell
