@@ -22,7 +22,6 @@ from typing import IO, Any
 
 from privrank_jax.data.errors import DataError
 
-_COMPRESSED = {".gz": (b"\x1f\x8b", "gzip"), ".zst": (b"\x28\xb5\x2f\xfd", "Zstandard")}
 SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
@@ -40,7 +39,7 @@ class File(os.PathLike[str]):
     """A file with the form of its text, for every reader that takes a path.
 
     Args:
-        path: of the file, whose suffix says what it is, if need be before ``.gz`` or ``.zst``; ``"-"``: standard input,
+        path: of the file, whose suffix says what it is, if need be before ``.gz``; ``"-"``: standard input,
             which is read once and kept in memory.
         separator: the character between two cells, or its name (``"tab"``, ``"semicolon"``, ...); None: that of the
             suffix, or, where the header has none, another one that it has.
@@ -117,18 +116,17 @@ class File(os.PathLike[str]):
         return self.suffix
 
     @functools.cached_property
-    def compression(self) -> str | None:
-        """``".gz"``, ``".zst"`` or None; of standard input by its first bytes."""
-        for end, (mark, _) in _COMPRESSED.items():
-            if self._piped.startswith(mark) if self.piped else self.path.suffix.lower() == end:
-                return end
-        return None
+    def packed(self) -> bool:
+        """Whether it is compressed by gzip, by its suffix; standard input by its first bytes."""
+        if self.piped:
+            return self._piped.startswith(b"\x1f\x8b")
+        return self.path.suffix.lower() == ".gz"
 
     @functools.cached_property
     def suffix(self) -> str:
         """The suffix that says what the file is, in lower case; of standard input by its first bytes."""
         if not self.piped:
-            inner = self.path.with_suffix("") if self.compression else self.path
+            inner = self.path.with_suffix("") if self.packed else self.path
             return inner.suffix.lower()
         start = self._start.lstrip(codecs.BOM_UTF8 + b" \t\r\n")
         return next((suffix for suffix, form in _FORMS.items() if form.match(start)), ".csv")
@@ -137,8 +135,8 @@ class File(os.PathLike[str]):
     def reading(self) -> tuple[str, ...]:
         """What was detected rather than said, one sentence each; nothing of it depends on answers."""
         found = []
-        if self.piped and self.compression:
-            found.append(f"standard input is compressed by {_COMPRESSED[self.compression][1]}")
+        if self.piped and self.packed:
+            found.append("standard input is compressed by gzip")
         if self.encoding is None and self._codec == "utf-16":
             found.append("the text is UTF-16, by the mark at its start")
         return tuple(found)
@@ -181,7 +179,7 @@ class File(os.PathLike[str]):
         """The bytes, decompressed; what is wrong with them becomes :class:`DataError`."""
         try:
             with self.raw() as raw:
-                yield _decompressed(self.name, self.compression, raw)
+                yield gzip.GzipFile(fileobj=raw) if self.packed else raw
         except UnicodeError as error:
             raise self._no_text() from error
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -287,17 +285,3 @@ def _encoding(given: str) -> str:
     raise DataError(
         f"encoding={given!r} is unknown: name one that Python knows, such as utf-8, utf-16, latin-1 or cp1252"
     )
-
-
-def _decompressed(name: str, compression: str | None, raw: IO[bytes]) -> Any:
-    if compression == ".gz":
-        return gzip.GzipFile(fileobj=raw)
-    if compression is None:
-        return raw
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise DataError(
-            f'{name}: .zst needs PyArrow: decompress it first, or pip install "privrank-jax[tables]"'
-        ) from error
-    return io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd"))

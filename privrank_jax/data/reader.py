@@ -115,7 +115,7 @@ def read(
 
     Args:
         source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
-            .blt, .pb, .order; all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard
+            .blt, .pb, .order; all but Excel's and Parquet's also in .gz), ``"-"`` for standard
             input, a named data set such as ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of
             Arrow, DuckDB or Ibis, or a data frame of Spark. Tables of Ibis and Spark stay in their engine if they hold
             comparisons, or rankings with a row for each user and item.

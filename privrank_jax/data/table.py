@@ -219,7 +219,7 @@ def parquet_file(file: File) -> Iterator[Any]:
             f'{file.name}: reading Parquet needs PyArrow: pip install "privrank-jax[tables]"'
         ) from error
     try:
-        whole = file.piped or file.compression
+        whole = file.piped or file.packed
         with parquet.ParquetFile(io.BytesIO(file.content) if whole else file.path) as opened:
             yield opened
     except (ArrowException, OSError, UnicodeError) as error:
