@@ -129,7 +129,7 @@ class Faults:
     def __init__(self, table: Table, rows: Int[np.ndarray, "rows"] | None = None) -> None:
         self.table, self.rows = table, rows
         self._checks = 0
-        self._found: tuple[int, int, str, str] | None = None  # row, check, column, message
+        self._found: tuple[Any, ...] | None = None  # row, check, column, message
 
     def add(self, row: int, column: str, message: str | BadCell) -> None:
         """Note a fault, if none before it was found."""

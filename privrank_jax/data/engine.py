@@ -98,7 +98,7 @@ class Source:
         """The rows in memory, as columns are asked for."""
 
         def columns(names: Sequence[str]) -> list[Column]:
-            found = self.relation.select(*names).to_pyarrow() if names else None
+            found = self.relation.select(*names or self.header[:1]).to_pyarrow()
             return [of_arrow(name, found.column(name), self.name) for name in names]
 
         return Table(self.name, self.header, columns, lambda row: f"row {row + 1}")

@@ -18,7 +18,7 @@ import sys
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from privrank_jax.data.errors import DataError
 
@@ -162,7 +162,7 @@ class File(os.PathLike[str]):
                     raise self._no_text()
                 yield line
 
-    def raw(self) -> IO[bytes]:
+    def raw(self) -> io.BufferedIOBase:
         """The bytes of the file as they are stored, from its start."""
         return io.BytesIO(self._piped) if self.piped else self.path.open("rb")
 
@@ -175,7 +175,7 @@ class File(os.PathLike[str]):
         return sys.stdin.read().encode() if stream is None else stream.read()
 
     @contextlib.contextmanager
-    def _binary(self) -> Iterator[IO[bytes]]:
+    def _binary(self) -> Iterator[Any]:
         """The bytes, decompressed; what is wrong with them becomes :class:`DataError`."""
         try:
             with self.raw() as raw:

@@ -58,10 +58,11 @@ class Records:
         self.place, self._digest = "", hashlib.sha256()
         kind = self.file and self.file.checked((*OBJECTS, *PARQUET), "give a .jsonl file")
         self._parsed = kind in OBJECTS
-        rows: Any = _rows_of_parquet if self.file else _rows_of(source)
-        self._rows = functools.partial(objects_of, self.file, parse_constant=_no_number)
+        file: Any = self.file
+        rows: Any = _rows_of_parquet if file else _rows_of(source)
+        self._rows = functools.partial(objects_of, file, parse_constant=_no_number)
         if not self._parsed:
-            self._rows = lambda: ((f"row {k}", row) for k, row in enumerate(rows(self.file), 1))
+            self._rows = lambda: ((f"row {k}", row) for k, row in enumerate(rows(file), 1))
 
     @classmethod
     def of(cls, source: Any) -> Records:

@@ -280,7 +280,7 @@ def _objects(
     return Table(name, header, columns, where, reading, form=False)
 
 
-def objects_of(file: File, **numbers: Callable[[str], Any]) -> Iterator[tuple[str, Any]]:
+def objects_of(file: File, **numbers: Any) -> Iterator[tuple[str, Any]]:
     """What each line of a file of JSON holds, or the list that a .json file is, or has as its only value, with places.
 
     Numbers are read as by :func:`json.loads`.
@@ -315,7 +315,7 @@ def _no_json(place: str, error: Exception) -> DataError:
     )
 
 
-def parsed(text: str, **numbers: Callable[[str], Any]) -> Any:
+def parsed(text: str, **numbers: Any) -> Any:
     """What a text in JSON holds; ``ValueError`` where a key of an object stands there twice."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
