@@ -39,7 +39,7 @@ _QUALTRICS = "the three rows of a header of Qualtrics are left out"
 _LARGE = 2**18  # bytes, from which on PyArrow is worth its import
 _COMPUTED = ("collect", "to_pyarrow", "to_arrow_table", "to_arrow")  # lazy polars, DuckDB, polars
 _LISTS = ("to_pylist", "to_list", "tolist")  # Arrow, polars and pandas, NumPy
-_NO_SCALARS = (bytes, bytearray, Mapping, set, frozenset)
+_NO_SCALARS = (bytes, bytearray, set, frozenset)
 
 
 def open_file(file: File, sheet: str | int | None = None) -> Table:
@@ -269,7 +269,9 @@ def _objects(
 
     def columns(names: Sequence[str]) -> list[Column]:
         def word(found: Mapping[str, Any], key: str, place: str) -> Word:
-            return _of_object(found[key], f"{name}, {place}") if key in found else None
+            if found.get(key) is None:
+                return "" if key in found else None
+            return word_of(found[key], f"{name}, {place}")
 
         cells = ([word(found, key, place) for key in names] for place, found in rows())
         return encode(cells, {key: k for k, key in enumerate(names)})
@@ -326,14 +328,6 @@ def parsed(text: str, **numbers: Any) -> Any:
         return found
 
     return json.loads(text, object_pairs_hook=unique, **numbers)
-
-
-def _of_object(cell: Any, place: str) -> Word:
-    """A value of an object: as in memory, of a structure its JSON."""
-    parts = cell if isinstance(cell, list | tuple) else ()
-    if isinstance(cell, Mapping) or any(isinstance(one, list | tuple | Mapping) for one in parts):
-        return Structure(json.dumps(cell, ensure_ascii=False, default=str))
-    return "" if cell is None else word_of(cell, place)
 
 
 # --- Excel --------------------------------------------------------------------------------------------
@@ -486,7 +480,7 @@ def cells_of(frame: Any, names: Sequence[Any], of: str) -> list[list[Any]]:
             found = list(np.asarray(found, "datetime64[us]"))
         listed = next((one for one in _LISTS if callable(getattr(found, one, None))), None)
         cells = found if listed is None else getattr(found, listed)()
-        if isinstance(cells, (str, *_NO_SCALARS)) or not hasattr(cells, "__len__"):
+        if isinstance(cells, (str, Mapping, *_NO_SCALARS)) or not hasattr(cells, "__len__"):
             raise DataError(f"{of}: column {name!r} is no list of cells")
         columns.append(list(cells))
     if len(set(map(len, columns))) > 1:
@@ -497,8 +491,7 @@ def cells_of(frame: Any, names: Sequence[Any], of: str) -> list[list[Any]]:
 def word_of(cell: Any, place: str) -> Word:
     """A cell in memory as the text that a file would have, a tuple of texts if it is a list; None for a blank.
 
-    Raises:
-        DataError: it is a structure, bytes or a list of lists; ``place`` says where.
+    A structure is its JSON, which names nothing. Bytes and sets are refused at this ``place``.
     """
     if cell is None or isinstance(cell, str):
         return cell
@@ -506,9 +499,12 @@ def word_of(cell: Any, place: str) -> Word:
         return "true" if cell else "false"
     if getattr(cell, "ndim", 0) == 1:
         cell = cell.tolist()
-    if isinstance(cell, (list, tuple)) and not any(isinstance(one, (list, tuple)) for one in cell):
+    parts = cell if isinstance(cell, list | tuple) else ()
+    if isinstance(cell, Mapping) or any(isinstance(one, list | tuple | Mapping) for one in parts):
+        return Structure(json.dumps(cell, ensure_ascii=False, default=str))
+    if isinstance(cell, list | tuple):
         return tuple(word_of(one, place) for one in cell)  # type: ignore[misc]
-    if isinstance(cell, (list, tuple, *_NO_SCALARS)) or getattr(cell, "ndim", 0):
+    if isinstance(cell, _NO_SCALARS) or getattr(cell, "ndim", 0):
         raise DataError(
             f"{place}: a cell is a {type(cell).__name__}, where a name or a number is expected"
         )
