@@ -356,10 +356,7 @@ def scan(source: Source, roles: Roles) -> Any:
     """
     name, header = source.name, without(source.name, source.header, roles.ignore)
     user = None if roles.user is None else spelled_in(header, roles.user)
-    if user not in header:
-        if user not in (None, "user"):
-            return None  # which memory refuses
-        user = None
+    user = None if user == "user" and user not in header else user
     columns, read = {}, _scan_long
     if isinstance(roles, ComparisonRoles):
         plan = plan_of(name, header, roles)
@@ -367,8 +364,12 @@ def scan(source: Source, roles: Roles) -> Any:
     elif type(roles) is RankingRoles and user is not None and not roles.blank:
         form, shape = shape_of(name, header, roles)
         columns = shape if form == "long" else {}
-    types = [source.relation[one].type() for one in (*columns.values(), *filter(None, [user]))]
-    if not columns or any(one.is_nested() or one.is_binary() or one.is_json() for one in types):
+    columns = {one: spelled_in(header, column) for one, column in columns.items()}
+    asked = [*columns.values(), *filter(None, [user])]
+    if not columns or not set(asked) <= set(header):
+        return None  # of a column that is not there memory says so
+    types = [source.relation[one].type() for one in asked]
+    if any(one.is_nested() or one.is_binary() or one.is_json() for one in types):
         return None
     return read(source, roles, columns, user)
 
