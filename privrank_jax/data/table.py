@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import datetime
 import functools
 import importlib.util
@@ -35,7 +36,6 @@ PARQUET = (".parquet", ".pq")
 SHEETS = (".xlsx", ".xlsm")
 TABLES = (*DELIMITERS, *OBJECTS, *PARQUET, *SHEETS)
 _IMPORT_IDS = ('{"ImportId"', "{'ImportId'")  # in the third row of the header of Qualtrics
-_QUALTRICS = "the three rows of a header of Qualtrics are left out"
 _LARGE = 2**18  # bytes, from which on PyArrow is worth its import
 _COMPUTED = ("collect", "to_pyarrow", "to_arrow_table", "to_arrow")  # lazy polars, DuckDB, polars
 _LISTS = ("to_pylist", "to_list", "tolist")  # Arrow, polars and pandas, NumPy
@@ -68,10 +68,24 @@ def open_file(file: File, sheet: str | int | None = None) -> Table:
     return _workbook(file, sheet) if suffix in SHEETS else _csv(file)
 
 
-def _rows_of_header(rows: Sequence[Sequence[Word]]) -> int:
-    """How many rows the header has: three where the third one is of ids by Qualtrics, else one."""
-    third = rows[2] if len(rows) > 2 else ()
-    return 3 if third and isinstance(third[0], str) and third[0].startswith(_IMPORT_IDS) else 1
+def _of_rows(
+    name: str,
+    rows: Callable[[], Iterator[list[Any]]],
+    where: Callable[[int], str],
+    reading: tuple[str, ...],
+) -> Table:
+    """A table of rows, of which the first is the header, or the first three where the third is of ids by Qualtrics."""
+    first = list(islice(rows(), 3))
+    if not first:
+        raise DataError(f"{name} is empty: it needs a header row and one row below it each")
+    header = [word or "" for word in first[0]]
+    below = 3 if len(first) > 2 and str(first[2][0]).startswith(_IMPORT_IDS) else 1
+    reading += ("the three rows of a header of Qualtrics are left out",) * (below > 1)
+
+    def columns(names: Sequence[str]) -> list[Column]:
+        return encode(islice(rows(), below, None), {one: header.index(one) for one in names})
+
+    return Table(name, header, columns, lambda row: where(row + below), reading)
 
 
 # --- CSV ----------------------------------------------------------------------------------------------
@@ -80,23 +94,17 @@ def _rows_of_header(rows: Sequence[Sequence[Word]]) -> int:
 def _csv(file: File) -> Table:
     separator, reading = _separator(file)
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # a cell may hold a conversation
-    first = list(islice(_rows(file, separator), 3))
-    if not first:
-        raise DataError(f"{file.name} is empty: it needs a header row and one row below it each")
-    header, below = first[0], _rows_of_header(first)
-    reading = (*file.reading, *reading, *((_QUALTRICS,) * (below > 1)))
+    rows = functools.partial(_rows, file, separator)
+    where = functools.partial(_line, file, separator)
+    table = _of_rows(file.name, rows, lambda row: f"line {where(row)}", (*file.reading, *reading))
 
     def columns(names: Sequence[str]) -> list[Column]:
-        if names and below == 1 and _is_simple(file, header):
+        if names and _is_simple(file, table.header):
             with contextlib.suppress(ValueError):  # the standard library says what is wrong
-                return _by_arrow(file, header, separator, names)
-        places = {name: header.index(name) for name in names}
-        return encode(islice(_rows(file, separator), below, None), places)
+                return _by_arrow(file, table.header, separator, names)
+        return table.columns(names)
 
-    def where(row: int) -> str:
-        return f"line {_line(file, separator, row + below)}"
-
-    return Table(file.name, header, columns, where, reading)
+    return dataclasses.replace(table, columns=columns)
 
 
 def _rows(file: File, separator: str) -> Iterator[list[str]]:
@@ -133,7 +141,8 @@ def _is_simple(file: File, header: Sequence[str]) -> bool:
         content.decode()
     except UnicodeDecodeError:
         return False
-    odd = b'"' in content or b"\0" in content or content.count(b"\r") > content.count(b"\r\n")
+    odd = any(sign in content for sign in (b'"', b"\0", b"ImportId"))
+    odd = odd or content.count(b"\r") > content.count(b"\r\n")
     return len(content) >= _LARGE and not odd and importlib.util.find_spec("pyarrow") is not None
 
 
@@ -369,24 +378,16 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
         for number, cells in enumerate(zip(values, formulas), start=1)
         if (row := _sheet_row(*cells, f"{file.name}, row {number}"))
     ]
-    if not rows:
-        raise DataError(f"{file.name}: the sheet {titles[at]!r} is empty: it needs a header row")
-    header = [str(name or "") for name in rows[0][1]]
-    below = _rows_of_header([row for _, row in rows[:3]])
-    reading += (_QUALTRICS,) * (below > 1)
-    for number, row in rows[below:]:
-        if len(row) > len(header):
+    width = len(rows[0][1]) if rows else 0
+    for number, row in rows:
+        if len(row) > width:
             raise DataError(
-                f"{file.name}, row {number}: a cell beyond the last column of the header, which has {len(header)}: "
-                "remove it, or name its column in the first row"
+                f"{file.name}, row {number}: a cell beyond the last column of the header, which has {width}: remove "
+                "it, or name its column in the first row"
             )
-        row += [None] * (len(header) - len(row))
-
-    def columns(names: Sequence[str]) -> list[Column]:
-        places = {name: header.index(name) for name in names}
-        return encode((row for _, row in rows[below:]), places)
-
-    return Table(file.name, header, columns, lambda row: f"row {rows[row + below][0]}", reading)
+        row += [None] * (width - len(row))
+    words = lambda: (row for _, row in rows)  # noqa: E731
+    return _of_rows(file.name, words, lambda row: f"row {rows[row][0]}", reading)
 
 
 def _sheet_number(name: str, titles: list[str], wanted: str | int | None) -> int:
