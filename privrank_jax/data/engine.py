@@ -89,6 +89,9 @@ class Source:
         self.relation, self.name, self.origin = relation, name, origin or Origin(None)
         self.header = list(relation.columns)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}; rows not shown>"
+
     def texts(self, columns: Mapping[str, str]) -> Relation:
         """Some columns, under other names, as text, by which names are compared; a null is a blank."""
         cells = {new: self.relation[old].cast("string") for new, old in columns.items()}
