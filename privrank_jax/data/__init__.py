@@ -24,7 +24,7 @@ __all__ = [
     "Preferences", "RankingRows", "Rankings", "Ratings", "Reports", "SyntheticRankings", "load", "named_sets", "read",
     "write_reports", "write_synthetic_rankings",
 ]  # fmt: skip
-_HOMES = {
+_NAMES_OF = {
     "choices": "BestWorst Choices",
     "comparisons": "Comparisons",
     "covariates": "Covariates",
@@ -38,12 +38,12 @@ _HOMES = {
     "reports": "Reports write_reports",
     "synthetic": "SyntheticRankings write_synthetic_rankings",
 }
+_NAMES = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names.split():
-            return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -15,7 +15,6 @@ from privrank_jax.data.names import MISSING, place_of
 
 _WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
-_COMMA = re.compile(r"[+-]?[0-9]{1,18},[0-9]{1,18}", re.ASCII)
 _SECONDS = re.compile(r"-?\d{1,12}(\.\d{1,9})?", re.ASCII)
 MOST_COUNTED = 2**26  # rows, of some 20 bytes each while they are added up
 _YES = "1 1.0 true t yes y x ✓ ✔ ☑ approve approved approves"
@@ -24,11 +23,7 @@ _MARKS = {**dict.fromkeys(_YES.split(), 1), **dict.fromkeys(["", "not approved",
 
 
 def text_of(cell: Any) -> str:
-    """A cell as text without outer blanks; "" for a blank.
-
-    Raises:
-        BadCell: it is a list.
-    """
+    """A cell as text without outer blanks, "" for a blank; :class:`BadCell` for a list."""
     if isinstance(cell, tuple):
         raise BadCell("a list, where a single value is expected")
     return (cell or "").strip()
@@ -45,17 +40,12 @@ def number_of(text: str) -> float | None:
 
 
 def reader_of(what: str, fits: Callable[[float], bool] = lambda _: True) -> Callable[[Any], float]:
-    """What reads a number that a role needs.
-
-    Args:
-        what: that is expected, for the message.
-        fits: whether a number is one of these.
-    """
+    """What reads the numbers that fit a role; ``what`` says in messages which these are."""
 
     def read(cell: Any) -> float:
         number = number_of(text_of(cell))
         if number is None or not fits(number):
-            raise BadCell(f"{quoted(cell)} is not {what}{_with_a_point(text_of(cell))}")
+            raise BadCell(f"{quoted(cell)} is not {what}; decimals have a point, as in 1.5")
         return number
 
     return read
@@ -66,7 +56,7 @@ weight_of = reader_of(
     lambda number: number >= 0,
 )
 score_of = reader_of("a score: write a number, or remove the row")
-value_of = reader_of("a finite number")
+value_of = reader_of("a finite number: write one")
 
 
 def count_of(cell: Any) -> int:
@@ -118,50 +108,14 @@ def rank_of(cell: Any, most: int | None = None) -> int:
         return -1
     text = text_of(cell)
     value = int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else place_of(text) or 0
-    if not 1 <= value < 2**31:
-        zero = number_of(text) == 0
-        advice = (
-            f"; if 0 says that the item was not ranked, say blank=['{text}']"
-            if zero
-            else _advice(text)
-        )
+    if not 1 <= value < (2**31 if most is None else most + 1):
+        of = "" if most is None else f", of {most} items"
         raise BadCell(
-            f"{quoted(cell)} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where the "
-            f"item was not ranked{advice}"
-        )
-    if most is not None and value > most:
-        raise BadCell(
-            f"{quoted(cell)} is not a rank, 1 = best, of {most} items{_RATED}; if they are ranks, say ranks=True"
+            f"{quoted(cell)} is not a rank, 1 = best{of}: if it says that the item was not ranked, say "
+            f"blank=[{quoted(text)}]; if cells are ratings, give their scale, such as ratings='1:5'; if they are "
+            "larger ranks, say ranks=True; if they hold items, best first, name their column by `order`"
         )
     return value - 1
-
-
-_RATED = "; if the cells are ratings, give their scale by `ratings`, such as ratings='1:5'"
-
-
-def _advice(text: str) -> str:
-    if number_of(text) is not None:
-        return _RATED
-    if any(sign in text for sign in ">≻;|\n"):
-        return "; if the cell holds items, best first, name its column by `order`"
-    point = _with_a_point(text)
-    return point or f"; if it says that the item was not ranked, say blank=[{quoted(text)}]"
-
-
-def _with_a_point(text: str) -> str:
-    """What to write in the place of a decimal comma."""
-    comma = _COMMA.fullmatch(text)
-    return f". Numbers have a decimal point: write {text.replace(',', '.')}" if comma else ""
-
-
-def time_of(cell: Any) -> np.datetime64:
-    """The time of a row."""
-    found = parsed_time(text_of(cell))
-    if found is None:
-        raise BadCell(
-            f"{quoted(cell)} is no time: write it as 2024-05-31, 2024-05-31T18:30:00Z, or in seconds since 1970"
-        )
-    return found
 
 
 def parsed_time(text: str) -> np.datetime64 | None:
@@ -182,7 +136,14 @@ def parsed_time(text: str) -> np.datetime64 | None:
     return np.datetime64(found, "us")
 
 
-# --- the scale of ratings ------------------------------------------------------------------------------
+def time_of(cell: Any) -> np.datetime64:
+    """The time of a row."""
+    found = parsed_time(text_of(cell))
+    if found is None:
+        raise BadCell(
+            f"{quoted(cell)} is no time: write it as 2024-05-31, 2024-05-31T18:30:00Z, or in seconds since 1970"
+        )
+    return found
 
 
 def scale_of(said: Any) -> tuple[str, ...] | tuple[float, float]:
@@ -197,20 +158,15 @@ def scale_of(said: Any) -> tuple[str, ...] | tuple[float, float]:
     >>> scale_of("1:5"), scale_of((10, 0)), scale_of("bad, fair, good")
     ((1.0, 5.0), (10.0, 0.0), ('bad', 'fair', 'good'))
     """
+    parts = list(said) if isinstance(said, list | tuple) else []
     if isinstance(said, str):
         ends = [number_of(end) for end in said.split(":")]
-        parts: list[Any] = ends if len(ends) == 2 else [word.strip() for word in said.split(",")]
-    else:
-        parts = list(said) if isinstance(said, list | tuple) else []
+        parts = ends if len(ends) == 2 else said.split(",")
     numbers = [float(one) for one in parts if isinstance(one, (int, float)) and math.isfinite(one)]
-    if len(parts) == 2 and len(numbers) == 2 and numbers[0] != numbers[1]:
+    if len(parts) == len(numbers) == 2 and numbers[0] != numbers[1]:
         return numbers[0], numbers[1]
-    words = tuple(str(one).strip() for one in parts if isinstance(one, str))
-    if (
-        len(words) != len(parts)
-        or len({word.casefold() for word in words}) < max(len(parts), 2)
-        or "" in words
-    ):
+    words = tuple(one.strip() for one in parts if isinstance(one, str) and one.strip())
+    if len({word.casefold() for word in words}) < max(len(parts), 2):
         raise BadCell(
             f"ratings={said!r} is no scale: give its ends from the worst to the best, such as '1:5', or '5:1' where 1 "
             "is the best, or its words, such as 'bad,fair,good'"
@@ -225,36 +181,22 @@ def rating_reader(scale: tuple[Any, ...]) -> Callable[[Any], float]:
     >>> rate("Good"), rating_reader((5.0, 1.0))("2")
     (2.0, -2.0)
     """
-    if isinstance(scale[0], str):
-        places = {word.casefold(): float(k) for k, word in enumerate(scale)}
+    verbal = isinstance(scale[0], str)
+    places = {word.casefold(): float(k) for k, word in enumerate(scale)} if verbal else {}
+    low, high = (0, 0) if verbal else sorted(scale)
+    known = f"one of {', '.join(scale)}" if verbal else f"from {low:g} to {high:g}"
 
-        def of_word(cell: Any) -> float:
-            word = " ".join(text_of(cell).casefold().split())
-            if word in places:
-                return places[word]
-            if is_nothing(cell):
-                return math.nan
+    def read(cell: Any) -> float:
+        text = text_of(cell)
+        number = None if verbal else number_of(text)
+        if number is not None and low <= number <= high:
+            return number if scale[0] < scale[1] else -number
+        place = places.get(" ".join(text.casefold().split()))
+        if place is None and not is_nothing(cell):
             raise BadCell(
-                f"{quoted(cell)} is none of the ratings {', '.join(scale)}{_unless_blank(cell)}"
+                f"{quoted(cell)} is not a rating {known}: correct it, or say blank=[{quoted(text)}] if it means that "
+                "the item was not rated"
             )
+        return math.nan if place is None else place
 
-        return of_word
-    low, high = sorted(scale)
-    sign = 1.0 if scale[0] < scale[1] else -1.0
-
-    def of_number(cell: Any) -> float:
-        if is_nothing(cell):
-            return math.nan
-        value = number_of(text_of(cell))
-        if value is None or not low <= value <= high:
-            raise BadCell(
-                f"{quoted(cell)} is not a rating from {low:g} to {high:g}{_with_a_point(text_of(cell))}"
-                f"{_unless_blank(cell)}"
-            )
-        return sign * value
-
-    return of_number
-
-
-def _unless_blank(cell: Any) -> str:
-    return f": correct it, or say blank=[{quoted(text_of(cell))}] if it means that the item was not rated"
+    return read

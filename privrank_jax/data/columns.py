@@ -8,24 +8,26 @@ arrays of codes. A fault still says where it is: the first row that has the word
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
+import heapq
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from operator import itemgetter
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Int, Shaped
 
-from privrank_jax.data.errors import BadCell, DataError, quoted
+from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.names import Names
 
 Word = str | tuple[str | None, ...] | None
 """A cell as text, None where it is blank, a tuple where it is a list."""
 
 _CHUNK = 4096  # rows that are encoded together
+_MOST_ROWS = 2**26
+MOST_OF_A_USER = 2**16  # rows, far more than any bound that leaves noise small
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,18 +50,6 @@ class Column:
     def __repr__(self) -> str:
         return f"<Column {self.name!r}; cells not shown>"
 
-    @functools.cached_property
-    def first(self) -> Int[np.ndarray, "words"]:
-        """The first row that has each word; N for none."""
-        found = np.full(len(self.words), len(self))
-        found[self.codes[::-1]] = np.arange(len(self))[::-1]
-        return found
-
-    @property
-    def whole(self) -> bool:
-        """Whether each of the words occurs."""
-        return bool(np.all(np.bincount(self.codes, minlength=len(self.words))))
-
     def take(self, rows: Shaped[np.ndarray, "some"]) -> Column:
         """The same column of some rows."""
         return Column(self.name, self.codes[rows], self.words)
@@ -70,9 +60,11 @@ class Column:
 
     def in_order(self) -> Iterator[tuple[int, int, Any]]:
         """First row, code and word of all that occur, in order of rows."""
-        for code in np.argsort(self.first, kind="stable").tolist():
-            if self.first[code] < len(self):
-                yield int(self.first[code]), code, self.words[code]
+        first = np.full(len(self.words), len(self))
+        first[self.codes[::-1]] = np.arange(len(self))[::-1]
+        for code in np.argsort(first, kind="stable").tolist():
+            if first[code] < len(self):
+                yield int(first[code]), code, self.words[code]
 
 
 class _Codes(dict[Any, int]):
@@ -82,12 +74,7 @@ class _Codes(dict[Any, int]):
 
 
 def encode(rows: Iterator[Sequence[Any]], columns: dict[str, int]) -> list[Column]:
-    """Columns of a stream of rows.
-
-    Args:
-        rows: of cells.
-        columns: names of the columns, and their places in a row.
-    """
+    """Columns of a stream of rows of cells, by their names and their places in a row."""
     words = [_Codes() for _ in columns]
     codes = [array("i") for _ in columns]
     while chunk := list(islice(rows, _CHUNK)):
@@ -99,17 +86,9 @@ def encode(rows: Iterator[Sequence[Any]], columns: dict[str, int]) -> list[Colum
     ]
 
 
-class Said(TypedDict):
-    """What data say of how they were read."""
-
-    notes: tuple[str, ...]
-    reading: tuple[str, ...]
-    remarks: tuple[str, ...]
-
-
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Table:
-    """An opened table, of which columns are read once.
+    """An opened table.
 
     Attributes:
         name: of the file or the frame, for messages.
@@ -128,13 +107,10 @@ class Table:
     reading: tuple[str, ...] = ()
     form: bool = True
 
-    def said(self, *detected: str, notes: Iterable[str], unused: Sequence[str]) -> Said:
+    def said(self, *detected: str, notes: Iterable[str], unused: Sequence[str]) -> dict[str, Any]:
         """The fields of data on how they were read: public notes, what was detected, remarks for their holder alone.
 
-        Args:
-            detected: how the columns are read, as far as nobody said so.
-            notes: what does not depend on the names of columns.
-            unused: columns that were not read.
+        Notes that are given do not depend on the names of columns, as what was detected of them and ``unused`` ones do.
         """
         left = ("columns not used: " + ", ".join(unused),) * bool(unused)
         reading = (*self.reading, *detected)
@@ -144,92 +120,77 @@ class Table:
 
 
 class Faults:
-    """The first fault of a table, in order of rows and, within a row, of columns as they are checked."""
+    """The first fault of a table, in order of rows and, within a row, of columns as they are checked.
 
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self._found: tuple[int, int] | None = None
-        self._message = ""
+    Attributes:
+        rows: numbers of the rows that are checked; None: all.
+    """
+
+    def __init__(self, table: Table, rows: Int[np.ndarray, "rows"] | None = None) -> None:
+        self.table, self.rows = table, rows
         self._checks = 0
-        self.rows: Int[np.ndarray, "rows"] | None = (
-            None  # numbers of the rows that are checked; None: all
-        )
+        self._found: tuple[Any, ...] | None = None  # row, check, column, message
 
     def add(self, row: int, column: str, message: str | BadCell) -> None:
         """Note a fault, if none before it was found."""
         self._checks += 1
-        self._note(row, self._checks, column, str(message))
+        self._note(row, self._checks, column, message)
 
     def part(self, rows: Int[np.ndarray, "some"]) -> Faults:
         """Faults of some of the rows, to be joined again."""
-        found = Faults(self.table)
-        found.rows = rows if self.rows is None else self.rows[rows]
-        return found
+        return Faults(self.table, rows if self.rows is None else self.rows[rows])
 
     def join(self, other: Faults) -> None:
         """Note the first fault of a part of the rows."""
         self._checks += 1
         if other._found is not None:
-            row = other._found[0]
-            if self._found is None or (row, self._checks) < self._found:
-                self._found, self._message = (row, self._checks), other._message
+            row, _, *what = other._found
+            self._found = min((row, self._checks, *what), self._found or (row + 1,))
 
-    def _note(self, row: int, check: int, column: str, message: str) -> None:
+    def _note(self, row: int, check: int, column: str, message: str | BadCell) -> None:
         number = row if self.rows is None else int(self.rows[row])
-        if self._found is None or (number, check) < self._found:
-            self._found = number, check
-            of = f", column {column!r}" if column else ""
-            self._message = f"{self.table.name}, {self.table.where(number)}{of}: {message}"
+        found = number, check, column, str(message)
+        self._found = found if self._found is None else min(found, self._found)
 
-    def read(
-        self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
-    ) -> np.ndarray:
-        """The value of each cell, ``(N,)``.
-
-        Args:
-            column: the cells.
-            reader: from a word to its value; raises :class:`BadCell`.
-            dtype: of the values.
-        """
-        return self.values(column, reader, dtype)[column.codes]
-
-    def named(self, columns: Sequence[Column], names: Names) -> list[np.ndarray]:
-        """Codes of the names in some columns, each ``(N,)``."""
-        if len(columns) == 1 and columns[0].whole and names.takes(columns[0].words):
-            return [columns[0].codes]
-        return self.together(columns, names.__getitem__)
+    def _read(
+        self, columns: Sequence[Column], reader: Callable[[Any], Any], dtype: Any
+    ) -> list[np.ndarray]:
+        """The values of the words of some columns, which are read in order of their first row."""
+        found = [np.zeros(len(column.words), dtype) for column in columns]
+        met = [zip(repeat(k), column.in_order()) for k, column in enumerate(columns)]
+        for k, (row, code, word) in heapq.merge(*met, key=lambda one: one[1][0]):
+            try:
+                found[k][code] = reader(word)
+            except BadCell as error:
+                self._note(row, self._checks + 1 + k, columns[k].name, error)
+                break
+        self._checks += len(columns)
+        return found
 
     def values(
         self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
     ) -> np.ndarray:
         """The value of each word that occurs, ``(words,)``."""
-        found = np.zeros(len(column.words), dtype)
-        self._checks += 1
-        for row, code, word in column.in_order():
-            try:
-                found[code] = reader(word)
-            except BadCell as error:
-                self._note(row, self._checks, column.name, str(error))
-                break
-        return found
+        return self._read([column], reader, dtype)[0]
+
+    def read(
+        self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
+    ) -> np.ndarray:
+        """The value of each cell, ``(N,)``; the reader of a word raises :class:`BadCell`."""
+        return self.values(column, reader, dtype)[column.codes]
 
     def together(self, columns: Sequence[Column], reader: Callable[[Any], int]) -> list[np.ndarray]:
-        """The same for columns of one kind of names, whose words are read in order of their first row."""
-        checks = range(self._checks + 1, self._checks + 1 + len(columns))
-        self._checks += len(columns)
-        found = [np.zeros(len(column.words), np.int32) for column in columns]
-        met = (
-            (row, check, code, word, k)
-            for k, (column, check) in enumerate(zip(columns, checks))
-            for row, code, word in column.in_order()
-        )
-        for row, check, code, word, k in sorted(met, key=itemgetter(0, 1)):
-            try:
-                found[k][code] = reader(word)
-            except BadCell as error:
-                self._note(row, check, columns[k].name, str(error))
-                break
+        """The same for columns of one kind of names."""
+        found = self._read(columns, reader, np.int32)
         return [values[column.codes] for values, column in zip(found, columns)]
+
+    def named(self, columns: Sequence[Column], names: Names) -> list[np.ndarray]:
+        """Codes of the names in some columns, each ``(N,)``."""
+        codes, words = columns[0].codes, columns[0].words
+        whole = len(columns) == 1 and np.all(np.bincount(codes, minlength=len(words)))
+        if whole and names.takes(words):  # no Python for each name of a user
+            return [codes]
+        return self.together(columns, names.__getitem__)
 
     def where(
         self, wrong: Bool[np.ndarray, "rows"], column: str, message: Callable[[int], str | BadCell]
@@ -238,7 +199,7 @@ class Faults:
         self._checks += 1
         if wrong.any():
             row = int(np.argmax(wrong))
-            self._note(row, self._checks, column, str(message(row)))
+            self._note(row, self._checks, column, message(row))
 
     def some_key(self, columns: Sequence[Column]) -> None:
         """Note the first JSON object that has none of these keys, not even null: another row's keys made the columns.
@@ -247,50 +208,31 @@ class Faults:
         """
         if self.table.form or not columns:
             return
-        absent = [
-            np.array([word is None for word in column.words], bool)[column.codes]
-            for column in columns
-        ]
-        names = ", ".join(repr(column.name) for column in columns[:3]) + ", ..." * (
-            len(columns) > 3
+        absent = [np.array([w is None for w in one.words], bool)[one.codes] for one in columns]
+        message = (
+            f"it has no key {listed([column.name for column in columns], 3)}: name the columns as they are spelled in "
+            "all objects, remove it, or write null if its user said nothing"
         )
-        self.where(
-            np.all(absent, axis=0),
-            "",
-            lambda _: (
-                f"it has no key {names}: name the columns as they are spelled in all objects, remove it, or write null "
-                "if its user said nothing"
-            ),
-        )
+        self.where(np.all(absent, axis=0), "", lambda _: message)
 
     def stop(self) -> None:
         """Raise :class:`DataError` with the first fault, if there is one."""
         if self._found is not None:
-            raise DataError(self._message)
-
-
-MOST_OF_A_USER = (
-    2**16
-)  # rows, far more than any bound on the rows of a user that leaves noise small
+            row, _, column, message = self._found
+            of = f", column {column!r}" if column else ""
+            raise DataError(f"{self.table.name}, {self.table.where(row)}{of}: {message}")
 
 
 def repeated(
-    name: str,
-    counts: Int[np.ndarray, "rows"],
-    users: Int[np.ndarray, "rows"] | None = None,
-    most: int = 2**26,
+    name: str, counts: Int[np.ndarray, "rows"], users: Int[np.ndarray, "rows"] | None = None
 ) -> Int[np.ndarray, "all"]:
-    """The number of each row as often as it counts.
-
-    A row that counts c times is read as c equal rows, so that whatever is bounded, counted or protected is so for each
-    of them: c answers of the user whom the row names, and, where it names none, of c users if the caller says that each
-    ranking is another user's.
+    """The number of each row as often as it counts: c equal rows, each of which is bounded, counted and protected.
 
     Args:
         name: of the file.
         counts: how often each row counts.
-        users: of each row. The rows of one are bounded before they are made: a count is a cell that a user may choose.
-        most: the most rows of all.
+        users: of each row; None: each ranking is another user's. A count is a cell that a user may choose, so the rows
+            of one are bounded before they are made.
 
     Raises:
         DataError: that is more than is read, of all or of one user.
@@ -298,14 +240,16 @@ def repeated(
     >>> repeated("f", np.array([2, 1])).tolist()
     [0, 0, 1]
     """
-    if users is not None and np.bincount(users, counts).max(initial=0) > MOST_OF_A_USER:
-        raise DataError(
-            f"{name}: the counts of one user add up to more than {MOST_OF_A_USER:,} rows, the most that are read of "
-            "one user: correct them, or write smaller ones, of which a bound on users keeps a few anyway"
+    whose, most, number = "", _MOST_ROWS, counts.sum(dtype=float)
+    if users is not None and number <= most:
+        whose, most, number = (
+            " of one user",
+            MOST_OF_A_USER,
+            np.bincount(users, counts).max(initial=0),
         )
-    if counts.sum(dtype=float) > most:
+    if number > most:
         raise DataError(
-            f"{name}: its counts add up to more than {most:,} rows, the most that are read"
+            f"{name}: the counts{whose} add up to more than {most:,} rows, the most that are read: write smaller ones"
         )
     return np.repeat(np.arange(len(counts)), counts)
 
@@ -319,13 +263,13 @@ def checksum(content: Any) -> str:
     digest = hashlib.sha256()
 
     def add(one: Any) -> None:
+        if dataclasses.is_dataclass(one):
+            one = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+        if isinstance(one, Mapping):
+            one = [part for key in sorted(one) for part in (key, one[key])]
         if isinstance(one, np.ndarray) and one.dtype != object:
             digest.update(f"{one.dtype.str} {one.shape} ".encode())
             digest.update(np.ascontiguousarray(one).tobytes())
-        elif dataclasses.is_dataclass(one):
-            add({field.name: getattr(one, field.name) for field in dataclasses.fields(one)})
-        elif isinstance(one, Mapping):
-            add([part for key in sorted(one) for part in (key, one[key])])
         elif isinstance(one, (tuple, list, np.ndarray)):
             digest.update(f"{len(one)} ".encode())
             for part in one:

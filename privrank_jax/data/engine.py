@@ -1,10 +1,8 @@
 r"""Tables of engines, through Ibis: comparisons and rankings of any number, bounded and counted where they are.
 
-The expressions are those of Ibis, so what runs in a DuckDB of this process runs on a cluster of Spark as well. Ibis is
-imported where it is needed, so that importing this module works without it.
-
-All rows with the same cells say the same. So the distinct cells of items, outcomes and ranks are read by the reader of
-tables in memory like a small file, with its checks and messages, and what they say is joined to the rows in the engine.
+What runs in a DuckDB of this process runs on a cluster of Spark as well. All rows with the same cells say the same. So
+the distinct cells of items, outcomes and ranks are read by the reader of tables in memory like a small file, with its
+checks and messages, and what they say is joined to the rows in the engine.
 
 **At most L comparisons of each user** (:func:`bounded_rows`) are chosen by a keyed hash of the user, never by the
 answers. Every user's rows are put in order by their content (which items met, then who won) and numbered 0, 1, ...; row
@@ -22,8 +20,7 @@ public too. It is: a user's rows are ordered by pair before outcome, so that oth
 and the lots do not depend on the row. For a given salt the pairs kept are a function of the pairs given.
 
 *Fairness* is the purpose of the salt, which a release takes from the operating system's entropy and a rehearsal from
-its seed. As long as the lots are unpredictable, every L rows of a user are equally likely to stay, whatever their
-outcomes: the numbering is a function of the content, the choice of numbers is not. Equal rows are interchangeable.
+its seed: every L rows of a user are equally likely to stay, whatever their outcomes.
 
 **Rankings** need no such choice. Of every pair of items each user gives 1 to the item ranked first, or 1/2 to both
 (:mod:`privrank_jax.aggregation.weights`), however many items the user ranked; a second rank of an item is refused. So
@@ -37,7 +34,7 @@ import functools
 import glob
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -60,7 +57,7 @@ from privrank_jax.data.comparisons import plan_of, read_planned
 from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.file import File, Origin
 from privrank_jax.data.header import spelled_in, without
-from privrank_jax.data.kinds import Data, named_once
+from privrank_jax.data.kinds import NO_USERS, Data, named_once
 from privrank_jax.data.names import MISSING, Names, named_twice, person
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import ComparisonRoles, RankingRoles, Roles, later
@@ -69,9 +66,7 @@ from privrank_jax.data.table import of_arrow
 if TYPE_CHECKING:
     from privrank_jax.aggregation.weights import PairWeights
 
-# Ibis knows the columns of a table and the operations of their types only at run time.
-Relation: TypeAlias = Any
-Expression: TypeAlias = Any
+Relation = Any  # of Ibis, which knows columns and what can be done with them only at run time
 
 MOST_ITEMS, MOST_RANKED_ITEMS = 10_000, 2_000  # for which a table of all pairs is made
 _MOST_CELLS = 20_000_000  # distinct cells of two items and an outcome, or of an item and a rank
@@ -82,7 +77,7 @@ _DIGITS = 16  # hexadecimal digits of the hash that are kept; equal lots are ord
 
 
 class Source:
-    """A table of an engine: its columns as text.
+    """A table of an engine.
 
     Args:
         relation: Ibis table.
@@ -95,41 +90,21 @@ class Source:
         self.header = list(relation.columns)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}; rows not shown>"  # Ibis shows the rows of a table in memory
+        return f"<{type(self).__name__} {self.name!r}; rows not shown>"
 
-    def texts(self, columns: Sequence[str]) -> Relation:
-        """Some columns as text, by which cells and names are compared; a null is a blank.
-
-        Raises:
-            DataError: their cells are structures or bytes.
-        """
-        cells = {}
-        for column in columns:
-            dtype = self.relation[column].type()
-            if dtype.is_nested() or dtype.is_binary() or dtype.is_json() or dtype.is_geospatial():
-                raise DataError(
-                    f"{self.name}: column {column!r} is of type {dtype}: store it as text or whole numbers"
-                )
-            cells[column] = self.relation[column].cast("string").fill_null("")
-        return self.relation.select(**cells)
+    def texts(self, columns: Mapping[str, str]) -> Relation:
+        """Some columns, under other names, as text, by which names are compared; a null is a blank."""
+        cells = {new: self.relation[old].cast("string") for new, old in columns.items()}
+        return self.relation.select(**{new: cell.fill_null("") for new, cell in cells.items()})
 
     def table(self) -> Table:
         """The rows in memory, as columns are asked for."""
 
         def columns(names: Sequence[str]) -> list[Column]:
-            if not names:
-                return []
-            found = self.relation.select(*map(self._cells, names)).to_pyarrow()
-            return [of_arrow(name, found.column(k), self.name) for k, name in enumerate(names)]
+            found = self.relation.select(*names or self.header[:1]).to_pyarrow()
+            return [of_arrow(name, found.column(name), self.name) for name in names]
 
         return Table(self.name, self.header, columns, lambda row: f"row {row + 1}")
-
-    def _cells(self, column: str) -> Expression:
-        dtype = self.relation[column].type()
-        nested = dtype.is_array() or dtype.is_struct() or dtype.is_binary() or dtype.is_map()
-        return (
-            self.relation[column] if nested else self.relation[column].cast("string").name(column)
-        )
 
 
 def of_parquet(file: File, origin: Origin) -> Source | None:
@@ -159,12 +134,11 @@ def of_spark(frame: Any) -> Relation:
     return ibis.pyspark.connect(frame.sparkSession).table(view)
 
 
-def one_row(expression: Relation) -> dict[str, Any]:
-    """The single row of an aggregate."""
-    return expression.to_pyarrow().to_pylist()[0]
+def _columns(expression: Relation) -> list[np.ndarray]:
+    return [column.to_numpy() for column in expression.to_pyarrow().columns]
 
 
-def held(expression: Relation) -> Relation:
+def _held(expression: Relation) -> Relation:
     """The rows of a table, computed once and held by the engine."""
     backend = expression.get_backend()
     if backend.name == "duckdb":  # Ibis 12 can't drop what it caches there, with sqlglot 30
@@ -177,21 +151,22 @@ def held(expression: Relation) -> Relation:
 class _Rows(Data):
     """What comparisons and rankings in an engine have in common; ``rows`` are checked, with ``user`` as text."""
 
-    rows: Relation
-    people: People
     item_names: tuple[str, ...]
+    rows: Relation
     source: Source
     roles: Any
+    num_users: int
+    alike: tuple[tuple[str, str], ...]
 
     @property
     def has_users(self) -> bool:
         """Whether the data name users."""
-        return self.people.users > 0
+        return self.num_users > 0
 
     @property
     def users_alike(self) -> tuple[tuple[str, str], ...]:
         """Up to three pairs of users whose names differ by case alone. Private."""
-        return self.people.alike
+        return self.alike
 
     def in_memory(self) -> Any:
         """The same data as arrays, for what needs rows one by one."""
@@ -206,31 +181,22 @@ class ComparisonRows(_Rows):
     Attributes:
         rows: Ibis table: ``code``, int32, 3(low m + high) + outcome, of two indices low < high into ``item_names`` and
             the outcome, 2 where low won, 1 for a tie, 0 where high won; and ``user``, text, where the data name users.
-        people: the number of users and the most comparisons of one. Private, as are the next two.
+        num_users: the number of users, 0 if the data name none.
+        comparisons_per_user: the most comparisons of one. Private, as are the next two.
         codes: (C,) int32, the codes that occur.
         number: (C,) int64, how often each of them does.
-        source, roles: the table of the engine, and what was told of it.
+        source, roles, alike: the table of the engine, what was told of it, names of users that are alike.
 
     Other attributes are those of all data.
     """
 
+    comparisons_per_user: int
     codes: Int[np.ndarray, "codes"]
     number: Int[np.ndarray, "codes"]
-
     questionnaire = weights = covariates = times = None  # of these nothing is known
 
     def __len__(self) -> int:
         return int(self.number.sum())
-
-    @property
-    def num_users(self) -> int:
-        """Number of users, 0 if the data name none."""
-        return self.people.users
-
-    @property
-    def comparisons_per_user(self) -> int:
-        """The largest number of comparisons of one user. Private."""
-        return self.people.most
 
     @property
     def ties(self) -> int:
@@ -240,21 +206,15 @@ class ComparisonRows(_Rows):
     @property
     def rare_items(self) -> tuple[str, ...]:
         """Items that one user alone was shown, or one row where the data name no users. Private."""
-        low, high, _ = self._decoded(self.codes)
-        rows = np.bincount(low, self.number, self.num_items)
-        rows = rows + np.bincount(high, self.number, self.num_items)
-        few = (rows > 0) & (rows <= self.comparisons_per_user)
-        some = self.codes[few[low] | few[high]]
-        if not (self.has_users and some.size):
-            return tuple(self.item_names[k] for k in np.flatnonzero(few))
-        each = self.rows.filter(self.rows.code.isin(some.tolist())).group_by("code")
-        found = each.aggregate(
-            one=lambda t: t.user.min(), other=lambda t: t.user.max()
-        ).to_pyarrow()
-        codes, one, other = (column.to_numpy() for column in found.columns)
-        _, users = np.unique(np.concatenate([one, other]).astype(str), return_inverse=True)
-        ends = (np.tile(np.where(few[end], end, -1), 2) for end in self._decoded(codes)[:2])
-        return named_once(self.item_names, users, *ends)
+        if self.has_users:
+            users = {"one": self.rows.user.min(), "other": self.rows.user.max()}
+            codes, one, other = _columns(self.rows.group_by("code").aggregate(**users))
+            codes, users = np.tile(codes, 2), np.concatenate([one, other]).astype(str)
+        else:
+            codes = np.repeat(self.codes, np.minimum(self.number, 2))
+            users = np.arange(codes.size)
+        low, high, _ = self._decoded(codes)
+        return named_once(self.item_names, np.unique(users, return_inverse=True)[1], low, high)
 
     def win_counts(self, max_per_user: int | None = None, salt: str | None = None) -> WinCounts:
         """Win counts of all rows, or of at most ``max_per_user`` of each user; JAX's default float.
@@ -268,18 +228,16 @@ class ComparisonRows(_Rows):
         """
         codes, number = self.codes, self.number
         if max_per_user is not None:
-            if salt is None:
-                raise ValueError("max_per_user needs a salt: secrets.token_hex() for a release.")
-            if not self.has_users:
-                raise ValueError(f"{self.name} does not say who compared: no users to bound.")
+            if salt is None or not self.has_users:
+                raise ValueError(
+                    "max_per_user needs users, and a salt: secrets.token_hex() for a release."
+                )
             rows = bounded_rows(self.rows, max_per_user, salt, ["code"])
-            counted = rows.group_by("code").aggregate(number=rows.count()).to_pyarrow()
-            codes, number = (column.to_numpy() for column in counted.columns)
+            codes, number = _columns(rows.group_by("code").aggregate(number=rows.count()))
         low, high, outcome = self._decoded(codes)
-        turned, tied = outcome == 0, outcome == 1
-        first, second = np.where(turned, high, low), np.where(turned, low, high)
+        won, tied, dtype = outcome > 0, outcome == 1, default_float()
+        first, second = np.where(won, low, high), np.where(won, high, low)
         matrix = count_on_host(first, second, self.num_items, number, tied)
-        dtype = default_float()
         return WinCounts(jnp.asarray(matrix, dtype), ties=jnp.asarray(number[tied].sum(), dtype))
 
     def ties_of_pairs(self) -> Float[np.ndarray, "items items"]:
@@ -301,21 +259,18 @@ class RankingRows(_Rows):
     Attributes:
         rows: Ibis table, one row for each item that a user ranked: ``user``; ``item``, int32 index into
             ``item_names``; ``rank``, int32, the less the better, equal ranks ties.
-        people: the users who have rows.
         num_users: n, including users who ranked nothing.
         partial_users: number of users who did not rank all items. Private.
         ranked: (m,) int64, how many users ranked each item. Private.
         missing: how an unranked item is treated, ``"last"`` or ``"unknown"``.
-        source, roles: the table of the engine, and what was told of it.
+        source, roles, alike: the table of the engine, what was told of it, names of users that are alike.
 
     Other attributes are those of all data.
     """
 
-    num_users: int
     partial_users: int
     ranked: Int[np.ndarray, "items"]
     missing: str
-
     whole = False
 
     @property
@@ -347,10 +302,9 @@ class RankingRows(_Rows):
         """Of two items, how many users ranked both, and 2a + t: the rows of a user meet one another in one join."""
         rows, other = self.rows, self.rows.view()
         met = rows.inner_join(other, ["user", rows.item < other.item], rname="{name}_2")
-        ahead = (met.rank_2 - met["rank"]).sign().sum()
-        votes = met.group_by(low=met.item, high=met.item_2).aggregate(both=met.count(), ahead=ahead)
-        counted = votes.mutate(ahead=votes.ahead.cast("int64")).to_pyarrow()
-        low, high, number, more = (column.to_numpy() for column in counted.columns)
+        ahead = (met.rank_2 - met["rank"]).sign().sum().cast("int64")
+        votes = met.group_by("item", "item_2").aggregate(both=met.count(), ahead=ahead)
+        low, high, number, more = _columns(votes)
         both, twice = np.zeros((2, self.num_items, self.num_items), np.int64)
         both[low, high] = both[high, low] = number
         twice[low, high], twice[high, low] = number + more, number - more
@@ -382,10 +336,8 @@ class _Distinct(NamedTuple):
 
 def _distinct(source: Source, columns: Sequence[str], user: str | None) -> _Distinct:
     """The distinct cells of some columns."""
-    # Columns of a table may have the names of those that are made here.
-    own = {name: f"c{k}" for k, name in enumerate(columns)}
-    renamed = {new: old for old, new in own.items()} | ({"user": user} if user else {})
-    texts = source.texts(list(renamed.values())).rename(renamed)
+    own = {name: f"c{k}" for k, name in enumerate(columns)}  # no column has the name of another
+    texts = source.texts({new: old for old, new in own.items()} | ({"user": user} if user else {}))
     distinct = texts.group_by(*own.values()).aggregate(number=texts.count())
     met = distinct.order_by(*own.values()).limit(_MOST_CELLS + 1).to_pyarrow()
     if len(met) > _MOST_CELLS:
@@ -407,55 +359,59 @@ def scan(source: Source, roles: Roles) -> Any:
     """
     name, header = source.name, without(source.name, source.header, roles.ignore)
     user = None if roles.user is None else spelled_in(header, roles.user)
-    user = user if user in header else None
-    if isinstance(roles, ComparisonRoles) and plan_of(name, header, roles).by_cells:
-        return _scan_comparisons(source, roles, user)
-    if type(roles) is RankingRoles and user is not None and not roles.blank:
-        form, columns = shape_of(name, header, roles)
-        if form == "long":
-            return _scan_long(source, roles, columns, user)
-    return None
+    user = None if user == "user" and user not in header else user
+    columns, read = {}, _scan_long
+    if isinstance(roles, ComparisonRoles):
+        plan = plan_of(name, header, roles)
+        columns, read = (plan.columns if plan.by_cells else {}), _scan_comparisons
+    elif type(roles) is RankingRoles and user is not None and not roles.blank:
+        form, shape = shape_of(name, header, roles)
+        columns = shape if form == "long" else {}
+    columns = {one: spelled_in(header, column) for one, column in columns.items()}
+    asked = [*columns.values(), *filter(None, [user])]
+    if not columns or not set(asked) <= set(header):
+        return None  # of a column that is not there memory says so
+    types = [source.relation[one].type() for one in asked]
+    if any(one.is_nested() or one.is_binary() or one.is_json() for one in types):
+        return None
+    return read(source, roles, columns, user)
 
 
-def _about(source: Source, roles: Roles, read: Any, user: str | None) -> dict[str, Any]:
+def _about(
+    source: Source, roles: Roles, user: str | None, said: Mapping[str, Any]
+) -> dict[str, Any]:
     """What data in an engine say of themselves: as their distinct cells do, with users."""
-    fields = [field.name for field in dataclasses.fields(Data)]
-    return {
-        **{one: getattr(read, one) for one in (*fields, "item_names")},
-        "user_names": (),
-        "people": People(0, 1) if user is None else check_users(source, user),
-        "source": source,
-        "roles": roles,
-        "origin": source.origin,
-    }
+    fields = [field.name for field in dataclasses.fields(_Rows) if field.name in said]
+    about = {one: said[one] for one in fields} | {"user_names": (), "origin": source.origin}
+    if user is not None:
+        about["notes"] = tuple(note for note in about["notes"] if note != NO_USERS)
+        about["users_are"] = of_column(str(roles.user))
+    return about | {"source": source, "roles": roles}
 
 
-def _scan_comparisons(source: Source, roles: ComparisonRoles, user: str | None) -> ComparisonRows:
+def _scan_comparisons(source: Source, roles: Any, columns: Mapping[str, str], user: Any) -> Any:
+    cells = _distinct(source, list(dict.fromkeys(columns.values())), user)
     plan = plan_of(source.name, source.header, roles)
-    cells = _distinct(source, list(dict.fromkeys(plan.columns.values())), user)
-    read = read_planned(
-        cells.table, dataclasses.replace(plan, roles=dataclasses.replace(roles, user=None))
-    )
+    alone = dataclasses.replace(plan, roles=dataclasses.replace(roles, user=None))
+    read = read_planned(cells.table, alone)
     _check_items(source.name, read.num_items, MOST_ITEMS)
     low, high = np.minimum(read.winners, read.losers), np.maximum(read.winners, read.losers)
     outcome = np.where(read.tied, 1, np.where(read.winners < read.losers, 2, 0))
     codes = 3 * (low * read.num_items + high) + outcome
     different, at = np.unique(codes, return_inverse=True)
-    about = _about(source, roles, read, user)
-    if user is not None:
-        about["notes"] = tuple(note for note in about["notes"] if "names no users" not in note)
-        about["users_are"] = of_column(str(roles.user))
+    users, most, alike = (0, 1, ()) if user is None else check_users(source, user)
     return ComparisonRows(
         rows=cells.coded(np.arange(codes.size), {"code": codes}),
+        num_users=users,
+        comparisons_per_user=most,
+        alike=alike,
         codes=different,
         number=np.bincount(at, cells.number).astype(np.int64),
-        **about,
+        **_about(source, roles, user, vars(read)),
     )
 
 
-def _scan_long(
-    source: Source, roles: RankingRoles, columns: Mapping[str, str], user: str
-) -> RankingRows:
+def _scan_long(source: Source, roles: Any, columns: Mapping[str, str], user: Any) -> RankingRows:
     name = source.name
     cells = _distinct(source, list(columns.values()), user)
     reading = Reading(cells.table, dataclasses.replace(roles, user=None), columns)
@@ -463,52 +419,42 @@ def _scan_long(
     levels = levels_of(reading, [reading.cells["rank"]], None)[0][:, 0]
     reading.stop(codes.size)
     order, place = reading.items.in_order()
-    codes = np.array(place, np.int64)[codes]
-    rows = held(cells.coded(some, {"item": codes, "rank": levels}))
-    _check_once(source, rows, reading.columns["item"], order)
-    people = check_users(source, user)
-    users = number_of_users(name, roles, people.users)
     _check_items(name, len(order), MOST_RANKED_ITEMS)
+    codes = np.array(place, np.int64)[codes]
+    rows = _held(cells.coded(some, {"item": codes, "rank": levels}))
+    number = rows.group_by("user", "item").aggregate(rows=rows.count())
+    for twice in number.filter(number.rows > 1).limit(1).to_pyarrow().to_pylist():
+        who, item = quoted(twice["user"]), quoted(order[twice["item"]])
+        raise DataError(
+            f"{name}, column {reading.columns['item']!r}: user {who} ranks {item} twice: keep one row"
+        )
+    seen, _, alike = check_users(source, user)
+    users = number_of_users(name, roles, seen)
     rows = rows.filter(rows["rank"] >= 0)
     each = rows.group_by("user").aggregate(number=rows.count())
-    full = one_row(each.aggregate(full=each.count(where=each.number == len(order))))["full"]
+    full = int(each.count(where=each.number == len(order)).to_pyarrow().as_py())
     if levels.max(initial=-1) >= 0 and not roles.ranks:
         ranks = _some_ranks(rows, each, len(order))
         check_ranks(name, [reading.columns["rank"]], ranks, largest=int(levels.max()))
     known = levels >= 0
     said = reading.facts(order, notes=[note_of(roles)], seen_users=roles.num_users is None)
-    said |= {"user_names": (), "users_are": of_column(str(roles.user))}
     said["notes"] = tuple(note for note in said["notes"] if "names no users" not in note)
     return RankingRows(
         rows=rows,
-        people=people,
         num_users=users,
+        alike=alike,
         partial_users=users - full,
         ranked=np.bincount(codes[known], cells.number[some][known], len(order)).astype(np.int64),
         missing=roles.missing or "last",
-        source=source,
-        roles=roles,
-        origin=source.origin,
-        **said,
+        **_about(source, roles, user, said),
     )
 
 
 def _check_items(name: str, items: int, most: int) -> None:
-    if items < 2:
-        raise DataError(f"{name}: a ranking needs at least two items, found {items}")
-    if items > most:
+    if not 2 <= items <= most:
         raise DataError(
-            f"{name} has {items:,} items; a table of all pairs is kept, for at most {most:,}."
-        )
-
-
-def _check_once(source: Source, rows: Relation, column: str, items: Sequence[str]) -> None:
-    """Refuse a second row of a user and an item."""
-    number = rows.group_by("user", "item").aggregate(rows=rows.count())
-    for twice in number.filter(number.rows > 1).limit(1).to_pyarrow().to_pylist():
-        raise DataError(
-            f"{source.name}, column {column!r}: user {quoted(twice['user'])} ranks {quoted(items[twice['item']])} "
-            "twice: keep one row"
+            f"{name} has {items:,} items: a ranking needs at least two, and a table of all pairs is kept of at most "
+            f"{most:,}"
         )
 
 
@@ -526,57 +472,41 @@ def _some_ranks(rows: Relation, each: Relation, items: int) -> np.ndarray:
 # --- users --------------------------------------------------------------------------------------------
 
 
-class People(NamedTuple):
-    """The number of users of a table, the most rows of one, and pairs of names that differ by case alone."""
+def check_users(source: Source, column: str) -> tuple[int, int, tuple[tuple[str, str], ...]]:
+    """The number of users of a table, the most rows of one, and up to three pairs of names that differ by case alone.
 
-    users: int
-    most: int
-    alike: tuple[tuple[str, str], ...] = ()
-
-
-def check_users(source: Source, column: str) -> People:
-    """Check the users of a table: names are compared in the engine, but for those with blanks or non-ASCII letters.
+    Names are compared in the engine, but for those with blanks or non-ASCII letters.
 
     Raises:
         DataError: a user is missing or named twice.
     """
-    table = source.texts([column]).rename(user=column)
-    counted = table.group_by("user").aggregate(rows=table.count())
+    import ibis
+    import pyarrow
+
+    table = source.texts({"user": column})
+    counted = _held(table.group_by("user").aggregate(rows=table.count()))
     name = counted.user
     capitals = name != name.lower()
     odd = (name == "") | name.re_search("[^!-~]") | name.lower().isin(sorted(MISSING))
     odd = odd | (capitals & name.contains("@"))  # case makes no other user of an e-mail address
-    counts = {"odd": odd.sum(), "capitals": capitals.sum()}
-    found = one_row(counted.aggregate(users=counted.count(), most=counted.rows.max(), **counts))
-    if found["odd"]:
-        _check_odd(source, column, counted, odd)
-    alike = []
-    if found["capitals"]:
-        both = counted.group_by(low=name.lower()).aggregate(one=name.min(), other=name.max())
-        pairs = both.filter(both.one != both.other).order_by("low").limit(_MOST_NAMED)
-        alike = [(pair["one"], pair["other"]) for pair in pairs.to_pyarrow().to_pylist()]
-    return People(found["users"], found["most"] or 0, tuple(alike))
-
-
-def _check_odd(source: Source, column: str, counted: Relation, odd: Expression) -> None:
-    """Check names that are not plain words: of two spellings of a name, at least one is not in its normal form."""
-    import ibis
-    import pyarrow
-
-    names, normal = Names("user"), {}
+    names, normal = Names("user"), dict[str, str]()
     try:
-        for batch in (
-            counted.filter(odd).order_by("user").to_pyarrow().to_batches(max_chunksize=65536)
-        ):
-            for name in batch.column("user").to_pylist():
-                _ = names[name]
-                if person(name) != name:
-                    normal[person(name)] = name
+        for one in counted.filter(odd).order_by("user").to_pyarrow()["user"].to_pylist():
+            _ = names[one]
+            if person(one) != one:
+                normal[person(one)] = one
+        # Of two spellings of a name, one at least is odd.
         suspects = ibis.memtable(pyarrow.table({"user": pyarrow.array(normal, pyarrow.string())}))
-        for twin in counted.semi_join(suspects, "user").limit(1).to_pyarrow().to_pylist():
-            raise named_twice("user", twin["user"], normal[twin["user"]])
+        twins = counted.semi_join(suspects, "user").limit(1).to_pyarrow()["user"].to_pylist()
+        for twin in twins:
+            raise named_twice("user", twin, normal[twin])
     except BadCell as error:
         raise DataError(f"{source.name}, column {column!r}: {error}") from None
+    both = counted.group_by(low=name.lower()).aggregate(one=name.min(), other=name.max())
+    pairs = both.filter(both.one != both.other).order_by("low").limit(_MOST_NAMED).to_pyarrow()
+    found = counted.aggregate(users=counted.count(), most=counted.rows.max()).to_pyarrow()
+    users, most = (column[0].as_py() or 0 for column in found.columns)
+    return users, most, tuple((one["one"], one["other"]) for one in pairs.to_pylist())
 
 
 # --- at most L rows of each user ----------------------------------------------------------------------

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Sequence
 from privrank_jax.data.errors import DataError, listed
 from privrank_jax.data.names import did_you_mean, form, place_of
 
-_COUNTS = {
-    "count", "counts", "cnt", "n", "freq", "freqs", "frequency", "frequencies", "weight", "weights", "votes", "ballots",
-    "times", "multiplicity", "repetitions", "occurrences", "howoften", "howmany", "votecount", "ballotcount",
-    "rowcount", "numvotes", "nvotes", "numballots", "nballots", "numberofvotes", "numberofballots",
-}  # fmt: skip
+_COUNTS = re.compile(
+    r"cnt|n|freqs?|frequenc(y|ies)|weights?|times|multiplicity|repetitions|occurrences|howoften|howmany|"
+    r"(votes?|ballots?|row)?counts?|(n|num|numberof)?(votes|ballots)"
+)
 _LAST = re.compile(r"(?:.*[\W_])?(?:count|counts|freq|frequency|weight|weights)", re.IGNORECASE)
 _BRACKETS = re.compile(r"(.*\S)\s*\[([^\[\]]+)\]", re.DOTALL)
 _WORD = r"(?:choice|rank|preference|pref)"
@@ -26,18 +25,11 @@ _ASKED = re.compile(
 class Keys(list[str]):
     """The keys of the JSON objects of a file as a header, of which none is taken for another.
 
-    Keys of JSON objects are those of all rows, so that one user can add a key, leave one out or spell it in another
-    way. Two keys that differ by case, blanks, ``_`` or ``-`` alone are refused, so that a name is that of one key.
+    They are those of all rows, so that one user can add a key, leave one out or spell it in another way.
     """
 
     def check(self, name: str) -> None:
-        """Raise :class:`DataError` where two keys of a file of this name may be two spellings of one.
-
-        >>> Keys(["item", "Item"]).check("f")
-        Traceback (most recent call last):
-        ...
-        privrank_jax.data.errors.DataError: f: the keys 'item' and 'Item' differ only by case, blanks, _ or -: ...
-        """
+        """Raise :class:`DataError` where two keys of a file of this name may be two spellings of one."""
         known: dict[str, str] = {}
         for key in self:
             twin = known.setdefault(re.sub(r"[\s_-]", "", form(key)), key)
@@ -63,13 +55,10 @@ def usual_column(header: Sequence[str], names: Sequence[str]) -> str | None:
     >>> usual_column(["Is-Tie", "Winner "], ["winner"]), usual_column(Keys(["Winner"]), ["winner"])
     ('Winner ', None)
     """
-    if isinstance(
-        header, Keys
-    ):  # else a key of one user could take a role away from that of another
+    wanted = {letters(name) for name in names}
+    found = [column for column in header if letters(column) in wanted]
+    if isinstance(header, Keys):  # else a key of one user could take the role of another
         found = [column for column in header if column in names[:1]]
-    else:
-        wanted = {letters(name) for name in names}
-        found = [column for column in header if letters(column) in wanted]
     return found[0] if len(found) == 1 else None
 
 
@@ -86,11 +75,7 @@ def spelled_in(header: Sequence[str], column: str) -> str:
 
 
 def column_of(name: str, header: Sequence[str], one: str, column: str) -> str:
-    """The column that a role names.
-
-    Raises:
-        DataError: there is none, or several have this name.
-    """
+    """The column that the role ``one`` names; :class:`DataError` if there is none, or several have this name."""
     meant = spelled_in(header, column)
     number = list(header).count(meant)
     if number > 1:
@@ -112,19 +97,18 @@ def without(name: str, header: Sequence[str], ignore: Iterable[str]) -> list[str
     """
     out = set[str]()
     for given in ignore:
-        parts = [given] if spelled_in(header, given) in header else given.split(",")
-        if (
-            isinstance(header, Keys) and given in header
-        ):  # a key of one user does not decide which are meant
-            parts += [part.strip() for part in given.split(",") if part.strip() in header]
-        out |= {column_of(name, header, "ignore", part.strip()) for part in parts}
+        parts = [part.strip() for part in given.split(",")]
+        if spelled_in(header, given) in header:  # a key of one user does not decide what is meant
+            also = [part for part in parts if part in header] if isinstance(header, Keys) else []
+            parts = [given, *also]
+        out |= {column_of(name, header, "ignore", part) for part in parts}
     return type(header)(column for column in header if column not in out)  # type: ignore[call-arg]
 
 
 def check_no_counts(name: str, unused: Iterable[str]) -> None:
     """Raise :class:`DataError` if a column says, by its name, how often a row counts, and nobody said what to do."""
     for column in unused:
-        if letters(column) in _COUNTS or _LAST.fullmatch(column):
+        if _COUNTS.fullmatch(letters(column)) or _LAST.fullmatch(column):
             raise DataError(
                 f"{name}: column {column!r} looks like how often a row counts, and each row would count once: say "
                 f"count={column!r}, or ignore={[column]!r} if it is something else"
@@ -175,14 +159,9 @@ def places_of_questions(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
             found.setdefault(asked[0], []).append((asked[1], column))
     questions = {}
     for question, several in found.items():
-        numbers = sorted(place for place, _ in several)
-        whole = numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-        if (
-            whole
-            and len(numbers) > 1
-            and numbers[0] < 2
-            and not (question and isinstance(header, Keys))
-        ):
+        places, number = sorted(place for place, _ in several), len(several)
+        whole = number > 1 and places in ([*range(number)], [*range(1, number + 1)])
+        if whole and not (question and isinstance(header, Keys)):
             questions[question] = tuple(column for _, column in sorted(several))
     return {"": questions[""]} if "" in questions else questions
 
@@ -197,12 +176,10 @@ def span_of(name: str, header: Sequence[str], span: str) -> tuple[str, ...]:
         raise DataError(
             f"{name}: keys of JSON objects have no order: name the items by `items`, one by one"
         )
-    if ".." not in span:
-        raise DataError(f"{name}: {span!r} is no span of columns, such as 'Q1_1..Q1_9'")
     ends = [column_of(name, header, "items", end.strip()) for end in span.split("..", 1)]
-    first, last = (list(header).index(end) for end in ends)
+    first, last = (list(header).index(end) for end in (ends[0], ends[-1]))
     if last <= first:
         raise DataError(
-            f"{name}: the span {span!r} ends before it begins: give the first and the last column"
+            f"{name}: {span!r} is no span of columns: give the first and the last, such as 'Q1_1..Q1_9'"
         )
     return tuple(header[first : last + 1])

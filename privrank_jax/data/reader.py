@@ -93,7 +93,7 @@ def read(
 
     Args:
         source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; .soc, .soi, .toc, .toi, .blt, .pb, .order;
-            text also in .gz or .zst), ``"-"`` for standard input, a named data set such as ``"coffee"``, a dict of
+            all but Excel's also in .gz), ``"-"`` for standard input, a named data set such as ``"coffee"``, a dict of
             columns, a frame of pandas or polars, a table of Arrow or DuckDB, or one of Ibis or Spark, which stays there
             if it holds comparisons, or rankings with a row for each user and item.
         kind: what the table holds, a name of ``KINDS``; default: by the usual names.

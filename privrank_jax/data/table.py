@@ -8,25 +8,26 @@ methods that they have, so that no package is imported for them.
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import dataclasses
 import datetime
+import functools
 import importlib.util
 import io
-import itertools
 import json
-import re
 import warnings
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from privrank_jax.data.columns import Column, Table, Word, encode
 from privrank_jax.data.errors import DataError
-from privrank_jax.data.file import SEPARATORS, File, Origin
+from privrank_jax.data.file import SEPARATORS, File
 from privrank_jax.data.header import Keys
-from privrank_jax.data.json_lines import only_list, unique
 from privrank_jax.data.names import Structure
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -34,15 +35,11 @@ OBJECTS = (".jsonl", ".ndjson", ".json")
 PARQUET = (".parquet", ".pq")
 SHEETS = (".xlsx", ".xlsm")
 TABLES = (*DELIMITERS, *OBJECTS, *PARQUET, *SHEETS)
-_NAMES = {sign: name for name, sign in SEPARATORS.items() if name.isalpha()}
 _IMPORT_IDS = ('{"ImportId"', "{'ImportId'")  # in the third row of the header of Qualtrics
 _LARGE = 2**18  # bytes, from which on PyArrow is worth its import
-_HEAD = 64  # lines in which the header of a CSV file ends
-_CHUNK = 4096  # rows that are checked together
-_LINE_ENDS = re.compile(r"\r\n|\r|\n")
-_COMPUTED = ("collect", "to_pyarrow", "to_arrow_table")  # polars' lazy frames, DuckDB
+_COMPUTED = ("collect", "to_pyarrow", "to_arrow_table", "to_arrow")  # lazy polars, DuckDB, polars
 _LISTS = ("to_pylist", "to_list", "tolist")  # Arrow, polars and pandas, NumPy
-_NO_SCALARS = (bytes, bytearray, Mapping, set, frozenset)
+_NO_SCALARS = (bytes, bytearray, set, frozenset)
 
 
 def open_file(file: File, sheet: str | int | None = None) -> Table:
@@ -56,65 +53,83 @@ def open_file(file: File, sheet: str | int | None = None) -> Table:
         DataError: it cannot be read, or has none of these formats.
     """
     suffix = file.checked(TABLES, "give a .csv, .tsv, .jsonl, .parquet or .xlsx file")
-    for name, value, lacking in (
-        ("separator", file.separator, (*PARQUET, *OBJECTS, *SHEETS)),
-        ("encoding", file.encoding, (*PARQUET, *SHEETS)),
-        ("sheet", sheet, (*DELIMITERS, *PARQUET, *OBJECTS)),
-    ):
-        if value is not None and suffix in lacking:
+    has = {"separator": DELIMITERS, "encoding": (*DELIMITERS, *OBJECTS), "sheet": SHEETS}
+    told = {"separator": file.separator, "encoding": file.encoding, "sheet": sheet}
+    for name, value in told.items():
+        if value is not None and suffix in TABLES and suffix not in has[name]:
             raise DataError(f"{file.name} has no {name}: leave out {name}={value!r}")
     if suffix in PARQUET:
         return _parquet(file)
     if suffix in OBJECTS:
-        return _objects(file)
+        numbers = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), str)
+        held = list(objects_of(file, **numbers)) if suffix == ".json" else None
+        rows = functools.partial(objects_of, file, **numbers)
+        return _objects(file.name, rows if held is None else lambda: held, file.reading)
     return _workbook(file, sheet) if suffix in SHEETS else _csv(file)
+
+
+def _of_rows(
+    name: str,
+    rows: Callable[[], Iterator[list[Any]]],
+    where: Callable[[int], str],
+    reading: tuple[str, ...],
+) -> Table:
+    """A table of rows, of which the first is the header, or the first three where the third is of ids by Qualtrics."""
+    first = list(islice(rows(), 3))
+    if not first:
+        raise DataError(f"{name} is empty: it needs a header row and one row below it each")
+    header = [word or "" for word in first[0]]
+    below = 3 if len(first) > 2 and str(first[2][0]).startswith(_IMPORT_IDS) else 1
+    reading += ("the three rows of a header of Qualtrics are left out",) * (below > 1)
+
+    def columns(names: Sequence[str]) -> list[Column]:
+        return encode(islice(rows(), below, None), {one: header.index(one) for one in names})
+
+    return Table(name, header, columns, lambda row: where(row + below), reading)
 
 
 # --- CSV ----------------------------------------------------------------------------------------------
 
 
 def _csv(file: File) -> Table:
-    lines = file.lines()
-    head = list(itertools.islice(lines, _HEAD))
-    separator, reading = _separator(file, head)
-    reader = csv.reader(itertools.chain(head, lines), delimiter=separator, strict=True)
+    separator, reading = _separator(file)
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # a cell may hold a conversation
-    numbers = _Numbers()
-    chunks = _csv_chunks(file.name, reader, numbers)
-    first = next(chunks, [])
-    if not first:
-        raise DataError(f"{file.name} is empty: it needs a header row and one row below it each")
-    header, below = first[0], _rows_of_header(first)
-    reading = (*file.reading, *reading, *((_QUALTRICS,) * (below > 1)))
-    simple = below == 1 and _is_simple(file, header)
-
-    def rows() -> Iterator[list[str]]:
-        yield from first[below:]
-        for chunk in chunks:
-            yield from chunk
+    rows = functools.partial(_rows, file, separator)
+    where = functools.partial(_line, file, separator)
+    table = _of_rows(file.name, rows, lambda row: f"line {where(row)}", (*file.reading, *reading))
 
     def columns(names: Sequence[str]) -> list[Column]:
-        nonlocal simple
-        if simple and names:
-            try:
-                return _by_arrow(file, header, separator, names)
-            except ValueError:  # of PyArrow; the standard library says what is wrong, and where
-                simple = False
-        return _selecting(header, rows())(names)
+        if names and _is_simple(file, table.header):
+            with contextlib.suppress(ValueError):  # the standard library says what is wrong
+                return _by_arrow(file, table.header, separator, names)
+        return table.columns(names)
 
-    def where(row: int) -> str:
-        return f"line {_line(file.content, row + 1) if simple else numbers.line(row + below)}"
-
-    return Table(file.name, header, columns, where, reading)
+    return dataclasses.replace(table, columns=columns)
 
 
-_QUALTRICS = "the three rows of a header of Qualtrics are left out"
+def _rows(file: File, separator: str) -> Iterator[list[str]]:
+    """Rows as long as the header; wholly empty lines are skipped."""
+    reader, width = csv.reader(file.lines(), delimiter=separator, strict=True), 0
+    try:
+        for row in filter(None, reader):
+            width = width or len(row)
+            if len(row) != width:
+                raise DataError(
+                    f"{file.name}, line {reader.line_num}: {len(row)} fields where the header has {width}: put a name "
+                    "that holds the separator into double quotes, or add what is missing"
+                )
+            yield row
+    except csv.Error as error:
+        raise DataError(
+            f"{file.name}, line {reader.line_num}: not valid CSV ({error}): check the double quotes"
+        ) from error
 
 
-def _rows_of_header(rows: Sequence[Sequence[Word]]) -> int:
-    """How many rows the header has: three where the third one is of ids by Qualtrics, else one."""
-    third = rows[2] if len(rows) > 2 else ()
-    return 3 if third and isinstance(third[0], str) and third[0].startswith(_IMPORT_IDS) else 1
+def _line(file: File, separator: str, row: int) -> int:
+    """The line in which a row ends, of which that of the header is 0."""
+    reader = csv.reader(file.lines(), delimiter=separator, strict=True)
+    next(islice(filter(None, reader), row, None))
+    return reader.line_num
 
 
 def _is_simple(file: File, header: Sequence[str]) -> bool:
@@ -122,13 +137,12 @@ def _is_simple(file: File, header: Sequence[str]) -> bool:
     if file.encoding not in (None, "utf-8") or len(set(header)) < len(header):
         return False
     content = file.content
-    lone = b"\r" in content and content.count(b"\r") > content.count(b"\r\n")
-    if not content.isascii():
-        try:
-            content.decode()
-        except UnicodeDecodeError:
-            return False
-    odd = lone or content.startswith(_MARKS) or b'"' in content or b"\0" in content
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    odd = any(sign in content for sign in (b'"', b"\0", b"ImportId"))
+    odd = odd or content.count(b"\r") > content.count(b"\r\n")
     return len(content) >= _LARGE and not odd and importlib.util.find_spec("pyarrow") is not None
 
 
@@ -137,44 +151,54 @@ def _by_arrow(file: File, header: list[str], separator: str, names: Sequence[str
     import pyarrow
     from pyarrow import csv
 
+    types = dict.fromkeys(names, pyarrow.string())
     found = csv.read_csv(
         pyarrow.BufferReader(file.content),
-        csv.ReadOptions(column_names=header, skip_rows=_before(file.content)),
+        csv.ReadOptions(column_names=header, skip_rows=_line(file, separator, 0)),
         csv.ParseOptions(delimiter=separator, quote_char=False),
-        csv.ConvertOptions(
-            include_columns=list(names), column_types=dict.fromkeys(names, pyarrow.string())
-        ),
+        csv.ConvertOptions(include_columns=list(names), column_types=types),
     )
     return [of_arrow(name, found.column(name), file.name) for name in names]
 
 
-_MARKS = (b"\xff\xfe", b"\xfe\xff")
+def _separator(file: File) -> tuple[str, tuple[str, ...]]:
+    """What separates the cells, and a sentence where the header said so.
+
+    It is what was said, else the separator of the suffix if the header has it, else the only other one that it has.
+    """
+    usual = DELIMITERS.get(file.suffix, ",")
+    if file.separator is not None:
+        return file.separator, ()
+    head = list(islice(file.lines(), 64))
+
+    def splits(sign: str) -> bool:
+        try:
+            return len(next(filter(None, csv.reader(head, delimiter=sign, strict=True)), "")) > 1
+        except csv.Error:
+            return False
+
+    found = [sign for sign in (usual, *(set(",;\t") - {usual})) if splits(sign)]
+    if not found or found[0] == usual:
+        return usual, ()
+    names = sorted(name for name in ("comma", "semicolon", "tab") if SEPARATORS[name] in found)
+    if len(found) > 1:
+        raise DataError(
+            f"{file.name}: its header has {' and '.join(names)} characters, and it is unclear which separate cells: "
+            f"say so, such as separator={names[0]!r}"
+        )
+    return found[0], (f"cells are separated by {names[0]}s, as its header shows",)
 
 
-def _before(content: bytes) -> int:
-    """Number of lines up to the header, which is the first that is not empty."""
-    lines = enumerate(io.BytesIO(content), start=1)
-    return next((number for number, line in lines if line.strip(b"\r\n\xef\xbb\xbf")), 1)
-
-
-def _line(content: bytes, row: int) -> int:
-    """The number of the line of a row, from 0, of those that are not empty."""
-    lines = (
-        number for number, line in enumerate(io.BytesIO(content), start=1) if line.strip(b"\r\n")
-    )
-    return next(itertools.islice(lines, row, None))
+# --- Parquet and Arrow --------------------------------------------------------------------------------
 
 
 def of_arrow(name: str, cells: Any, of: str) -> Column:
     """A column of Arrow's as codes and words."""
     import pyarrow
 
-    nested = pyarrow.types.is_nested(cells.type) or pyarrow.types.is_binary(cells.type)
-    if nested:
-        words = (
-            (word_of(cell, f"{of}, row {row}"),)
-            for row, cell in enumerate(cells.to_pylist(), start=1)
-        )
+    if pyarrow.types.is_nested(cells.type) or pyarrow.types.is_binary(cells.type):
+        found = enumerate(cells.to_pylist(), start=1)
+        words = ((word_of(cell, f"{of}, column {name!r}, row {row}"),) for row, cell in found)
         return encode(words, {name: 0})[0]
     coded = cells.combine_chunks() if isinstance(cells, pyarrow.ChunkedArray) else cells
     if not pyarrow.types.is_dictionary(coded.type):
@@ -194,284 +218,132 @@ def of_arrow(name: str, cells: Any, of: str) -> Column:
     return Column(name, codes.astype(np.int32), words)
 
 
-def _parquet(file: File) -> Table:
-    """A Parquet file by PyArrow."""
-    if file.piped or file.compression:
-        how = "write it to a file and name that" if file.piped else "decompress it first"
-        raise DataError(
-            f"{file.name}: Parquet is read from a file as it is, neither compressed again nor piped: {how}"
-        )
+@contextlib.contextmanager
+def parquet_file(file: File) -> Iterator[Any]:
+    """A Parquet file as PyArrow opens it; what it raises becomes :class:`DataError`."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError as error:
         raise DataError(
             f'{file.name}: reading Parquet needs PyArrow: pip install "privrank-jax[tables]"'
         ) from error
-
-    def read(names: Sequence[str]) -> Any:
-        try:
-            return parquet.ParquetFile(file.path).read(columns=list(names))
-        except (ArrowException, OSError, UnicodeError) as error:
-            why = str(error).splitlines()[0] if str(error) else "unknown"
-            raise DataError(
-                f"{file.name} is not a Parquet file that PyArrow can read ({why}): write it again, or give a .csv file"
-            ) from error
-
     try:
-        header = list(parquet.read_schema(file.path).names)
-    except (ArrowException, OSError, UnicodeError):
-        read(())
-        raise
+        whole = file.piped or file.packed
+        with parquet.ParquetFile(io.BytesIO(file.content) if whole else file.path) as opened:
+            yield opened
+    except (ArrowException, OSError, UnicodeError) as error:
+        raise DataError(
+            f"{file.name} is not a Parquet file that PyArrow can read ({str(error).partition(chr(10))[0]}): write it "
+            "again, or give a .csv file"
+        ) from error
+
+
+def _parquet(file: File) -> Table:
+    with parquet_file(file) as opened:
+        header = list(opened.schema_arrow.names)
     if twice := next((name for name in header if header.count(name) > 1), None):
         raise DataError(f"{file.name}: two columns are named {twice!r}: rename one")
-    origin = Origin(file)
 
     def columns(names: Sequence[str]) -> list[Column]:
-        found = read(names)
-        origin.check_unchanged()
+        with parquet_file(file) as opened:
+            found = opened.read(columns=list(names))
         return [of_arrow(name, found.column(name), file.name) for name in names]
 
     return Table(file.name, header, columns, lambda row: f"row {row + 1}")
 
 
-def _separator(file: File, head: list[str]) -> tuple[str, tuple[str, ...]]:
-    """What separates the cells, and a sentence where the header said so.
-
-    It is what was said, else the separator of the suffix if the header has it, else the only other one that it has.
-    """
-    usual = DELIMITERS.get(file.suffix, ",")
-    if file.separator is not None:
-        return file.separator, ()
-
-    def splits(sign: str) -> bool:
-        try:
-            rows = csv.reader(head, delimiter=sign, strict=True)
-            return len(next((row for row in rows if row), [])) > 1
-        except csv.Error:
-            return False
-
-    found = [sign for sign in (usual, *(set(",;\t") - {usual})) if splits(sign)]
-    if not found or found[0] == usual:
-        return usual, ()
-    if len(found) > 1:
-        raise DataError(
-            f"{file.name}: its header has {' and '.join(sorted(_NAMES[sign] for sign in found))} characters, and it "
-            f"is unclear which separate cells: say so, such as separator={_NAMES[found[0]]!r}"
-        )
-    return found[0], (f"cells are separated by {_NAMES[found[0]]}s, as its header shows",)
-
-
-class _Numbers:
-    """Numbers of lines by rows: chunks in which each row is a line, and the lines of all rows in others."""
-
-    def __init__(self) -> None:
-        self._chunks: list[tuple[int, int, list[int]]] = []
-        self._rows = 0
-
-    def add(self, begin: int, end: int, raw: list[list[str]], kept: int) -> None:
-        """Note a chunk whose rows stand between two lines, of which the first is not in it."""
-        exact: list[int] = []
-        if end - begin != kept:
-            line = begin
-            for row in raw:
-                line += 1 + sum(len(_LINE_ENDS.findall(cell)) for cell in row)
-                exact += [line] if row else []
-        self._chunks.append((self._rows, begin, exact))
-        self._rows += kept
-
-    def line(self, row: int) -> int:
-        """The number of the line in which a row ends."""
-        start, begin, exact = next(one for one in reversed(self._chunks) if one[0] <= row)
-        return exact[row - start] if exact else begin + 1 + row - start
-
-
-def _csv_chunks(name: str, reader: Any, numbers: _Numbers) -> Iterator[list[list[str]]]:
-    """Rows as long as the header, in chunks; wholly empty lines are skipped."""
-    width = 0
-    while True:
-        begin, raw = reader.line_num, []
-        try:
-            raw.extend(itertools.islice(reader, _CHUNK))
-        except csv.Error as error:
-            _check_widths(name, raw, begin, width)
-            raise DataError(
-                f"{name}, line {reader.line_num}: not valid CSV ({error}): check the double quotes"
-            ) from error
-        if not raw:
-            return
-        rows = [row for row in raw if row] if [] in raw else raw
-        width = width or (len(rows[0]) if rows else 0)
-        _check_widths(name, raw, begin, width)
-        numbers.add(begin, reader.line_num, raw, len(rows))
-        if rows:
-            yield rows
-
-
-def _check_widths(name: str, raw: list[list[str]], begin: int, width: int) -> None:
-    if set(map(len, raw)) <= {0, width}:
-        return
-    width = width or next(map(len, filter(None, raw)))
-    numbers = _Numbers()
-    numbers.add(begin, -1, raw, sum(map(bool, raw)))
-    rows = [row for row in raw if row]
-    for k, row in enumerate(rows):
-        if len(row) != width:
-            raise DataError(
-                f"{name}, line {numbers.line(k)}: {len(row)} fields where the header has {width}: put a name that "
-                "holds the separator into double quotes, or add what is missing"
-            )
-
-
-def _selecting(
-    header: Sequence[str], rows: Iterator[Sequence[Word]]
-) -> Callable[[Sequence[str]], list[Column]]:
-    """Columns by name of a stream of rows."""
-    return lambda names: encode(rows, {name: list(header).index(name) for name in names})
-
-
 # --- JSON ---------------------------------------------------------------------------------------------
 
 
-def _objects(file: File) -> Table:
-    """Objects, one per line (JSON Lines) or in one list, which may be the only value of an object.
+def _objects(
+    name: str, rows: Callable[[], Iterable[tuple[str, Any]]], reading: tuple[str, ...] = ()
+) -> Table:
+    """Objects, each after its place.
 
     The keys of all objects, sorted, are the columns; an object may lack some, whose cells are then None. Keys are part
     of a user's answers, as cells are, and no form fixes them: nothing that is published may depend on them but a list
     of items, which is then public and said to be. Numbers stay as they are written, and null is an empty text.
     """
-    listed = _list_of(file) if file.suffix == ".json" else None
     keys = set[str]()
-    for place, found in _records(file, listed):
-        if not isinstance(found, dict):
+    for place, found in rows():
+        if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
             raise DataError(
-                f'{file.name}, {place}: each row must be an object, such as {{"user": "u1", ...}}'
+                f'{name}, {place}: each row must be an object whose keys are texts, such as {{"user": "u1", ...}}'
             )
         keys |= found.keys()
     if not keys:
-        raise DataError(f"{file.name} is empty: it needs one JSON object per row")
+        raise DataError(f"{name} is empty: it needs one JSON object per row")
     header = Keys(sorted(keys))
-    header.check(file.name)
-    places: list[str] = []
+    header.check(name)
 
     def columns(names: Sequence[str]) -> list[Column]:
-        def rows() -> Iterator[list[Word]]:
-            for place, found in _records(file, listed):
-                places.append(place)
-                yield [_json_word(found[key]) if key in found else None for key in names]
+        def word(found: Mapping[str, Any], key: str, place: str) -> Word:
+            if found.get(key) is None:
+                return "" if key in found else None
+            return word_of(found[key], f"{name}, {place}")
 
-        return encode(rows(), {name: k for k, name in enumerate(names)})
+        cells = ([word(found, key, place) for key in names] for place, found in rows())
+        return encode(cells, {key: k for k, key in enumerate(names)})
 
-    return Table(file.name, header, columns, places.__getitem__, file.reading, form=False)
+    def where(row: int) -> str:
+        return next(islice(rows(), row, None))[0]
 
-
-def _list_of(file: File) -> list[Any] | None:
-    """The list of a .json file; None for a file of lines, which is read as a stream."""
-    lines = file.lines()
-    first = next((line for line in lines if line.strip()), "")
-    if first.lstrip().startswith("["):
-        found = _parsed(first + "".join(lines), file.name)
-        return found if isinstance(found, list) else None
-    found = _whole(first)
-    if isinstance(found, dict) and (not only_list(found) or any(line.strip() for line in lines)):
-        return None  # a row in each line
-    found = _whole(first + "".join(lines)) if found is None else found
-    return (only_list(found) or [found]) if isinstance(found, dict) else None
+    return Table(name, header, columns, where, reading, form=False)
 
 
-def _whole(text: str) -> Any:
-    try:
-        return _parsed(text, "")
-    except DataError:
-        return None
+def objects_of(file: File, **numbers: Any) -> Iterator[tuple[str, Any]]:
+    """What each line of a file of JSON holds, or the list that a .json file is, or has as its only value, with places.
 
-
-def _records(file: File, listed: list[Any] | None) -> Iterator[tuple[str, Any]]:
-    """The place of each row, and what stands there."""
-    if listed is not None:
-        yield from ((f"object {number}", found) for number, found in enumerate(listed, start=1))
-        return
+    Numbers are read as by :func:`json.loads`.
+    """
+    parse = functools.partial(parsed, **numbers)
+    if file.suffix == ".json":
+        whole = "".join(file.lines())
+        try:
+            found = parse(whole)
+            inner = next(iter(found.values())) if isinstance(found, dict) and len(found) == 1 else 0
+            if isinstance(inner, list) and inner and isinstance(inner[0], dict):
+                found = inner
+            listed = found if isinstance(found, list) else [found]
+            yield from ((f"object {number}", one) for number, one in enumerate(listed, start=1))
+            return
+        except (ValueError, RecursionError) as error:
+            if whole.lstrip().startswith("["):
+                raise _no_json(file.name, error) from error
     for number, line in enumerate(file.lines(), start=1):
         if line.strip():
-            yield f"line {number}", _parsed(line, f"{file.name}, line {number}")
+            try:
+                found = parse(line)
+            except (ValueError, RecursionError) as error:
+                raise _no_json(f"{file.name}, line {number}", error) from error
+            yield f"line {number}", found
 
 
-def _parsed(text: str, place: str) -> Any:
-    try:
-        return json.loads(
-            text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=unique
-        )
-    except (ValueError, RecursionError) as error:
-        why = "too deep" if isinstance(error, RecursionError) else str(error).partition(":")[0]
-        raise DataError(
-            f"{place}: not valid JSON ({why}): write one object per line, or one list of objects into a .json file"
-        ) from error
+def _no_json(place: str, error: Exception) -> DataError:
+    why = "too deep" if isinstance(error, RecursionError) else str(error).partition(":")[0]
+    return DataError(
+        f"{place}: not valid JSON ({why}): write one object per line, or one list of objects into a .json file"
+    )
 
 
-def _json_word(value: Any) -> Word:
-    """A value as text, a tuple of texts, or of a structure its JSON; numbers are text already."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list) and not any(isinstance(one, (list, dict)) for one in value):
-        return tuple(_json_word(one) for one in value)  # type: ignore[misc]
-    return Structure(json.dumps(value, ensure_ascii=False))
+def parsed(text: str, **numbers: Any) -> Any:
+    """What a text in JSON holds; ``ValueError`` where a key of an object stands there twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+            raise ValueError(f"the field {twice!r} stands there twice")
+        return found
+
+    return json.loads(text, object_pairs_hook=unique, **numbers)
 
 
 # --- Excel --------------------------------------------------------------------------------------------
 
 
-def _workbook(file: File, sheet: str | int | None) -> Table:
-    """A sheet of a workbook.
-
-    Numbers become text as Python writes them, dates as ISO 8601, without a time that is midnight. The value of a
-    formula is the one that was saved with it; one without, as programs other than Excel may leave it, is refused.
-    """
-    pairs, reading = _cells_of(file, sheet)
-    numbers: list[int] = []
-
-    def filled() -> Iterator[list[Word]]:
-        for number, (values, formulas) in enumerate(pairs, start=1):
-            place = f"{file.name}, row {number}"
-            found = [_sheet_word(*cell, place) for cell in zip(values, formulas)]
-            while found and not found[-1]:
-                found.pop()
-            if found:
-                numbers.append(number)
-                yield found
-
-    below = filled()
-    header = [str(name or "") for name in next(below, [])]
-    if not header:
-        raise DataError(f"{file.name}: its sheet is empty: it needs a header row{_others(reading)}")
-
-    first = list(itertools.islice(below, 2))
-    left_out = _rows_of_header([header, *first]) - 1
-    reading = (*reading, *((_QUALTRICS,) * bool(left_out)))
-
-    def rows() -> Iterator[list[Word]]:
-        for k, row in enumerate(itertools.chain(first[left_out:], below), start=left_out):
-            if len(row) > len(header):
-                raise DataError(
-                    f"{file.name}, row {numbers[k + 1]}: a cell beyond the last column of the header, which has "
-                    f"{len(header)}: remove it, or name its column in the first row"
-                )
-            yield row + [None] * (len(header) - len(row))
-
-    def where(row: int) -> str:
-        return f"row {numbers[row + 1 + left_out]}"
-
-    return Table(file.name, header, _selecting(header, rows()), where, (*file.reading, *reading))
-
-
-def _others(reading: tuple[str, ...]) -> str:
-    return f" ({reading[0]})" if reading else ""
-
-
-def _cells_of(
-    file: File, wanted: str | int | None
-) -> tuple[Iterator[tuple[Any, Any]], tuple[str, ...]]:
-    """Rows of values beside rows with the formulas behind them, and a sentence that names the sheet of several."""
+def _workbook(file: File, wanted: str | int | None) -> Table:
+    """A sheet of a workbook: numbers as Python writes them, dates as ISO 8601, formulas by the values saved."""
     try:
         import openpyxl
     except ImportError as error:
@@ -479,97 +351,91 @@ def _cells_of(
             f'{file.name}: reading Excel files needs openpyxl: pip install "privrank-jax[excel]", or save the sheet as '
             "CSV"
         ) from error
-    content = io.BytesIO(file.content)
-    damaged = DataError(
-        f"{file.name}: not an Excel workbook that openpyxl can read (is it encrypted, damaged, or of an old kind?): "
-        "save the sheet as CSV"
-    )
+    content, reading = io.BytesIO(file.content), file.reading
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on styles
-            books = [
-                openpyxl.load_workbook(content, read_only=True, data_only=values)
-                for values in (True, False)
-            ]
+            load = functools.partial(openpyxl.load_workbook, content, read_only=True)
+            books = [load(data_only=values) for values in (True, False)]
+            titles = [one.title for one in books[0].worksheets]
+            at = _sheet_number(file.name, titles, wanted)
+            sheets = [book.worksheets[at] for book in books]
+            for sheet in sheets:
+                sheet.reset_dimensions()  # some programs write wrong ones
+            values, formulas = ([*sheet.iter_rows(values_only=True)] for sheet in sheets)
+    except DataError:
+        raise
     except Exception as error:  # of zipfile, XML, or openpyxl's own
-        raise damaged from error
-    titles = [one.title for one in books[0].worksheets]
-    at = 0 if wanted is None else _sheet_number(file.name, titles, wanted)
-    sheets = [book.worksheets[at] for book in books]
-    for one in sheets:
-        one.reset_dimensions()  # some programs write wrong ones
-    reading = ()
+        raise DataError(
+            f"{file.name}: not an Excel workbook that openpyxl can read (is it encrypted, damaged, or of an old "
+            "kind?): save the sheet as CSV"
+        ) from error
     if len(titles) > 1:
         others = ", ".join(repr(title) for k, title in enumerate(titles) if k != at)
-        reading = (f"only its sheet {titles[at]!r} is read, not {others}; another by `sheet`",)
+        reading += (f"only its sheet {titles[at]!r} is read, not {others}; another by `sheet`",)
+    rows = [
+        (number, row)
+        for number, cells in enumerate(zip(values, formulas), start=1)
+        if (row := _sheet_row(*cells, f"{file.name}, row {number}"))
+    ]
+    width = len(rows[0][1]) if rows else 0
+    for number, row in rows:
+        if len(row) > width:
+            raise DataError(
+                f"{file.name}, row {number}: a cell beyond the last column of the header, which has {width}: remove "
+                "it, or name its column in the first row"
+            )
+        row += [None] * (width - len(row))
+    words = lambda: (row for _, row in rows)  # noqa: E731
+    return _of_rows(file.name, words, lambda row: f"row {rows[row][0]}", reading)
 
-    def rows() -> Iterator[tuple[Any, Any]]:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                yield from zip(*(one.iter_rows(values_only=True) for one in sheets))
-        except (ValueError, KeyError, SyntaxError, EOFError, OSError, zlib.error) as error:
-            raise damaged from error
 
-    return rows(), reading
-
-
-def _sheet_number(name: str, titles: list[str], wanted: str | int) -> int:
-    if wanted in titles:
-        return titles.index(str(wanted))
+def _sheet_number(name: str, titles: list[str], wanted: str | int | None) -> int:
+    if wanted is None or wanted in titles:
+        return 0 if wanted is None else titles.index(str(wanted))
     if str(wanted).isdecimal() and 1 <= int(wanted) <= len(titles):
         return int(wanted) - 1
     raise DataError(f"{name}: no sheet {wanted!r}; the sheets are {', '.join(map(repr, titles))}")
 
 
-def _sheet_word(cell: Any, formula: Any, place: str) -> Word:
-    if cell is None and formula is not None:
-        raise DataError(
-            f"{place}: a cell has the formula {formula!r}, of which no value was saved: open and save the file in "
-            "Excel, or put the value there"
-        )
-    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
-        cell = cell.date()
-    text = word_of(cell, place)
-    if isinstance(text, str) and text.startswith("#"):
-        from openpyxl.cell.cell import ERROR_CODES
+def _sheet_row(values: Sequence[Any], formulas: Sequence[Any], place: str) -> list[Word]:
+    """The cells of a row as text, without blanks at its end."""
+    found = []
+    for value, formula in zip(values, formulas):
+        if value is None and formula is not None:
+            raise DataError(
+                f"{place}: a cell has the formula {formula!r}, of which no value was saved: open and save the file in "
+                "Excel, or put the value there"
+            )
+        if isinstance(value, datetime.datetime) and value.time() == datetime.time():
+            value = value.date()
+        found.append(word_of(value, place))
+        if value in _ERRORS:
+            raise DataError(f"{place}: a cell shows the error {value} of Excel: mend or empty it")
+    while found and not found[-1]:
+        found.pop()
+    return found
 
-        if text in ERROR_CODES:
-            raise DataError(f"{place}: a cell shows the error {text} of Excel: mend or empty it")
-    return text
+
+_ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
 
 
 # --- frames -------------------------------------------------------------------------------------------
 
 
 def open_frame(data: Any, name: str = "the table") -> Table:
-    """Open columns in memory: a mapping from names to cells, or a frame.
-
-    Args:
-        data: a mapping, or an object with ``columns`` (or ``column_names``), of which ``frame[name]`` is a column that
-            becomes a list by ``to_pylist``, ``to_list`` or ``tolist``; or one that becomes such an object by
-            ``collect``, ``to_pyarrow`` or ``to_arrow_table``.
-        name: of the data, for messages.
+    """Open a mapping from names to cells, dicts in a list, or a frame as :func:`frame_of` takes it.
 
     Raises:
-        DataError: none of these.
+        DataError: ``data`` are none of these; in messages they have this name.
 
     >>> table = open_frame({"user": [1, 2], "winner": ["a", None]})
     >>> [(column.codes.tolist(), column.words) for column in table.columns(["winner", "user"])]
     [([0, 1], ['a', None]), ([0, 1], ['1', '2'])]
     """
-    if isinstance(data, (list, tuple)) and data and all(isinstance(row, Mapping) for row in data):
-        return _rows_in_memory(data, name)
-    if not isinstance(data, Mapping):
-        convert = next((one for one in _COMPUTED if callable(getattr(data, one, None))), None)
-        data = data if convert is None else getattr(data, convert)()
-    held: Any = data
-    if type(held).__module__.split(".")[0] == "polars":
-        data = held = held.to_arrow()
-    found: Any = data if isinstance(data, Mapping) else getattr(data, "column_names", None)
-    if found is None and not isinstance(data, str):
-        found = getattr(data, "columns", None)
-    names = [] if found is None else list(found)
+    if isinstance(data, list | tuple) and data and isinstance(data[0], Mapping):
+        return _objects(name, lambda: ((f"row {k}", row) for k, row in enumerate(data, start=1)))
+    frame, names = frame_of(data)
     if not names:
         raise DataError(
             f"{name} is a {type(data).__name__}, not a table with columns: give a file, a dict of columns, a list of "
@@ -578,86 +444,70 @@ def open_frame(data: Any, name: str = "the table") -> Table:
     for column in names:
         if not isinstance(column, str):
             raise DataError(f"{name}: a column is named {column!r}: name columns by text")
-    if type(held).__module__.split(".")[0] == "pyarrow":
-        arrow = lambda wanted: [of_arrow(one, held.column(one), name) for one in wanted]  # noqa: E731
-        return Table(name, names, arrow, lambda row: f"row {row + 1}")
 
     def columns(wanted: Sequence[str]) -> list[Column]:
-        found = [_words(data, column, name) for column in wanted]
-        if len(set(map(len, found))) > 1:
-            raise DataError(f"{name}: its columns have different lengths")
-        return [encode(zip(words), {column: 0})[0] for column, words in zip(wanted, found)]
+        if type(frame).__module__.split(".")[0] == "pyarrow":
+            return [of_arrow(one, frame.column(one), name) for one in wanted]
+        found = []
+        for one, cells in zip(wanted, cells_of(frame, wanted, name)):
+            if not all(type(cell) is str for cell in cells):
+                cells = [word_of(cell, f"{name}, row {k}") for k, cell in enumerate(cells, start=1)]
+            found += encode(zip(cells), {one: 0})
+        return found
 
     return Table(name, names, columns, lambda row: f"row {row + 1}")
 
 
-def _rows_in_memory(rows: Sequence[Mapping[str, Any]], name: str) -> Table:
-    """A list of dicts, which are as objects of JSON: a row may lack a key."""
-    header = Keys(sorted({key for row in rows for key in row}))
-    header.check(name)
+def frame_of(source: Any) -> tuple[Any, list[Any]]:
+    """A frame, computed where it is lazy, and the names of its columns; none of what is no frame.
 
-    def columns(names: Sequence[str]) -> list[Column]:
-        places = (f"{name}, row {number}" for number in range(1, len(rows) + 1))
-        cells = (
-            [_of_object(row.get(key), place) for key in names] for place, row in zip(places, rows)
-        )
-        return encode(cells, {key: k for k, key in enumerate(names)})
-
-    return Table(name, header, columns, lambda row: f"row {row + 1}", form=False)
+    A frame is a mapping, or has ``columns`` or ``column_names``, and ``frame[name]`` is or becomes a list.
+    """
+    if isinstance(source, Mapping):
+        return source, list(source)
+    for name in _COMPUTED:
+        source = getattr(source, name)() if callable(getattr(source, name, None)) else source
+    names = getattr(source, "column_names", getattr(source, "columns", None))
+    return source, [] if names is None else list(names)
 
 
-def _of_object(cell: Any, place: str) -> Word:
-    """A cell of a dict: as in memory, of a structure its JSON."""
-    nested = isinstance(cell, list | tuple) and any(
-        isinstance(one, list | tuple | Mapping) for one in cell
-    )
-    if nested or isinstance(cell, Mapping):
-        return Structure(json.dumps(cell, ensure_ascii=False, default=str))
-    return word_of(cell, place)
-
-
-def _words(data: Any, column: str, name: str) -> list[Word]:
-    found = data[column]
-    listed = next((one for one in _LISTS if callable(getattr(found, one, None))), None)
-    try:
-        cells = list(found if listed is None else getattr(found, listed)())
-    except TypeError:
-        cells = None
-    if cells is None or isinstance(found, (str, *_NO_SCALARS)):
-        raise DataError(f"{name}: column {column!r} is no list of cells")
-    if all(type(cell) is str for cell in cells):
-        return cells
-    if (
-        getattr(getattr(found, "dtype", None), "kind", "") == "M"
-    ):  # whose lists are numbers, or pandas' own times
-        times = np.asarray(found, "datetime64[us]")
-        return [None if np.isnat(time) else str(time) for time in times]
-    return [word_of(cell, f"{name}, row {k}") for k, cell in enumerate(cells, start=1)]
+def cells_of(frame: Any, names: Sequence[Any], of: str) -> list[list[Any]]:
+    """The cells of some columns of a frame."""
+    columns = []
+    for name in names:
+        found = frame[name]
+        dtype = getattr(found, "dtype", None)
+        if isinstance(dtype, np.dtype) and dtype.kind == "M":  # whose lists are numbers
+            found = list(np.asarray(found, "datetime64[us]"))
+        listed = next((one for one in _LISTS if callable(getattr(found, one, None))), None)
+        cells = found if listed is None else getattr(found, listed)()
+        if isinstance(cells, (str, Mapping, *_NO_SCALARS)) or not hasattr(cells, "__len__"):
+            raise DataError(f"{of}: column {name!r} is no list of cells")
+        columns.append(list(cells))
+    if len(set(map(len, columns))) > 1:
+        raise DataError(f"{of}: its columns have different lengths")
+    return columns
 
 
 def word_of(cell: Any, place: str) -> Word:
     """A cell in memory as the text that a file would have, a tuple of texts if it is a list; None for a blank.
 
-    Args:
-        cell: text, a number, a truth value, a date, None, or a list of these.
-        place: where it is, for messages.
-
-    Raises:
-        DataError: it is a structure.
+    A structure is its JSON, which names nothing. Bytes and sets are refused at this ``place``.
     """
     if cell is None or isinstance(cell, str):
         return cell
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    if (isinstance(cell, float) and cell != cell) or type(cell).__name__ in ("NaTType", "NAType"):
-        return None  # how pandas marks a blank
-    listed: Any = getattr(cell, "tolist", None)
-    if getattr(cell, "ndim", 0) == 1 and listed:
-        cell = listed()
-    if isinstance(cell, (list, tuple)) and not any(isinstance(one, (list, tuple)) for one in cell):
+    if getattr(cell, "ndim", 0) == 1:
+        cell = cell.tolist()
+    parts = cell if isinstance(cell, list | tuple) else ()
+    if isinstance(cell, Mapping) or any(isinstance(one, list | tuple | Mapping) for one in parts):
+        return Structure(json.dumps(cell, ensure_ascii=False, default=str))
+    if isinstance(cell, list | tuple):
         return tuple(word_of(one, place) for one in cell)  # type: ignore[misc]
-    if isinstance(cell, (list, tuple, *_NO_SCALARS)) or getattr(cell, "ndim", 0):
+    if isinstance(cell, _NO_SCALARS) or getattr(cell, "ndim", 0):
         raise DataError(
             f"{place}: a cell is a {type(cell).__name__}, where a name or a number is expected"
         )
-    return str(cell)
+    text = str(cell)
+    return None if text in ("nan", "NaT", "<NA>") else text  # blanks of pandas

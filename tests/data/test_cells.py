@@ -67,9 +67,8 @@ def test_one_rule_for_numbers(role, cell):
     if role in ("rank", "rating", "approval") and cell in ("", "nan "):
         assert kind.read(filled, **options).levels[0, 0] == 1 if role == "approval" else True
         return
-    with pytest.raises(DataError, match=r"row 1, column '(n|a|epsilon)'") as error:
+    with pytest.raises(DataError, match=r"row 1, column '(n|a|epsilon)'"):
         kind.read(filled, **options)
-    assert ("write 1.5" in str(error.value)) <= (cell == "1,5")
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def test_bounded_counts():
     for data, given, word in (
         (rows, (2,), "salt"),
         (rows, (0, "salt"), "max_per_user"),
-        (alone, (2, "salt"), "no users"),
+        (alone, (2, "salt"), "users"),
     ):
         with pytest.raises(ValueError, match=word):
             data.win_counts(*given)
@@ -372,4 +372,13 @@ def test_users_are_counted_and_spellings_of_one_are_refused():
         with pytest.raises(DataError, match="user named twice"):
             users("w", other, one, "z@x.org")
     assert users("u", "U", "V", "v", "w", "X") == (6, 1, (("U", "u"), ("V", "v")))
-    assert len(users(*"aAbBcCdDeE").alike) == 3
+    assert len(users(*"aAbBcCdDeE")[2]) == 3
+
+
+@pytest.mark.parametrize("told", [{"winner": "won"}, {"user": "judge"}])
+def test_a_column_that_is_not_there_is_named(told):
+    columns = {"User": ["a", "b"], "Winner ": ["x", "y"], "loser": ["y", "x"]}
+    with pytest.raises(DataError, match=f"no column '{next(iter(told.values()))}'"):
+        Comparisons.read(ibis.memtable(columns), **{"winner": "winner", "loser": "loser"} | told)
+    found = Comparisons.read(ibis.memtable(columns), winner="winner", loser="Loser")
+    assert (found.num_users, found.item_names) == (2, ("x", "y"))

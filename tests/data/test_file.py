@@ -56,11 +56,7 @@ def piped(monkeypatch):
     return pipe
 
 
-def zstandard(content):
-    return pyarrow.compress(content, codec="zstd", asbytes=True)
-
-
-PACKS = {"gz": gzip.compress, "zst": zstandard}
+PACKS = {"gz": gzip.compress}
 
 
 # --- bytes ---
@@ -80,7 +76,7 @@ PACKS = {"gz": gzip.compress, "zst": zstandard}
         (TEXT.encode("cp1252"), "cp1252", ""),
     ],
 )
-@pytest.mark.parametrize("packed", [None, "gz", "zst"])
+@pytest.mark.parametrize("packed", [None, "gz"])
 def test_encodings(tmp_path, content, encoding, said, packed):
     path = written(
         tmp_path,
@@ -112,7 +108,7 @@ def test_bytes_that_are_no_text(tmp_path, content, encoding, named):
         list(File(path, encoding=encoding).lines())
 
 
-@pytest.mark.parametrize("packed", ["gz", "zst"])
+@pytest.mark.parametrize("packed", ["gz"])
 @pytest.mark.parametrize("damage", [lambda packed: packed[:-6], lambda packed: b"user" + packed])
 def test_damaged_archives(tmp_path, packed, damage):
     path = written(tmp_path, damage(PACKS[packed](TEXT.encode() * 99)), f"votes.csv.{packed}")
@@ -123,7 +119,6 @@ def test_damaged_archives(tmp_path, packed, damage):
 @pytest.mark.parametrize(
     ("name", "missing", "extra"),
     [
-        ("votes.csv.zst", ("compression.zstd", "pyarrow"), "PyArrow"),
         ("votes.parquet", ("pyarrow",), r"privrank-jax\[tables\]"),
         ("votes.xlsx", ("openpyxl",), r"privrank-jax\[excel\]"),
     ],
@@ -132,7 +127,7 @@ def test_without_a_package_it_is_named(tmp_path, monkeypatch, name, missing, ext
     for module in missing:
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(DataError, match=extra):
-        pr.read(written(tmp_path, zstandard(TEXT.encode()), name))
+        pr.read(written(tmp_path, TEXT, name))
 
 
 def test_separators_and_encodings_by_name():
@@ -177,19 +172,16 @@ def test_standard_input_is_read_once_and_known_by_its_start(piped, content, suff
 
 def test_a_keyboard_is_no_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
-    with pytest.raises(DataError, match="pipe data"):
+    with pytest.raises(DataError, match="pipe data in"):
         list(File("-").lines())
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_parquet_is_read_as_it_is(tmp_path, piped, suffix):
+def test_parquet_may_be_piped_and_compressed(tmp_path, piped, suffix):
     content = as_file(tmp_path, frame("user,winner,loser", "u,a,b"), ".parquet").read_bytes()
     packed = written(tmp_path, gzip.compress(content) if suffix else content, f"p.parquet{suffix}")
-    with pytest.raises(DataError, match="standard input: Parquet"):
-        pr.read(piped(packed.read_bytes()))
-    if suffix:
-        with pytest.raises(DataError, match=r"p.parquet.gz: Parquet"):
-            pr.read(packed)
+    for source in (packed, piped(packed.read_bytes())):
+        assert pr.read(source).user_names == ("u",)
 
 
 def test_paths_that_are_no_readable_file(tmp_path):
@@ -200,8 +192,8 @@ def test_paths_that_are_no_readable_file(tmp_path):
         (written(tmp_path, GOOD, "votes.ods"), r"\.ods"),
         (written(tmp_path, GOOD, "votes.parquet"), "not a Parquet file"),
         (written(tmp_path, GOOD, "votes"), "no suffix"),
-        *((Path(name), "is a stream") for name in ("/dev/null", "/dev/stdin")),
-        *((tmp_path / name, "is a stream") for name in ("pipe", "pipe.csv", "pipe.soc")),
+        *((Path(name), "or a stream") for name in ("/dev/null", "/dev/stdin")),
+        *((tmp_path / name, "or a stream") for name in ("pipe", "pipe.csv", "pipe.soc")),
     ):
         if path.name.startswith("pipe"):
             os.mkfifo(path)
@@ -341,8 +333,14 @@ def test_a_list_of_dicts_is_as_objects():
     assert pr.read([{"user": "u", "winner": "a", "loser": "b"}] * 2).comparisons_per_user == 2
 
 
-def test_structures_in_a_list_of_dicts_are_as_in_a_file():
-    assert len(cells_of(open_frame(list(ROWS)))) == 3
+@pytest.mark.parametrize("cell", [{"a": 1}, [["a"]]])
+def test_structures_are_their_json_and_name_nobody(cell):
+    columns = {"winner": ["a", "b"], "loser": ["b", "a"], "user": [cell, cell]}
+    for source in (columns, pyarrow.table(columns), [dict(zip(columns, ("a", "b", cell)))]):
+        words = open_frame(source).columns(["user"])[0].words
+        assert list(map(json.loads, words)) == [cell]
+        with pytest.raises(DataError, match="row 1, column 'user'"):
+            pr.read(source)
 
 
 @pytest.mark.parametrize(
@@ -524,7 +522,7 @@ class Polars:
 def test_frames(make):
     table = open_frame(make())
     order = [list(COLUMNS).index(name) for name in table.header]
-    found = [tuple(None if str(c) == "<NA>" else c for c in row) for row in cells_of(table)]
+    found = [tuple(None if c == "" else c for c in row) for row in cells_of(table)]
     assert found == [tuple(row[k] for k in order) for row in FRAME]
     assert table.where(0) == "row 1"
 
@@ -535,18 +533,16 @@ def test_frames(make):
         ("votes.csv", "is a str"),
         (7, "is a int"),
         ([], "is a list"),
-        ([{"user": "u"}, 3], "is a list"),
+        ([{"user": "u"}, 3], "row 2"),
+        ([{"user": "u", 1: 2}], "row 1"),
         ({"user": ["u"], "winner": ["a", "b"]}, "different lengths"),
-        ({"user": [{"a": 1}]}, "row 1: a cell is a dict"),
         ({"user": [b"a"]}, "row 1: a cell is a bytes"),
-        ({"user": [[["a"]]]}, "row 1: a cell is a list"),
         *(
             ({"user": cells}, "'user' is no list")
             for cells in (1, "u", {"A", "B"}, b"ABA", {0: "u"})
         ),
         ({1: ["u"]}, "column is named 1"),
         (pyarrow.table({"user": pyarrow.array([b"a"])}), "row 1: a cell is a bytes"),
-        (pyarrow.table({"user": [{"a": 1}]}), "row 1: a cell is a dict"),
     ],
 )
 def test_what_is_no_frame(data, named):

@@ -266,7 +266,7 @@ def test_ratings_in_words(shape):
         -1,
         1,
     ]
-    with pytest.raises(DataError, match=r"'fair' is none of the ratings bad, very good.*blank="):
+    with pytest.raises(DataError, match=r"'fair' is not a rating.*bad, very good.*blank="):
         Ratings.read(columns, ratings="bad,very good")
 
 

@@ -27,10 +27,6 @@ KINDS = ("comparisons", "outcomes", "pairs", "one-hot", "wide", "lists")
 FRAMES = (dict, pandas.DataFrame, pyarrow.table)
 
 
-def zstandard(content):
-    return pyarrow.compress(content, codec="zstd", asbytes=True)
-
-
 def workbook(rows):
     """Cells of text in the first sheet."""
     book, packed = openpyxl.Workbook(write_only=True), io.BytesIO()
@@ -46,7 +42,7 @@ def lines_in_a_workbook(content):
     return workbook(line.split(",") for line in content.decode().splitlines())
 
 
-PACKS = {".gz": gzip.compress, ".zst": zstandard}
+PACKS = {".gz": gzip.compress}
 # What a cell of Excel can't hold as text, or holds as something else.
 NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f]|^[=#]|_x[0-9a-fA-F]{4}_")
 
