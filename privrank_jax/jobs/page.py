@@ -16,39 +16,17 @@ if TYPE_CHECKING:
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 17px/1.55 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; line-height: 1.25; }
-h2 { font-size: 1.2rem; margin-top: 2rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; }
-th, td { padding: 0.3rem 0.8rem; text-align: left; border-bottom: 1px solid #8888; white-space: nowrap; }
-td.left { min-width: 6em; white-space: normal; overflow-wrap: anywhere; }
-.right { text-align: right; font-variant-numeric: tabular-nums; }
-figure { margin: 1.5rem 0; background: #fff; }
-figure svg { width: 100%; height: auto; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+th, td { padding: 0.3rem 0.8rem; border-bottom: 1px solid #8888; font-variant-numeric: tabular-nums; }
+figure { margin: 1.5rem 0; background: #fff; overflow-x: auto; }
+figure svg { width: 100%; min-width: 24rem; height: auto; }
 .warning { border-left: 0.4rem solid #c0392b; padding: 0.4rem 1rem; font-weight: 600; }
-dt { font-weight: 600; margin-top: 0.6rem; }
-dd { margin-left: 1.2rem; }
-code { font-family: ui-monospace, monospace; font-size: 0.9em; overflow-wrap: anywhere; }
-footer { margin-top: 3rem; font-size: 0.85rem; }
-@media (max-width: 32rem) {
-  th, td { padding: 0.3rem 0.35rem; font-size: 0.8rem; }
-  th { white-space: normal; vertical-align: bottom; }
-  figure { overflow-x: auto; }
-  figure svg { min-width: 36rem; }
-}
-@media print { body { margin: 0; max-width: none; font-size: 11pt; } figure, table { break-inside: avoid; } }
+li, p, td { overflow-wrap: anywhere; }
 """
 
 
 def text_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
-    """A table as text, between a title and paragraphs.
-
-    Args:
-        title: above the table.
-        columns: cells by heading.
-        left: the column whose cells stand at its left.
-        paragraphs: below.
-    """
+    """A table as text, cells by heading, between a title and paragraphs; the cells of ``left`` stand at its left."""
     whole = {heading: [heading, *cells] for heading, cells in columns.items()}
     widths = {heading: max(map(len, cells)) for heading, cells in whole.items()}
     lines = [
@@ -68,12 +46,11 @@ def html_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: It
 
 
 def _table(columns: Mapping[str, Sequence[str]], left: str, caption: str = "") -> str:
-    """A table, for a page with its style; with a caption it brings its own."""
     sides = ["left" if name == left else "right" for name in columns]
 
     def row(tag: str, cells: Iterable[str]) -> str:
-        looks = (f'style="text-align:{side}"' if caption else f'class="{side}"' for side in sides)
-        made = (f"<{tag} {look}>{escape(cell)}</{tag[:2]}>" for look, cell in zip(looks, cells))
+        styled = zip(sides, cells)
+        made = (f'<{tag} style="text-align:{s}">{escape(cell)}</{tag[:2]}>' for s, cell in styled)
         return f"<tr>{''.join(made)}</tr>"
 
     body = "\n".join(row("td", cells) for cells in zip(*columns.values()))
@@ -107,7 +84,7 @@ def page(ranking: Ranking) -> str:
     title, drawing, notes = escape(ranking.title), ranking.drawing(), ranking.notes
     figure = f'<figure role="img" aria-label="The table above as a picture">{drawing}</figure>'
     parts = [
-        f'<h1>{title}</h1>\n{warned}\n<div class="scroll">{_table(ranking.columns(), "item")}</div>',
+        f"<h1>{title}</h1>\n{warned}\n{_table(ranking.columns(), 'item')}",
         figure if drawing else "",
         _paragraphs(ranking.words),
         "<h2>What is protected, and how well</h2>" if guarantee else "",

@@ -17,11 +17,11 @@ from privrank_jax.data.reader import RANKED, data_of
 from privrank_jax.data.reports import Reports
 from privrank_jax.jobs.answers import prepared
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.checks import check_rare_items, what_is
+from privrank_jax.jobs.checks import check_rare_items, check_spends_nothing, what_is
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.jobs.reports import rank_reports
 from privrank_jax.jobs.result import Ranking
-from privrank_jax.jobs.spending import Payment
+from privrank_jax.jobs.spending import Payment, check_payable
 from privrank_jax.jobs.ways import ranking_of
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.ledger import Ledger
@@ -95,47 +95,25 @@ def rank(
     >>> ranking.names[:2], ranking.rehearsal
     (['Yirga', 'Huila'], True)
     """
+    model = {"link": link, "ties": ties, "gamma": gamma, "level": level, "intervals": intervals}
     asked = Asked(
-        method=method,
-        noise=noise,
-        link=link,
-        ties=ties,
-        gamma=gamma,
-        max_per_item=max_per_item,
+        **{"method": method, "noise": noise, "top_k": top_k, **model},
         bounds=dict(bounds or {}),
+        max_per_item=max_per_item,
         weight_most=weight_most,
-        top_k=top_k,
-        level=level,
-        intervals=intervals,
     )
     source = Randomness(key, accept_idealized=accept_idealized)
-    if ledger is not None and privacy is None:
-        raise ValueError("without privacy there is nothing to pay for: leave out `ledger`.")
+    check_payable(ledger, privacy)
     data = data_of(data, told, RANKED)
     ranking = ranked(data, privacy, asked, source)
     return Payment(ledger, lambda: data.sha256, data.name, "rank").pay(ranking)
 
 
 def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness) -> Ranking:
-    """The ranking, before anything is paid.
-
-    Args:
-        data: as for :func:`rank`.
-        privacy: the promise.
-        asked: further arguments.
-        source: of the noise.
-
-    Raises:
-        ValueError: what does not go together.
-    """
+    """The ranking, before anything is paid; ``ValueError``: what does not go together."""
     with jax.enable_x64(True):
         if isinstance(data, Reports):
-            if privacy is not None or source.rehearsal:
-                raise ValueError(
-                    f"{data.name} holds reports, each randomized with the epsilon of its row: ranking them adds no "
-                    "noise and spends nothing more. Leave out the promise; for another epsilon, randomize the answers "
-                    "again (both together then spend the sum)."
-                )
+            check_spends_nothing(data.name, privacy is not None or source.rehearsal)
             return rank_reports(data, asked)
         if isinstance(data, RankingRows):
             data = data.in_memory()
