@@ -1,7 +1,6 @@
 """What the noise leaves certain of a consensus: bounds on all scores, or on all majorities, at once.
 
-First the reach of the noise: the half-width that holds the noise of all numbers of a release at :data:`LEVEL`. Then
-what follows if no number is off by more.
+First the reach of the noise, which holds that of all numbers of a release at :data:`LEVEL`; then what follows from it.
 """
 
 from __future__ import annotations

@@ -50,9 +50,7 @@ def of_fit(
     return of_errors(about("truth"), lambda: about("penalized"), level=level, words=words)
 
 
-def _errors(
-    value: Any, design: Any, told: dict[str, Any], *, target: str, link: str
-) -> Uncertainty:
+def _errors(value: Any, design: Any, told: Any, *, target: str, link: str) -> Uncertainty:
     return standard_errors(value, design, target=target, link=link, **told)
 
 
@@ -65,8 +63,7 @@ def of_errors(
 ) -> tuple[Certainty, Intervals]:
     """Certainty where the shrinkage of the ridge can be undone, else only what tells items apart; and all intervals.
 
-    ``errors`` are about the true scores, those of ``shrunk`` about the scores as shrunk by the ridge; ``words``: the
-    meaning of the intervals, if there are any.
+    ``errors`` are about the true scores, those of ``shrunk`` about the scores as shrunk by the ridge.
     """
     intervals = functools.partial(confidence_intervals, level=level)
     found = quickly(intervals, errors)
@@ -95,9 +92,7 @@ def of_private_design(
     return of_errors(errors, level=level, words=words)[0]
 
 
-def _of_private_design(
-    scores: Any, design: NoisyDesign, told: dict[str, Any]
-) -> tuple[Uncertainty, Any]:
+def _of_private_design(scores: Any, design: NoisyDesign, told: Any) -> tuple[Uncertainty, Any]:
     return errors_under_private_design(scores, design, **told)
 
 

@@ -56,18 +56,16 @@ _REPORTS = {
 }
 _ANSWERS = ("sub-ranking-weights", "shuffled-pair-weights")  # by users who give one answer each
 _SIMULATED = {
-    "local": "local trust: the users' reports were drawn here, from a file of raw rankings, just as each user would "
-    "draw it at home; the guarantee is that of the reports, and the holder of the file knows the rankings",
+    "local": "local trust: the users' reports, of which the guarantee is, were drawn here as each user would at home, "
+    "from a file of raw rankings, whose holder knows them",
     "shuffled": "shuffled trust: users and shuffler were simulated here, from a file of raw rankings, whose holder "
-    "knows them. The shuffler must wait for one report of each user over channels that nobody else reads, remove names "
-    "and times, pass the reports on in random order or as counts, and collude with nobody; the guarantee "
-    "counts all users of the file as honest",
+    "knows them. The shuffler must get one report of each user unread, remove names and times, pass all on in random order, "
+    "and collude with nobody; the guarantee counts all users of the file as honest",
 }
 _NO_CYCLES = (
     "with so few users at this epsilon all of the budget went to scores, of which the weights of pairs are made: they "
     "have no cycles, and every rule ranks by these scores"
 )
-_SCORES_ALONE = "method='borda' spends all of the budget on these scores."
 
 
 def consensus(
@@ -89,14 +87,12 @@ def consensus(
 ) -> Ranking:
     """Find one ranking for many, with or without privacy.
 
-    Without ``key`` the noise is drawn exactly, from the entropy of the operating system, and what comes back may be
-    published.
+    Without ``key`` the noise is drawn exactly, from the operating system's entropy, and the result may be published.
 
     Args:
         data: of :func:`privrank_jax.read`, or what that reads. Synthetic rankings are debiased, which spends nothing.
         privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``; of borda,
-            weights and scores also for users who are added or removed, whose number is then private. None: no privacy,
-            the best ranking there is, with a proof; of synthetic rankings debiased Borda scores.
+            weights and scores also for users who are added or removed, whose number is then private. None: no privacy.
         method: ``"auto"`` (weights, or borda where noise is large), ``"weights"`` (the best ranking for noisy
             majorities whose cycles are reduced by as much as may be noise), ``"borda"`` (noisy mean scores),
             ``"kwiksort"`` (a sort by noisy majorities), ``"noise-all"`` (the best ranking for noisy majorities),
@@ -278,8 +274,6 @@ class Work:
     asked: Asked  # with the method that was chosen
     privacy: Privacy | None  # with what is public and what a user is; None: nothing is promised
     source: Randomness
-    complete: bool  # whether it is public that all users ranked all items
-    mechanism: str  # that draws; "" without privacy
     warnings: tuple[str, ...]  # for the holder of the data; not covered by the guarantee
 
     @property
@@ -292,6 +286,24 @@ class Work:
     def open_number(self) -> bool:
         """Whether the number of users is public: it is, unless users may be added or removed."""
         return self.privacy is None or self.privacy.adjacency != "add-remove"
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is public that all users ranked all items."""
+        return self.table.whole and not self.table.partial_users
+
+    @functools.cached_property
+    def mechanism(self) -> str:
+        """That draws: where there are two, that of smaller error for so many users and items."""
+        found, items, sets = self.asked.mechanism, self.table.num_items, "ldp-borda-subsets"
+        if found == "ldp-borda":
+            norm = functools.partial(report_norm, dimension=items - 1, epsilon=self.promise.epsilon)
+            both = ("ldp-borda", "ldp-borda-privunit")
+            return min(both, key=lambda name: float(norm(_REPORTS[name])))
+        if self.asked.method != "borda" or found != "sub-ranking-weights":
+            return found
+        better = choose_report(items, self.table.num_users, self.promise)
+        return sets if better == _REPORTS[sets] else found
 
     @property
     def reported(self) -> str | None:
@@ -355,64 +367,49 @@ def _prepared(
             f"{partial:,} of {table.num_users:,} users did not rank all items, which is taken as {table.missing}; "
             f"missing={other!r} is the other rule."
         )
-    mechanism = ""
     if privacy is not None:
         checks.check_rare_items(table, written=True)
         warnings += checks.about_promise(privacy, user=table.num_users)
         privacy = privacy.given(public=table.public, users=table.users_are)
         asked = dataclasses.replace(asked, method=_method(table, privacy, asked))
-        mechanism = _mechanism(table, privacy, asked)
-        MECHANISMS[mechanism].drawn_exactly(source)  # refuses early
-        _check_sizes(table, privacy, asked, mechanism)
-    told = {"complete": table.whole and not partial, "mechanism": mechanism, "warnings": warnings}
-    return Work(table=table, asked=asked, privacy=privacy, source=source, **told)
+    work = Work(table=table, asked=asked, privacy=privacy, source=source, warnings=warnings)
+    if privacy is not None:
+        MECHANISMS[work.mechanism].drawn_exactly(source)  # refuses early
+        _check_sizes(work)
+    return work
 
 
 def _method(table: Rankings | RankingRows, privacy: Privacy, asked: Asked) -> str:
     """The method; where it is open, the better one for so many users, if their number is public."""
     if not asked.is_open:
         return asked.record.name
-    if asked.points or asked.limit:
-        raise ValueError(
-            f"{table.name} is ranked by weights or borda, which take no `points` and no `limit`: say method='scores' "
-            "for totals of points."
-        )
+    checks.refuse(
+        asked.points or asked.limit,
+        f"{table.name} is ranked by weights or borda, which take no `points` and no `limit`: say method='scores' for "
+        "totals of points.",
+    )
     if privacy.adjacency == "add-remove":
         return "borda"
     told = {"trust": asked.trust, "noise": asked.noise_drawn}
     return choose_method(table.num_items, table.num_users, privacy, **told)
 
 
-def _mechanism(table: Rankings | RankingRows, privacy: Privacy, asked: Asked) -> str:
-    """Name in the table of mechanisms: where there are two, that of smaller error for so many users and items."""
-    found, items, sets = asked.mechanism, table.num_items, "ldp-borda-subsets"
-    if found == "ldp-borda":
-        norm = functools.partial(report_norm, dimension=items - 1, epsilon=privacy.epsilon)
-        both = ("ldp-borda", "ldp-borda-privunit")
-        return min(both, key=lambda name: float(norm(_REPORTS[name])))
-    pairs = asked.method == "borda" and found == "sub-ranking-weights"
-    better = pairs and choose_report(items, table.num_users, privacy) == _REPORTS[sets]
-    return sets if better else found
-
-
-def _check_sizes(
-    table: Rankings | RankingRows, privacy: Privacy, asked: Asked, mechanism: str
-) -> None:
+def _check_sizes(work: Work) -> None:
     """Refuse more items than a method takes, and too few users for reports of one answer; public numbers say it."""
-    items, users, most = table.num_items, table.num_users, asked.record.most_items
-    pairs, few = items * (items - 1) // 2, f"{table.name} has {users:,} users for {items:,} items"
-    orders = asked.trust == "local" and asked.method == "noise-all"
-    alone = mechanism in _ANSWERS and users < pairs
+    asked, items, users = work.asked, work.table.num_items, work.table.num_users
+    most, pairs = asked.record.most_items, items * (items - 1) // 2
+    numbers = f"{work.table.name} has {users:,} users and {items:,} items"
+    few = work.mechanism in _ANSWERS and users < pairs
+    if few and asked.trust == "local" and asked.method == "noise-all":  # one user orders several
+        few = report_deviation(items, users, work.promise.epsilon, "sub-ranking") > 0.5
     checks.refuse(
         most and items > most,
-        f"{asked.method} takes at most {most}; {table.name} has {items:,} items: use method='borda'.",
-        mechanism == "ldp-kwiksort" and users < items,
-        f"{few}, and kwiksort with local trust needs a group of users for each: use method='borda'.",
-        alone
-        and not (orders and report_deviation(items, users, privacy.epsilon, "sub-ranking") <= 0.5),
-        f"{few}: too few to ask each user about one or a few of {pairs:,} pairs, as exact local and shuffled "
-        "reports require. Use trust='central', or trust='local' and method='borda', with more than 20 items by "
-        "`accept_idealized`.",
+        f"{asked.method} takes at most {most} items, and {numbers}: use method='borda'.",
+        work.mechanism == "ldp-kwiksort" and users < items,
+        f"kwiksort with local trust needs a group of users for each item, and {numbers}: use method='borda'.",
+        few,
+        f"{numbers}: too few to ask each user about one or a few pairs, as exact local and shuffled reports do. Use "
+        "trust='central', or trust='local' and method='borda', with more than 20 items by `accept_idealized`.",
     )
 
 
@@ -448,15 +445,13 @@ def by_places(work: Work) -> tuple[Drawn, dict[str, Any]]:
 
     drawn = work.draw()
     costs = np.asarray(drawn.value.value, np.float64)
-    items, ranks = len(costs), linear_sum_assignment(costs)[1]
-    spent = float(costs[np.arange(items), ranks].sum())
-    deviation = cost_deviation(items, drawn.scale, work.asked.noise_drawn)
+    items, ranks = linear_sum_assignment(costs)
+    spent = float(costs[items, ranks].sum())
+    deviation = cost_deviation(len(costs), drawn.scale, work.asked.noise_drawn)
     words = (
-        "released: noisy counts of the places at which users have each item; the mean distance of an item from a place "
-        f"has noise of {deviation:.2g}. By these counts no order is nearer to the users' than this one"
+        "released: noisy counts of the places at which users have each item, which no order is nearer to than this; "
+        f"the mean distance of an item from a place has noise of {deviation:.2g}"
     )
-    if 0 <= spent <= items * items // 2:
-        words += f": {spent:.4g} places off on average, summed over items"
     facts = {"noisy_footrule": spent, "cost_deviation": deviation}
     return drawn, {"order": np.argsort(ranks), "notes": (words,), "facts": facts}
 
@@ -473,7 +468,6 @@ def by_weights(work: Work) -> tuple[Drawn, dict[str, Any]]:
         weights, facts["cycle_factor"] = np.asarray(value) - middle, float(factor)
     if rule in RULES:
         told, _ = ordered(rule, weights)
-        told["warnings"] = (_SCORES_ALONE,) * (rule == "borda" and not work.asked.at_home)
         told |= {"named": f"{RULES[rule].title} on noisy weights", "bounded": False}
     else:
         # Weights outside of [0, 1] are clipped, so that costs and their certificate are those of votes.
@@ -491,9 +485,8 @@ def by_weights(work: Work) -> tuple[Drawn, dict[str, Any]]:
         told["notes"] = (words, *told["notes"])
     reach, more = work.reach(drawn, of_scores=False)
     if reach is not None:
-        ranks = np.argsort(told["order"])
-        sure = beyond_noise.of_weights(rule, unshrunk, ranks, reach, summed=summed, more=more)
-        told["certainty"] = sure
+        published = unshrunk, np.argsort(told["order"]), reach
+        told["certainty"] = beyond_noise.of_weights(rule, *published, summed=summed, more=more)
     elif rule is not None:
         told["remarks"] = (_NO_CYCLES,)
     return drawn, {**told, "matrix": weights, "facts": facts}
@@ -596,20 +589,24 @@ def _certificate(
 ) -> tuple[dict[str, object], str]:
     """The certificate of a ranking, for JSON and in words; of sums, costs are known up to a factor alone."""
     assert best is not None
-    pairs, proven = items * (items - 1) // 2, best.ratio <= 1 + 1e-9
     found: dict[str, object] = {"solver": best.solver, **({"of": "noisy weights"} if noisy else {})}
+    proven, pairs = best.ratio <= 1 + 1e-9, items * (items - 1) // 2
+    least = f"at least as many of any other (proven by {best.solver})"
     if summed:
-        order, why = ("no order", f"proven by {best.solver}") if proven else ("", "without a proof")
-        words = "agrees with more of the noisy majorities, by their size"
-        return found, f"{order or 'hardly any order'} {words} ({why})"
+        least = f"proven by {best.solver}" if proven else "without a proof"
+        return (
+            found,
+            f"the order that agrees with most of the noisy majorities, by their size; {least}",
+        )
     ratio = best.ratio if math.isfinite(best.ratio) else None
     found |= {"cost": best.cost, "lower_bound": best.lower_bound, "ratio": ratio, "pairs": pairs}
-    words = f"the average user disagrees with {best.cost:.4g} of the {pairs} pairs of this order, and with "
-    words = "by the noisy votes, " * noisy + words
-    if proven:
-        return found, f"{words}at least as many of any other (proven by {best.solver})"
-    near = "" if ratio is None else f", so this one is within {100 * (ratio - 1):.2g}% of the best"
-    return found, f"{words}at least {best.lower_bound:.4g} of any order{near}"
+    if not proven:
+        near = (
+            "" if ratio is None else f", so this one is within {100 * (ratio - 1):.2g}% of the best"
+        )
+        least = f"at least {best.lower_bound:.4g} of any order{near}"
+    words = f"the average user disagrees with {best.cost:.4g} of the {pairs} pairs of this order, and with {least}"
+    return found, "by the noisy votes, " * noisy + words
 
 
 def _bound(work: Work) -> tuple[dict[str, object], tuple[str, ...]]:
@@ -619,10 +616,9 @@ def _bound(work: Work) -> tuple[dict[str, object], tuple[str, ...]]:
         noise = asked.noise_drawn
     told = {"trust": asked.trust, "xi": asked.xi, "method": asked.method, "noise": noise}
     proven = proven_errors(items, work.table.num_users, work.promise, **told)
-    pairs = items * (items - 1) // 2
     if not proven:
         return {}, ()
-    ratio, additive = proven[0].ratio, proven[0].additive
+    ratio, additive, pairs = proven[0].ratio, proven[0].additive, items * (items - 1) // 2
     times = "" if ratio == 1 else f"{ratio:.4g} times "
     # The probability that KwikSort falls back depends on cycles.
     sorts = asked.method == "kwiksort" and ratio > 5

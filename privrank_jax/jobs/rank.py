@@ -61,21 +61,17 @@ def rank(
             stays. None: no privacy.
         method: ``"scores"`` (fitted), ``"counts"`` (noisy win totals, for items that are compared equally often), or of
             the ``top_k`` best items alone ``"one-shot"`` (their list), ``"canonical"`` (their set) or ``"top-k"``
-            (``"canonical"`` or ``"one-shot"``, by what one user can change, see
-            :func:`~privrank_jax.pairwise.top_k.choose_top_k`).
-        noise: ``"laplace"``, ``"gaussian"`` (with a δ), or ``"k-norm"`` (in the shape of what one user can change);
-            default: the best that keeps pure ε.
+            (one of these, by :func:`~privrank_jax.pairwise.top_k.choose_top_k`).
+        noise: ``"laplace"``, ``"gaussian"`` (with a δ) or ``"k-norm"``; default: the best that keeps pure ε.
         link: ``"logistic"``, ``"laplace"``, or without privacy and for reports also ``"normal"``.
         ties: ``"half"``: half a win for both items; ``"davidson"``: an outcome of its own, whose frequency is fitted.
         gamma: ridge of fitted scores, in comparisons; default: chosen without the answers.
-        max_per_item: the most comparisons of one user about one item; Gaussian noise on win totals is smaller then, and
-            so is that of the ``top_k`` best alone.
+        max_per_item: the most comparisons of one user about one item: less Gaussian noise on win totals, or of top K.
         bounds: of covariates, name to (low, high), between which they are clipped; needed where they are private.
         weight_most: the largest weight, known without looking at the data; needed where weights are private.
         top_k: how many items are shown.
         level: confidence of the intervals.
-        intervals: ``"auto"``: where who compared what is private, a tenth of ε buys noisy numbers about comparisons,
-            from which intervals follow; ``"none"``: all of it goes to the scores.
+        intervals: ``"auto"``: where who compared what is private, a tenth of ε buys them; ``"none"``: no such share.
         key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
         accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
         ledger: of the data; pays before anything is returned.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import jax
 import numpy as np
 
 from privrank_jax._quickly import quickly
-from privrank_jax._types import PairMatrix, Scalar, Scores
 from privrank_jax.data.reports import Reports
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.answers import MAX_ITEMS
@@ -39,13 +39,11 @@ def reports_guarantee(table: Reports, numerics: str, note: str) -> Guarantee:
     return Guarantee(comparison, trust="local", numerics=numerics, note=note, also=also)
 
 
-def _fit(sums: DebiasedSums, gamma: Scalar, *, link: str) -> Estimate:
+def _fit(sums: DebiasedSums, gamma: Any, *, link: str) -> Estimate:
     return scores_from_sums(sums, link=link, gamma=gamma)
 
 
-def _errors(
-    scores: Scores, sums: DebiasedSums, squares: PairMatrix, gamma: Scalar, *, link: str
-) -> Uncertainty:
+def _errors(scores: Any, sums: DebiasedSums, squares: Any, gamma: Any, *, link: str) -> Uncertainty:
     return report_standard_errors(scores, sums, squares, gamma=gamma, link=link)
 
 
@@ -91,17 +89,10 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
         "warnings": warnings,
     }
     told = {"level": asked.level, "top_k": asked.top_k, "told_by": "By these reports"}
-    return made(
-        table,
-        f"{table.num_items} items by {len(table):,} debiased reports ({link} link)",
-        facts,
-        guarantee=reports_guarantee(table, "unknown", TRUSTED),
-        scores=scores,
-        certainty=certainty,
-        notes=notes,
-        warnings=tuple(warnings),
-        **told,
-    )
+    told |= {"scores": scores, "certainty": certainty, "notes": notes, "warnings": tuple(warnings)}
+    title = f"{table.num_items} items by {len(table):,} debiased reports ({link} link)"
+    guarantee = reports_guarantee(table, "unknown", TRUSTED)
+    return made(table, title, facts, guarantee=guarantee, **told)
 
 
 def sums_of_table(table: Reports) -> tuple[DebiasedSums, np.ndarray]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import operator
 from typing import Any
 
 import jax.numpy as jnp
@@ -187,21 +186,28 @@ class _Chosen(_HalfWins):
     )  # fmt: skip
 
     def design(self, released: Any) -> Design:
-        return quickly(operator.attrgetter("design"), self.data.counted)
+        return quickly(_sets, self.data.counted)
 
     def met(self, design: Any) -> PairMatrix:
-        """How often one of two items was chosen where the other was shown."""
-        return quickly(operator.attrgetter("wins.comparisons"), self.data.counted)
+        return quickly(_shown_together, self.data.counted)
 
     def sampling(self, scores: np.ndarray) -> Sampling:
         return Sampling({})
 
 
+def _sets(choices: pairwise.Choices) -> Design:
+    return choices.design
+
+
+def _shown_together(choices: pairwise.Choices) -> PairMatrix:
+    """How often one of two items was chosen where the other was shown."""
+    return choices.wins.comparisons
+
+
 _WAYS = {
     "comparisons": _HalfWins,
     "ties": _Ties,
-    "covariates": _Covariates,
-    "covariates and ties": _Covariates,
+    **dict.fromkeys(("covariates", "covariates and ties"), _Covariates),
     "choices": _Chosen,
 }
 """By model, see :data:`~privrank_jax.jobs.asked.MODELS`. Best and worst choices from sets would be one more."""
@@ -263,10 +269,11 @@ def _scores(data: Prepared) -> Ranking:
     ridges = quickly(usual, design)
     fit = quickly(pairwise.fit, design, released, *ridges)
     cover = f"{_NOISY}{UNDONE}"
-    certainty, facts, notes = _certain(data, fit.value, design, *ridges, cover, noise=added)
-    facts |= {"solver": CODES[int(fit.diagnostics.code)]}
-    title, notes = f"private scores ({way.scale}){way.more}", (*way.notes[1], *notes)
-    return _ranking(data, drawn, title, fit.value, certainty, notes=notes, **facts)
+    certainty, facts = _certain(data, fit.value, design, *ridges, cover, noise=added)
+    facts["solver"] = CODES[int(fit.diagnostics.code)]
+    facts["notes"] = (*way.notes[1], *facts["notes"])
+    title = f"private scores ({way.scale}){way.more}"
+    return _ranking(data, drawn, title, fit.value, certainty, **facts)
 
 
 def _in_objective(data: Prepared) -> Ranking:
@@ -274,8 +281,7 @@ def _in_objective(data: Prepared) -> Ranking:
     way, (of_scores, of_design) = _way(data), _split(data)
     drawn = draw(data.mechanism, data.source, data.counted, of_scores, **data.told(way.objective))
     value, gamma = drawn.value.value, _number(drawn.value.diagnostics.gamma)
-    facts, notes = _parts_of(data, value, None, near=False)
-    facts, fields = {"gamma": gamma, **facts}, {}
+    facts, fields = {"gamma": gamma, **_parts_of(data, value, None, near=False)}, {}
     certainty = Certainty(notes=(_WEIGHTS if data.weighted else way.hidden,))
     if of_design is not None:
         counted = draw("noisy-design", data.source, data.counted, of_design, np.asarray(value))
@@ -285,7 +291,7 @@ def _in_objective(data: Prepared) -> Ranking:
         facts |= {"design_epsilon": of_design.epsilon, "design_noise_scale": counted.scale}
         fields["guarantee"] = _whole(drawn.guarantee, data.promise.epsilon)
     scale = way.scale if data.asked.link == "logistic" else f"{data.asked.link} link"
-    title, facts = f"private scores ({scale}){way.more}", {"notes": notes, **facts}
+    title = f"private scores ({scale}){way.more}"
     return _ranking(data, drawn, title, value, certainty, fields=fields, **facts)
 
 
@@ -307,10 +313,9 @@ def _split(data: Prepared) -> tuple[Privacy, Privacy | None]:
 
 def _whole(guarantee: Guarantee, epsilon: float) -> Guarantee:
     """The guarantee of both parts."""
-    promise, attained = (
-        dataclasses.replace(one, epsilon=epsilon) for one in (guarantee.promise, guarantee.attained)
-    )
-    return dataclasses.replace(guarantee, promise=promise, attained=attained, changes=(), rho=None)
+    both = {name: getattr(guarantee, name) for name in ("promise", "attained")}
+    both = {name: dataclasses.replace(one, epsilon=epsilon) for name, one in both.items()}
+    return dataclasses.replace(guarantee, **both, changes=(), rho=None)
 
 
 def _best_alone(data: Prepared) -> Ranking:
@@ -353,14 +358,14 @@ def _without_privacy(data: Prepared) -> Ranking:
     sampling = way.sampling(np.asarray(getattr(found.value, "scores", found.value)))
     ridges = gamma, gamma if asked.ties == "davidson" else None
     told = {"cover": sampling.words, **sampling.told}
-    certainty, facts, notes = _certain(data, found.value, design, *ridges, **told)
+    certainty, facts = _certain(data, found.value, design, *ridges, **told)
     facts |= sampling.facts | {"components": components, "separated": separated}
     facts |= {"converged": int(about.code) <= 1, "solver": CODES[int(about.code)]}
     facts["gradient_norm"] = float(about.gradient_norm)
     scale = f"{asked.link} link" if data.model == "comparisons" else way.scale
-    title, notes = f"fitted scores ({scale}){way.more}", (*sampling.notes, *notes)
-    told = {"notes": notes, "warnings": warnings, **facts}
-    return _ranking(data, None, title, found.value, certainty, **told)
+    facts |= {"notes": (*sampling.notes, *facts["notes"]), "warnings": warnings}
+    title = f"fitted scores ({scale}){way.more}"
+    return _ranking(data, None, title, found.value, certainty, **facts)
 
 
 def _mle(counted: Any, gamma: Scalar, *, link: str, ties: str) -> Estimate:
@@ -384,35 +389,32 @@ def _certain(
     cover: str,
     noise: Noise | float = 0.0,
     **told: Any,
-) -> tuple[Certainty, dict[str, Any], tuple[str, ...]]:
-    """Certainty of fitted scores, facts, and notes; ``cover``: by intervals; ``told``: how answers vary."""
+) -> tuple[Certainty, dict[str, Any]]:
+    """Certainty of fitted scores, and facts with notes; ``cover``: by intervals; ``told``: how answers vary."""
     ridges = {"gamma": gamma} if tie_gamma is None else {"gamma": gamma, "tie_gamma": tie_gamma}
     told |= {**ridges, "level": data.asked.level, "link": data.asked.link, "noise": noise}
     words = each_by_itself("the true score", cover)
     certainty, found = certain.of_fit(value, design, words=words, **told)
-    facts, notes = _parts_of(data, value, found, near=certain.TOO_FAR not in certainty.notes)
-    facts = {name: _number(ridge) for name, ridge in ridges.items()} | facts
+    facts: dict[str, Any] = {name: _number(ridge) for name, ridge in ridges.items()}
+    facts |= _parts_of(data, value, found, near=certain.TOO_FAR not in certainty.notes)
     components = certain.components_of(_way(data).met(design))
     if components > 1:  # without privacy a warning says it
         several = () if data.privacy is None else (certain.SEVERAL_GROUPS.format(components),)
         certainty = Certainty(certainty.better, notes=several)
-    return certainty, facts, notes
+    return certainty, facts
 
 
-def _parts_of(
-    data: Prepared, value: Any, found: Any, *, near: bool
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Facts and notes on ties and covariates; ``found``: intervals, if known, of covariates if they are ``near``."""
+def _parts_of(data: Prepared, value: Any, found: Any, *, near: bool) -> dict[str, Any]:
+    """Facts, and ``notes``, on ties and covariates; ``found``: their intervals, if known and ``near``."""
     asked, facts, notes = data.asked, {}, ()
     if isinstance(data.table, Comparisons) and data.weighted:
         facts = {"weight": data.table.weight_column, "weight_most": asked.weight_most}
     if asked.ties == "davidson":
         tie, between = float(value.tie), ""
         facts = {"tie_model": "davidson", "tie_parameter": tie}
-        if found is not None and np.all(
-            np.isfinite(ends := (found.log_tie.low, found.log_tie.high))
-        ):
-            low, high = np.exp(ends).tolist()
+        ends = (-np.inf, np.inf) if found is None else (found.log_tie.low, found.log_tie.high)
+        low, high = np.exp(ends).tolist()
+        if low > 0 and high < np.inf:
             between = f", {100 * asked.level:g}% interval {low:.3g} to {high:.3g}"
             facts |= {"tie_parameter_low": low, "tie_parameter_high": high}
         notes = (
@@ -430,7 +432,7 @@ def _parts_of(
                 between = f" ({100 * asked.level:g}% interval {low:.3g} to {high:.3g})"
             notes += (f"covariate {name}: {one['coefficient']:.3g} log-odds per unit{between}",)
         facts["covariates"] = covariates
-    return facts, notes
+    return {"notes": notes, **facts}
 
 
 def _ranking(
