@@ -43,7 +43,9 @@ class Prepared:
     source: Randomness
     model: str  # of the answers, see privrank_jax.jobs.asked.MODELS
     counted: Any  # what the model sees of rows that stay: WinCounts, Choices or a CovariateTable
-    privacy: Privacy | None  # with L, what is public and what a user is; None: nothing is promised
+    privacy: (
+        Any  # Privacy | None, with L, what is public and what a user is; None: nothing is promised
+    )
     warnings: tuple[str, ...] = ()  # for the holder of the data; not covered by the guarantee
     weights: np.ndarray | None = None  # (N,), what each comparison counts; None: all count once
     noise: str = ""
@@ -54,15 +56,9 @@ class Prepared:
     per_item: float = 0.0  # most that one unit can move the total of one item
 
     @property
-    def promise(self) -> Privacy:
-        """What is promised."""
-        assert self.privacy is not None
-        return self.privacy
-
-    @property
     def mechanism(self) -> str:
         """The name of the mechanism that keeps the promise."""
-        return self.asked.mechanism(self.promise, self.model, self.weighted)
+        return self.asked.mechanism(self.privacy, self.model, self.weighted)
 
     @property
     def weighted(self) -> bool:
@@ -92,8 +88,8 @@ def prepared(table: Table, privacy: Privacy | None, asked: Asked, source: Random
         more,
         f"`bounds` are of no covariate of {table.name}: {', '.join(sorted(more))}.",
         covariates is not None and covariates.grouped and hidden,
-        "the groups of judges would be published as they occur in the data, by `group`: take adjacency='flip' if "
-        "covariates and who compared what are public; otherwise leave them out.",
+        "`group` publishes groups of judges as they occur in the data: take adjacency='flip' if who compared what is "
+        "public, or leave it out.",
     )
     checks.check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
     weights = None if weighted is None else _weights(table, asked, private=privacy is not None)
@@ -139,13 +135,12 @@ def _limit(
     over = table.has_users and table.comparisons_per_user > most
     refuse(
         not table.has_users,
-        f"{table.name} does not say who compared, so users can't be protected as a whole: name the column by `user`, "
-        "or protect single comparisons by unit='comparison'.",
+        f"{table.name} does not say who compared: name the column by `user`, or protect single comparisons by "
+        "unit='comparison'.",
         over and privacy.contributions is None,
-        f"a user of {table.name} gave more than {asked} comparison{'s' * (asked > 1)}, and a guarantee for users needs "
-        "a bound: choose one by `contributions`, without looking at the data, such as the number of questions that "
-        "every user was asked. Users with more keep a random choice of that many; a smaller bound means less noise. "
-        "unit='comparison' protects single comparisons only.",
+        f"a user of {table.name} gave more than {asked} comparison{'s' * (asked > 1)}: choose a bound by "
+        "`contributions`, without looking at the data, such as the number of questions that all were asked. Users "
+        "with more keep a random choice. Or protect single comparisons by unit='comparison'.",
     )
     limit = most if over or per_item is not None else None
     return dataclasses.replace(privacy, contributions=most), limit
@@ -246,13 +241,13 @@ def _with_noise(data: Prepared, table: Comparisons | ComparisonRows) -> Prepared
     K-norm noise is the default where the pairs are known that every user was asked, unless users keep fewer comparisons
     than they were asked for, which may change less than all answers together.
     """
-    asked, privacy, mechanism = data.asked, data.promise, data.mechanism
+    asked, privacy, mechanism = data.asked, data.privacy, data.mechanism
     questions = table.questionnaire
     pairs = questions if asked.shapes_noise(privacy, mechanism, data.weighted) else None
     if asked.noise == "k-norm" and pairs is None:
         raise ValueError(
-            f"k-norm noise has the shape of the pairs that all users were asked, which {table.name} does not say (the "
-            "named data sets coffee, cemspc, immig and cars do): leave `noise` out."
+            f"k-norm noise has the shape of the pairs that all users were asked, which named data sets say, and not "
+            f"{table.name}: leave `noise` out."
         )
     whole = pairs is not None and privacy.comparisons_per_unit >= len(pairs)
     if asked.noise == "k-norm" or (asked.noise is None and whole):

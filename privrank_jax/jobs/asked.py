@@ -63,8 +63,7 @@ class Asked:
         usual = (self.method, self.link) == ("scores", "logistic")
         refuse(
             (davidson or covariates) and not usual,
-            "covariates and ties='davidson' are fitted with scores of the logistic link: leave `method` and `link` "
-            "out.",
+            "covariates and ties='davidson' are fitted with scores of the logistic link: leave `method`, `link` out.",
             self.bounds and not covariates,
             "`bounds` are of covariates, of which the data have none.",
             most is not None and not (weighted and 0 < most < math.inf),
@@ -95,22 +94,19 @@ class Asked:
             self.method == "scores" and self.gamma == 0,
             "`gamma` must be positive under privacy; leave it out for a good default.",
             unknown and not flips,
-            "private covariates need `bounds` that are known without looking at the data, such as (-3, 3), and have "
-            f"none for {unknown}: say them, or take adjacency='flip' if covariates are public.",
+            f"say `bounds` of {unknown} that are known without the data, such as (-3, 3); or take adjacency='flip' if "
+            "covariates are public.",
             weighted and (self.method != "scores" or flips),
             "weights are for scores under adjacency='replace' or 'add-remove', and for none without privacy.",
             weighted and self.weight_most is None,
-            "a largest weight, `weight_most`, is needed that is known without looking at the data, such as 10; "
-            "larger ones count as that.",
+            "a largest weight, `weight_most`, is needed that is known without the data, such as 10.",
             self.max_per_item is not None and not (bounds_item and of_users),
-            "`max_per_item` lowers the noise of the k best items alone, and Gaussian noise on win totals: it needs "
-            "unit='user', and a method that selects `top_k` items or noise='gaussian' on counts.",
+            "`max_per_item` lowers noise for unit='user' and `top_k` items alone, or noise='gaussian' on counts.",
             self.noise == "k-norm" and not self.shapes_noise(privacy, mechanism),
-            "noise='k-norm' is for win totals that protect users: it needs unit='user', the logistic link, "
-            "adjacency='flip' or 'replace', no covariates, and ties as half wins.",
+            "noise='k-norm' is for win totals: it needs unit='user', the logistic link, adjacency='flip' or 'replace', "
+            "no covariates, and ties as half wins.",
             self.noise not in (None, *MECHANISMS[mechanism].noises, "k-norm"),
-            "this list, or these scores whose design is private, have one kind of noise: leave `noise` and `delta` "
-            "out.",
+            "lists, and these scores of a private design, have one kind of noise: leave `noise` and `delta` out.",
         )
 
     def check_scores(self) -> None:

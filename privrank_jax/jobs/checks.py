@@ -12,6 +12,7 @@ from privrank_jax.data.kinds import Data
 
 # Beyond this ε, an observer may become almost certain of a user's answer (odds change by up to e^ε).
 _HARDLY_PRIVATE = 10.0
+NOTHING_TO_PAY = "without privacy there is nothing to pay for: leave `ledger` out."
 
 
 def refuse(*cases: Any) -> None:
@@ -26,8 +27,7 @@ def check_noise(privacy: Privacy, noise: str | None, *, shuffled: bool = False) 
     spends = shuffled or noise == "gaussian"
     refuse(
         spends and not privacy.delta > 0,
-        "noise='gaussian' and trust='shuffled' need a `delta` above 0, such as 1/n**2 for n users. All else keeps "
-        "pure epsilon: leave `noise` out, or take trust='local'.",
+        "noise='gaussian' and trust='shuffled' need a `delta` above 0, such as 1/n**2 for n users; else leave it out.",
         privacy.delta > 0 and not spends,
         "`delta` is for noise='gaussian': say so, or leave `delta` out; all other noise keeps pure epsilon.",
     )
@@ -68,9 +68,8 @@ def check_spends_nothing(name: str, promised: bool) -> None:
     """Refuse to protect again what is randomized."""
     if promised:
         raise ValueError(
-            f"{name} holds what was randomized, each row with its epsilon: ranking it adds no noise and spends nothing "
-            "more. Leave out the promise; for another epsilon, randomize the answers again (both together then spend "
-            "the sum)."
+            f"{name} holds what was randomized: ranking it adds no noise and spends nothing more. Leave out the "
+            "promise; for another epsilon, randomize the answers again (both together then spend the sum)."
         )
 
 
@@ -129,13 +128,6 @@ def check_rare_items(data: Any, *, written: bool) -> tuple[str, ...]:
     if written:
         raise ValueError(f"{words}, and correct or remove what else users wrote.")
     return private_remark(f"{words}.")
-
-
-def rule_of(missing: str) -> str:
-    """How an item counts that a user did not rank, in words."""
-    if missing == "last":
-        return "an item that a user did not rank counts as behind all that the user ranked (missing='last')"
-    return "of pairs with an item that a user did not rank, that user gives both half a vote (missing='unknown')"
 
 
 def what_is(data: object) -> str:

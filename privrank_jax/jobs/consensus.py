@@ -38,7 +38,7 @@ from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, Method, check_trust
 from privrank_jax.jobs.points import by_points, scale_of
 from privrank_jax.jobs.result import Ranking, best_first, made, of_noise
 from privrank_jax.jobs.rules import RULES, check_rule, ordered
-from privrank_jax.jobs.spending import Payment, check_payable
+from privrank_jax.jobs.spending import Payment
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm
@@ -59,12 +59,15 @@ _SIMULATED = {
     "local": "local trust: the users' reports, of which the guarantee is, were drawn here as each user would at home, "
     "from a file of raw rankings, whose holder knows them",
     "shuffled": "shuffled trust: users and shuffler were simulated here, from a file of raw rankings, whose holder "
-    "knows them. The shuffler must get one report of each user unread, remove names and times, pass all on in random order, "
-    "and collude with nobody; the guarantee counts all users of the file as honest",
+    "knows them. The shuffler must get one report of each user unread, remove names and times, pass all on in random "
+    "order, and collude with nobody; the guarantee counts all users of the file as honest",
+}
+_MISSING = {
+    "last": "an item that a user did not rank counts as behind all that the user ranked (missing='last')",
+    "unknown": "of pairs with an item that a user did not rank, that user gives both half a vote (missing='unknown')",
 }
 _NO_CYCLES = (
-    "with so few users at this epsilon all of the budget went to scores, of which the weights of pairs are made: they "
-    "have no cycles, and every rule ranks by these scores"
+    "with so few users at this epsilon weights are made of scores alone, by which every rule ranks"
 )
 
 
@@ -131,7 +134,7 @@ def consensus(
     rest = {"xi": xi, "rule": rule, "points": points, "limit": limit, "top_k": top_k}
     asked = Asked(method=method, trust=trust, noise=noise, accepts=accept_idealized, **rest)
     source = Randomness(key, accept_idealized=accept_idealized)
-    check_payable(ledger, privacy)
+    checks.refuse(ledger is not None and privacy is None, checks.NOTHING_TO_PAY)
     data = data_of(data, told, AGREED)
     sha256 = "" if isinstance(data, SyntheticRankings) else data.sha256
     ranking = agreed(data, privacy, asked, source)
@@ -152,8 +155,7 @@ def agreed(
             found = consensus_of_synthetic(data, asked.method, asked.xi, asked.rule)
         elif not isinstance(data, Rankings | RankingRows):
             raise ValueError(
-                f"a consensus is of rankings, not of {checks.what_is(data)}: comparisons, choices and reports are "
-                "ranked by privrank_jax.rank (`privrank rank`)."
+                f"a consensus is of rankings; {checks.what_is(data)} is ranked by privrank_jax.rank (`privrank rank`)."
             )
         else:
             central = privacy is not None and asked.trust == "central"
@@ -214,9 +216,6 @@ class Asked:
         check_choice("trust", self.trust, TRUSTS)
         if self.noise is not None:
             check_choice("noise", self.noise, tuple(LAWS))
-        checks.refuse(
-            not 0 <= self.xi < math.inf, f"`xi` must be finite and at least 0, got {self.xi:g}."
-        )
         check_rule(self.rule, self.xi)
         checks.check_top_k(self.top_k)
         if privacy is None:
@@ -232,11 +231,10 @@ class Asked:
         added = (name for name, one in CONSENSUS.items() if "add-remove" in one.adjacencies)
         checks.refuse(
             privacy.unit != "user" or privacy.adjacency not in kept,
-            "a consensus protects users who are replaced: take unit='user' and adjacency='replace'. With "
-            f"trust='central', {', '.join(added)} protect users who are added or removed as well.",
+            "a consensus protects users who are replaced: take unit='user' and adjacency='replace'; also "
+            f"'add-remove' for {', '.join(added)} with trust='central'.",
             self.xi and privacy.adjacency == "add-remove",
-            "`xi` is a share of the disagreements of all users, whose number is private under "
-            "adjacency='add-remove': leave it out.",
+            "`xi` is a share of disagreements, of which add-remove hides the number: leave it out.",
             self.limit is not None and self.limit < 1,
             f"`limit` must be at least 1, got {self.limit}.",
         )
@@ -272,15 +270,11 @@ class Work:
 
     table: Rankings | RankingRows  # as they were read
     asked: Asked  # with the method that was chosen
-    privacy: Privacy | None  # with what is public and what a user is; None: nothing is promised
+    privacy: (
+        Any  # Privacy | None, with what is public and what a user is; None: nothing is promised
+    )
     source: Randomness
     warnings: tuple[str, ...]  # for the holder of the data; not covered by the guarantee
-
-    @property
-    def promise(self) -> Privacy:
-        """What is promised."""
-        assert self.privacy is not None
-        return self.privacy
 
     @property
     def open_number(self) -> bool:
@@ -297,12 +291,12 @@ class Work:
         """That draws: where there are two, that of smaller error for so many users and items."""
         found, items, sets = self.asked.mechanism, self.table.num_items, "ldp-borda-subsets"
         if found == "ldp-borda":
-            norm = functools.partial(report_norm, dimension=items - 1, epsilon=self.promise.epsilon)
+            norm = functools.partial(report_norm, dimension=items - 1, epsilon=self.privacy.epsilon)
             both = ("ldp-borda", "ldp-borda-privunit")
             return min(both, key=lambda name: float(norm(_REPORTS[name])))
         if self.asked.method != "borda" or found != "sub-ranking-weights":
             return found
-        better = choose_report(items, self.table.num_users, self.promise)
+        better = choose_report(items, self.table.num_users, self.privacy)
         return sets if better == _REPORTS[sets] else found
 
     @property
@@ -341,7 +335,7 @@ class Work:
             votes = counted_histograms(self.ranks, missing)
         else:
             votes = self.weights
-        return draw(self.mechanism, self.source, votes, self.promise, **options)
+        return draw(self.mechanism, self.source, votes, self.privacy, **options)
 
     def reach(self, drawn: Drawn, *, of_scores: bool) -> tuple[float | None, str]:
         """Reach of the noise of Borda scores, or of weights, if that is known; and what it takes for granted."""
@@ -350,7 +344,7 @@ class Work:
             reach = beyond_noise.score_reach if of_scores else beyond_noise.weight_reach
             return reach(*sizes, self.asked.noise_drawn, drawn), ""
         # Of a report, whose ε is larger where a shuffler hides its sender.
-        own = float(getattr(drawn.value.diagnostics, "local_epsilon", self.promise.epsilon))
+        own = float(getattr(drawn.value.diagnostics, "local_epsilon", self.privacy.epsilon))
         found = beyond_noise.answers_reach(*sizes, self.reported, own, of_scores=of_scores)
         return found, beyond_noise.TAKEN_AS_NORMAL
 
@@ -385,8 +379,7 @@ def _method(table: Rankings | RankingRows, privacy: Privacy, asked: Asked) -> st
         return asked.record.name
     checks.refuse(
         asked.points or asked.limit,
-        f"{table.name} is ranked by weights or borda, which take no `points` and no `limit`: say method='scores' for "
-        "totals of points.",
+        f"weights and borda, which rank {table.name}, take no `points` and no `limit`: say method='scores'.",
     )
     if privacy.adjacency == "add-remove":
         return "borda"
@@ -401,7 +394,7 @@ def _check_sizes(work: Work) -> None:
     numbers = f"{work.table.name} has {users:,} users and {items:,} items"
     few = work.mechanism in _ANSWERS and users < pairs
     if few and asked.trust == "local" and asked.method == "noise-all":  # one user orders several
-        few = report_deviation(items, users, work.promise.epsilon, "sub-ranking") > 0.5
+        few = report_deviation(items, users, work.privacy.epsilon, "sub-ranking") > 0.5
     checks.refuse(
         most and items > most,
         f"{asked.method} takes at most {most} items, and {numbers}: use method='borda'.",
@@ -554,7 +547,7 @@ def _published(
     """Build the result; ``about``: how the data are taken, with ``notes`` before it and ``remarks`` behind."""
     table, trust, seen = work.table, work.asked.trust, work.open_number
     if about is None:
-        about = (*(() if work.complete else (checks.rule_of(table.missing),)), *table.notes)
+        about = (*(() if work.complete else (_MISSING[table.missing],)), *table.notes)
         facts = {"missing": table.missing, **facts}
     common = {
         "method": "none" if drawn is None else work.asked.method,
@@ -615,7 +608,7 @@ def _bound(work: Work) -> tuple[dict[str, object], tuple[str, ...]]:
     if noise is None and len(MECHANISMS[work.mechanism].noises) > 1:
         noise = asked.noise_drawn
     told = {"trust": asked.trust, "xi": asked.xi, "method": asked.method, "noise": noise}
-    proven = proven_errors(items, work.table.num_users, work.promise, **told)
+    proven = proven_errors(items, work.table.num_users, work.privacy, **told)
     if not proven:
         return {}, ()
     ratio, additive, pairs = proven[0].ratio, proven[0].additive, items * (items - 1) // 2

@@ -143,11 +143,9 @@ def _words_of(key: Key) -> Any:
 
 
 class Randomness:
-    """Where the noise of one job comes from: the operating system, or a key in a rehearsal.
+    """Where the noise of one job comes from: the operating system, or the ``key`` of a rehearsal.
 
-    Args:
-        key: PRNG key of a rehearsal; None: a release.
-        accept_idealized: whether a release that can't be drawn exactly is made, with a guarantee that says so.
+    ``accept_idealized``: whether a release that can't be drawn exactly is made, with a guarantee that says so.
     """
 
     def __init__(self, key: Key | None = None, *, accept_idealized: bool = False) -> None:

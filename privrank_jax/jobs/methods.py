@@ -23,13 +23,20 @@ class Method:
 
     name: str  # what method and --method take
     help: str  # what it does, in a few words
-    mechanisms: Mapping[str, tuple[str, ...]]  # by trust their names, the usual one first
+    central: str  # names of the mechanisms that it may draw by, the usual one first, for each trust
     _: dataclasses.KW_ONLY
+    shuffled: str = ""
+    local: str = ""
     idealized: str = ""  # the mechanism of local reports that are not drawn exactly, once accepted
     most_items: int | None = None  # that it takes; None for any number
     solves: bool = False  # whether it looks for the best ranking by noisy weights, up to 1 + ξ
     lists: bool = False  # whether it publishes the top_k best items alone
     adjacencies: tuple[str, ...] = ("replace",)  # of a consensus; all but the first centrally alone
+
+    @property
+    def mechanisms(self) -> dict[str, list[str]]:
+        """By trust the names of its mechanisms."""
+        return {trust: names.split() for trust in TRUSTS if (names := getattr(self, trust))}
 
     @property
     def trusts(self) -> tuple[str, ...]:
@@ -47,102 +54,79 @@ class Method:
         return self.idealized if accepted else self.mechanisms[trust][0]
 
 
-def _by_name(*methods: Method) -> dict[str, Method]:
-    return {method.name: method for method in methods}
-
-
 def _lists(otherwise: str, choice: str, **more: Any) -> list[Method]:
     """Methods that publish the best items alone; ``top-k`` takes ``canonical`` or ``otherwise``, by a ``choice``."""
-    whole = "only the set of the top K, in no order, one draw among all sets"
+    one, whole = (
+        "only the list of the top K",
+        "only the set of the top K, in no order, one draw among all sets",
+    )
+    more["lists"] = True
     return [
-        Method(name, words, {"central": mechanisms}, lists=True, **more)
-        for name, words, mechanisms in (
-            ("one-shot", "only the list of the top K", ("one-shot-top-k",)),
-            ("canonical", whole, ("canonical-top-k",)),
-            ("top-k", choice, ("canonical-top-k", otherwise)),
-        )
+        Method("one-shot", one, "one-shot-top-k", **more),
+        Method("canonical", whole, "canonical-top-k", **more),
+        Method("top-k", choice, f"canonical-top-k {otherwise}", **more),
     ]
 
 
 _ADDED: dict[str, Any] = {"adjacencies": ("replace", "add-remove")}
-CONSENSUS = _by_name(
+_CONSENSUS = (
     Method(
         "weights",
         "the best ranking for noisy majorities whose cycles are reduced by as much as may be noise",
-        {"central": ("private-weights",)},
+        "private-weights",
         solves=True,
         **_ADDED,
     ),
     Method(
         "borda",
         "noisy mean scores",
-        {
-            "central": ("dp-borda",),
-            "shuffled": ("shuffled-pair-weights",),
-            "local": ("sub-ranking-weights", "ldp-borda-subsets"),
-        },
+        "dp-borda",
+        shuffled="shuffled-pair-weights",
+        local="sub-ranking-weights ldp-borda-subsets",
         idealized="ldp-borda",
         **_ADDED,
     ),
-    Method(
-        "kwiksort",
-        "a sort by noisy majorities",
-        {"central": ("dp-kwiksort",), "local": ("ldp-kwiksort",)},
-    ),
+    Method("kwiksort", "a sort by noisy majorities", "dp-kwiksort", local="ldp-kwiksort"),
     Method(
         "noise-all",
         "the best ranking for noisy majorities of all pairs",
-        {
-            "central": ("noise-all",),
-            "shuffled": ("shuffled-pair-weights",),
-            "local": ("sub-ranking-weights",),
-        },
+        "noise-all",
+        shuffled="shuffled-pair-weights",
+        local="sub-ranking-weights",
         solves=True,
     ),
     Method(
         "footrule",
         "the least sum of distances to noisy positions, proven within twice the fewest disagreements but for the noise",
-        {"central": ("dp-footrule",)},
+        "dp-footrule",
     ),
-    Method(
-        "scores",
-        "noisy totals of approvals or points, for --approvals or with --points",
-        {"central": ("dp-scores",)},
-        **_ADDED,
-    ),
+    Method("scores", "noisy totals of points, or of approvals", "dp-scores", **_ADDED),
     Method(
         "exponential",
         "a random ranking, better ones more likely",
-        {"central": ("exponential-kemeny",)},
+        "exponential-kemeny",
         most_items=20,
     ),
-    *_lists(
-        "dp-scores",
-        "of approvals or points; canonical or scores, by the limit",
-        **_ADDED,
-    ),
+    *_lists("dp-scores", "of approvals or points; canonical or scores, by the limit", **_ADDED),
 )
+CONSENSUS = {method.name: method for method in _CONSENSUS}
 """Methods of :func:`privrank_jax.consensus` and ``privrank aggregate``; ``auto`` takes one of the first two."""
 
-RANK = _by_name(
+_RANK = (
     Method(
         "scores",
         "fitted under privacy by maximum likelihood",
-        {
-            "central": (
-                *("perturbed-mle", "noisy-counts", "noisy-choices", "perturbed-choices"),
-                *("covariate-sums", "covariate-ties", "perturbed-covariates"),
-                *("noisy-tie-counts", "perturbed-davidson"),
-            )
-        },
+        "perturbed-mle noisy-counts noisy-choices perturbed-choices covariate-sums covariate-ties perturbed-covariates "
+        "noisy-tie-counts perturbed-davidson",
     ),
     Method(
         "counts",
         "noisy win totals, for items that are compared equally often",
-        {"central": ("noisy-counts", "noisy-choices")},
+        "noisy-counts noisy-choices",
     ),
     *_lists("one-shot-top-k", "canonical or one-shot, by what one user can change"),
 )
+RANK = {method.name: method for method in _RANK}
 """Methods of :func:`privrank_jax.rank` and ``privrank rank``, whose data decide what makes the result."""
 
 _PLANNED: dict[str, dict[str, Any]] = {

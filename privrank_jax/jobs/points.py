@@ -39,9 +39,7 @@ def scale_of(points: str) -> tuple[int, int]:
     return low, high
 
 
-def chosen_by_facts(name: str) -> str:
-    """What is said of a method that ``top-k`` took."""
-    return f"{name} was chosen by k, the promise and what one user can change, not by the data"
+CHOSEN = "{} was chosen by k, the promise and what one user can change, not by the data"
 
 
 def draw_best(
@@ -70,18 +68,18 @@ def by_points(work: Work) -> tuple[Drawn, dict[str, Any]]:
     totals, low, warnings = _totals(work)
     items, high, limit = totals.num_items, low + totals.most, totals.limit
     method, k = work.asked.method, work.asked.top_k or items
-    moves = selection_moves(items, work.promise, totals.most, limit)
+    moves = selection_moves(items, work.privacy, totals.most, limit)
     by = method
     if method == "top-k":
-        found = choose_top_k(items, k, work.promise, moves)
+        found = choose_top_k(items, k, work.privacy, moves)
         by = "canonical" if found == "canonical" and k < items else "scores"
     if by == "scores":
         drawn, what, told = _all_totals(work, totals, low)
     else:
         scores = BoundedScores(totals.totals, moves)
-        drawn, what, told = draw_best(by, work.source, scores, work.promise, k)
+        drawn, what, told = draw_best(by, work.source, scores, work.privacy, k)
     approved = (low, high) == (0, 1)
-    about = [*told.pop("notes"), *([chosen_by_facts(by)] if method == "top-k" else [])]
+    about = [*told.pop("notes"), *([CHOSEN.format(by)] if method == "top-k" else [])]
     blank = "is not approved" if approved else f"gets {low} points"
     about.append(f"an item of which a user says nothing {blank}")
     if limit is not None:
@@ -104,7 +102,7 @@ def by_points(work: Work) -> tuple[Drawn, dict[str, Any]]:
 
 def _all_totals(work: Work, totals: PointTotals, low: int) -> tuple[Drawn, str, dict[str, Any]]:
     """Noisy totals: the release, what it is, and fields of the result."""
-    promise, approved = work.promise, (low, totals.most) == (0, 1)
+    promise, approved = work.privacy, (low, totals.most) == (0, 1)
     rules = {"most": totals.most, "limit": totals.limit}
     noise = work.asked.noise or least_noise(totals.num_items, promise, **rules)
     drawn = draw("dp-scores", work.source, totals, promise, noise=noise)
@@ -129,8 +127,8 @@ def _totals(work: Work) -> tuple[PointTotals, int, tuple[str, ...]]:
     held = table if isinstance(table, Rankings) else table.in_memory()
     if not isinstance(held, Ratings):
         raise ValueError(
-            f"{table.name} holds no approvals or points, which {asked.method} adds up: read its cells as ratings "
-            "(ratings='1:5') or as approvals (kind='approvals'); rankings are added up by method='borda'."
+            f"{asked.method} adds up approvals (kind='approvals') or points (ratings='1:5'), which {table.name} is no "
+            "file of; rankings are added up by method='borda'."
         )
     ends = held.ends or ((0.0, 1.0) if isinstance(held, Approvals) else ())  # as declared
     if asked.points is not None:
@@ -139,14 +137,13 @@ def _totals(work: Work) -> tuple[PointTotals, int, tuple[str, ...]]:
         low, high = map(int, ends)
     else:
         raise ValueError(
-            f"{table.name} holds ratings: say which points a user may give, such as points='0-5', as they stand on the "
-            "ballot. The noise grows with the range, so it must not be read off the answers."
+            f"{table.name} holds ratings: say which points a user may give, such as points='0-5'; the noise grows with "
+            "their range, which must not be read off the answers."
         )
     ratings = np.nan_to_num(held.ratings, nan=low)
     refuse(
         np.any(ratings != np.rint(ratings)),
-        f"{table.name} has ratings that are no whole numbers, and {asked.method} adds up whole ones: multiply all of "
-        "them by a number that makes them whole.",
+        f"{asked.method} adds up whole numbers: multiply the ratings of {table.name} by one that makes them whole.",
     )
     cut, remarks = np.clip(ratings, low, high), []
     points = (cut - low).astype(np.int32)

@@ -15,13 +15,13 @@ from privrank_jax.data.engine import ComparisonRows, RankingRows
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reader import RANKED, data_of
 from privrank_jax.data.reports import Reports
+from privrank_jax.jobs import checks
 from privrank_jax.jobs.answers import prepared
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.checks import check_rare_items, check_spends_nothing, what_is
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.jobs.reports import rank_reports
 from privrank_jax.jobs.result import Ranking
-from privrank_jax.jobs.spending import Payment, check_payable
+from privrank_jax.jobs.spending import Payment
 from privrank_jax.jobs.ways import ranking_of
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.ledger import Ledger
@@ -99,7 +99,7 @@ def rank(
         weight_most=weight_most,
     )
     source = Randomness(key, accept_idealized=accept_idealized)
-    check_payable(ledger, privacy)
+    checks.refuse(ledger is not None and privacy is None, checks.NOTHING_TO_PAY)
     data = data_of(data, told, RANKED)
     ranking = ranked(data, privacy, asked, source)
     return Payment(ledger, lambda: data.sha256, data.name, "rank").pay(ranking)
@@ -109,19 +109,19 @@ def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness
     """The ranking, before anything is paid; ``ValueError``: what does not go together."""
     with jax.enable_x64(True):
         if isinstance(data, Reports):
-            check_spends_nothing(data.name, privacy is not None or source.rehearsal)
+            checks.check_spends_nothing(data.name, privacy is not None or source.rehearsal)
             return rank_reports(data, asked)
         if isinstance(data, RankingRows):
             data = data.in_memory()
         if not isinstance(data, Comparisons | ComparisonRows | Choices | BestWorst | Rankings):
             raise ValueError(
-                f"comparisons, choices, best-worst answers, rankings and reports are ranked, not {what_is(data)}: "
-                "synthetic rankings have a consensus (privrank_jax.consensus, `privrank aggregate`)."
+                f"{checks.what_is(data)} is not ranked: synthetic rankings have a consensus (privrank_jax.consensus, "
+                "`privrank aggregate`)."
             )
         warnings: tuple[str, ...] = ()
         if isinstance(data, Rankings | BestWorst):
             if privacy is not None:
-                warnings = check_rare_items(data, written=isinstance(data, Rankings))
+                warnings = checks.check_rare_items(data, written=isinstance(data, Rankings))
             data = data.comparisons()
         found = ranking_of(prepared(data, privacy, asked, source))
     if found.guarantee is not None:

@@ -143,19 +143,8 @@ class Ranking:
         if "low" not in ends:
             return f"Scores are shrunk towards each other, by a ridge of gamma = {gamma:.3g}."
         share = 1 - np.std(self.scores) / max(float(np.std(ends["low"] + ends["high"])) / 2, 1e-300)
-        words = (
-            f"Scores are shrunk towards each other, by {100 * share:.2g}%; their intervals are not."
-        )
+        words = f"Scores are shrunk towards each other, by {100 * share:.2g}%; intervals are not."
         return "" if share < 1e-9 else words  # where they are centered at the scores
-
-    @property
-    def tied_words(self) -> str:
-        """That items are tied, among them perhaps some that are not shown; "" where none are."""
-        ranks, shown = self.ranks, len(self.names)
-        if not self.in_order or not self.ties[:shown].any():
-            return ""
-        more = int(np.sum(ranks[shown:] == ranks[shown - 1]))
-        return f"{_TIED} {more} more have the last rank shown." if more else _TIED
 
     @functools.cached_property
     def above(self) -> Float[np.ndarray, "items items"] | None:
@@ -183,12 +172,8 @@ class Ranking:
 
         Where known also ``low``, ``high``, ``rank_low``, ``rank_high`` and ``quasi_standard_error``.
         """
-        columns = {
-            "score": self.scores,
-            **{end: self.certainty.intervals.get(end) for end in _ENDS},
-        }
-        known = {name: one for name, one in columns.items() if one is not None}
-        rows = []
+        known = {end: of for end in _ENDS if (of := self.certainty.intervals.get(end)) is not None}
+        rows, known = [], known if self.scores is None else {"score": self.scores, **known}
         for item, name, rank in zip(self.order.tolist(), self.names, self.ranks.tolist()):
             row = {"rank": rank if self.in_order else None, "item": name, "score": None}
             for end, of in known.items():  # ranks from 1
@@ -230,10 +215,12 @@ class Ranking:
     @property
     def words(self) -> list[str]:
         """What ties, intervals and their absence mean, in sentences."""
-        apart, intervals = self.told_apart, self.certainty.words
-        told = [self.tied_words, apart["words"] if apart else ""]
-        told += [f"Intervals: {intervals}." if intervals else "", self.shrinkage]
-        return [one for one in told if one]
+        apart, intervals, shown = self.told_apart, self.certainty.words, len(self.names)
+        told = [_TIED] if self.in_order and self.ties[:shown].any() else []
+        if told and (more := int(np.sum(self.ranks[shown:] == self.ranks[shown - 1]))):
+            told = [f"{_TIED} {more} more have the last rank shown."]
+        told += [apart["words"] if apart else "", f"Intervals: {intervals}." if intervals else ""]
+        return [one for one in (*told, self.shrinkage) if one]
 
     def columns(self) -> dict[str, list[str]]:
         """The table as text: cells by heading."""

@@ -6,6 +6,7 @@ Nothing here imports JAX or NumPy until items are ranked, so that options are ch
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -68,14 +69,13 @@ HELP = "kemeny (least disagreement; the default), " + ", ".join(
     f"{name} ({rule.help})" for name, rule in RULES.items()
 )
 
-_LATE = (
-    "no ranking was proven to be within `xi` {:g} of the best in a minute; the best one found is shown, and the notes "
-    "say what is proven of it. A larger xi ends sooner."
-)
+_LATE = "the best ranking found in a minute is not proven to be within `xi` {:g} of the best: take a larger xi."
 
 
 def check_rule(rule: str | None, xi: float) -> None:
-    """Refuse a rule that there is not, or that takes no ξ: raises ``ValueError``."""
+    """Refuse a rule that there is not, or that takes no ξ, and a ξ below 0: raises ``ValueError``."""
+    if not 0 <= xi < math.inf:
+        raise ValueError(f"`xi` must be finite and at least 0, got {xi:g}.")
     if rule in (None, KEMENY):
         return
     if rule not in RULES:

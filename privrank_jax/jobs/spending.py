@@ -19,12 +19,6 @@ if TYPE_CHECKING:
 Paid = TypeVar("Paid", bound=Ranking)
 
 
-def check_payable(ledger: object, privacy: Privacy | None) -> None:
-    """Refuse to pay for what has no privacy."""
-    if ledger is not None and privacy is None:
-        raise ValueError("without privacy there is nothing to pay for: leave `ledger` out.")
-
-
 class Payment:
     """The payment of one result, which is made once; without a ledger nothing is to be paid.
 

@@ -26,7 +26,7 @@ from privrank_jax.jobs.answers import Prepared
 from privrank_jax.jobs.asked import MODELS
 from privrank_jax.jobs.certainty import Sampling
 from privrank_jax.jobs.mechanisms import Drawn, draw
-from privrank_jax.jobs.points import chosen_by_facts, draw_best
+from privrank_jax.jobs.points import CHOSEN, draw_best
 from privrank_jax.jobs.result import (
     ANSWERS,
     UNDONE,
@@ -105,7 +105,7 @@ class _HalfWins:
     def noise(self, scale: Any) -> Noise:
         """The noise on what is counted."""
         data = self.data
-        told = data.table.num_items, data.questionnaire, data.promise.adjacency
+        told = data.table.num_items, data.questionnaire, data.privacy.adjacency
         return noise_on_totals(data.noise, scale, *told)
 
     def met(self, design: Any) -> PairMatrix | np.ndarray:
@@ -213,26 +213,22 @@ _WAYS = {
 """By model, see :data:`~privrank_jax.jobs.asked.MODELS`. Best and worst choices from sets would be one more."""
 
 
-def _way(data: Prepared) -> _HalfWins:
-    return _WAYS[data.model](data)
-
-
 # --- with privacy -------------------------------------------------------------------------------------
 
 
 def _drawn(data: Prepared) -> tuple[Drawn, np.ndarray, Noise]:
     """What is counted, with noise; its value, and the noise on it."""
-    way = _way(data)
+    way = _WAYS[data.model](data)
     told = data.told(way.told)
-    drawn = draw(MODELS[data.model][0], data.source, data.counted, data.promise, **told)
+    drawn = draw(MODELS[data.model][0], data.source, data.counted, data.privacy, **told)
     return drawn, np.asarray(drawn.value.value), way.noise(drawn.scale)
 
 
 def _counts(data: Prepared) -> Ranking:
     """Noisy counts of wins or choices."""
-    way, level, (drawn, scores, added) = _way(data), data.asked.level, _drawn(data)
+    way, level, (drawn, scores, added) = _WAYS[data.model](data), data.asked.level, _drawn(data)
     title, name, what, answers = way.counts
-    if data.promise.adjacency == "flip" and way.rows == "comparisons":
+    if data.privacy.adjacency == "flip" and way.rows == "comparisons":
         found = quickly(_of_totals, scores, data.counted.comparisons, added.known, level)
         words = each_by_itself("the total to be expected from such users", _NOISY)
         certainty = Certainty(np.asarray(found.better), certain.ends(found), words)
@@ -250,10 +246,10 @@ def _of_totals(totals: Any, met: PairMatrix, added: Noise, level: float) -> Inte
 
 def _reach(data: Prepared, added: Noise, exact: bool) -> float:
     """Half-width that holds the noise of all totals."""
-    level, epsilon = data.asked.level, data.promise.epsilon
+    level, epsilon = data.asked.level, data.privacy.epsilon
     if data.questionnaire is None or not exact:
         return added.reach(level) + 0.5 * exact  # the noise is on halves
-    edges, parts = questionnaire_changes(data.questionnaire, data.promise.adjacency)
+    edges, parts = questionnaire_changes(data.questionnaire, data.privacy.adjacency)
     change = 2 // parts
     step = 0.5 / zonotope_parts(change, epsilon)
     lengths: Any = np.asarray(edges, float)
@@ -263,7 +259,7 @@ def _reach(data: Prepared, added: Noise, exact: bool) -> float:
 
 def _scores(data: Prepared) -> Ranking:
     """A ridge fit to noisy counts, as the design is public."""
-    way, (drawn, released, added) = _way(data), _drawn(data)
+    way, (drawn, released, added) = _WAYS[data.model](data), _drawn(data)
     design = way.design(released)
     usual = functools.partial(default_ridges, added=added, gamma=data.asked.gamma)
     ridges = quickly(usual, design)
@@ -278,9 +274,9 @@ def _scores(data: Prepared) -> Ranking:
 
 def _in_objective(data: Prepared) -> Ranking:
     """Scores where the design is private, or the link not logistic: noise goes into the objective."""
-    way, (of_scores, of_design) = _way(data), _split(data)
+    way, (of_scores, of_design) = _WAYS[data.model](data), _split(data)
     drawn = draw(data.mechanism, data.source, data.counted, of_scores, **data.told(way.objective))
-    value, gamma = drawn.value.value, _number(drawn.value.diagnostics.gamma)
+    value, gamma = drawn.value.value, float(np.ravel(drawn.value.diagnostics.gamma)[0])
     facts, fields = {"gamma": gamma, **_parts_of(data, value, None, near=False)}, {}
     certainty = Certainty(notes=(_WEIGHTS if data.weighted else way.hidden,))
     if of_design is not None:
@@ -289,7 +285,7 @@ def _in_objective(data: Prepared) -> Ranking:
         told = {"noise": noise, "gamma": gamma, "level": data.asked.level}
         certainty = certain.of_private_design(np.asarray(value), counted.value.value, **told)
         facts |= {"design_epsilon": of_design.epsilon, "design_noise_scale": counted.scale}
-        fields["guarantee"] = _whole(drawn.guarantee, data.promise.epsilon)
+        fields["guarantee"] = _whole(drawn.guarantee, data.privacy.epsilon)
     scale = way.scale if data.asked.link == "logistic" else f"{data.asked.link} link"
     title = f"private scores ({scale}){way.more}"
     return _ranking(data, drawn, title, value, certainty, fields=fields, **facts)
@@ -300,7 +296,7 @@ def _split(data: Prepared) -> tuple[Privacy, Privacy | None]:
 
     In doubles both ε may add up to 2^-53 of themselves more; the noise of scores is larger than need be by more.
     """
-    privacy, asked = data.promise, data.asked
+    privacy, asked = data.privacy, data.asked
     known = privacy.adjacency == "flip" or asked.link != "logistic" or data.model != "comparisons"
     many = data.table.num_items > _MOST_ITEMS
     if known or data.weighted or asked.intervals == "none" or many:
@@ -320,14 +316,14 @@ def _whole(guarantee: Guarantee, epsilon: float) -> Guarantee:
 
 def _best_alone(data: Prepared) -> Ranking:
     """The k best items, as a list or as a set, and nothing else."""
-    name, k, promise = data.asked.method, data.asked.top_k, data.promise
+    name, k, promise = data.asked.method, data.asked.top_k, data.privacy
     assert k is not None
     moves = totals_moves(promise)
     moves = dataclasses.replace(moves, most=data.per_item, every=data.sensitivity)
     facts: dict[str, Any] = {"sensitivity": None, "level": None, "notes": ()}
     if name == "top-k":
         name = choose_top_k(data.table.num_items, k, promise, moves)
-        facts |= {"notes": (chosen_by_facts(name),), "selected_by": name}
+        facts |= {"notes": (CHOSEN.format(name),), "selected_by": name}
     totals = BoundedScores(np.asarray(data.counted.totals), moves)
     drawn, title, fields = draw_best(name, data.source, totals, promise, k)
     facts["notes"] += fields.pop("notes")
@@ -339,7 +335,7 @@ def _best_alone(data: Prepared) -> Ranking:
 
 def _without_privacy(data: Prepared) -> Ranking:
     """The scores that maximize the likelihood, or a ridge fit where there are no finite ones."""
-    way, asked, gamma = _way(data), data.asked, data.asked.gamma or 0.0
+    way, asked, gamma = _WAYS[data.model](data), data.asked, data.asked.gamma or 0.0
     fit = functools.partial(_mle, link=asked.link, ties=asked.ties)
     design, warnings = way.design(None), []
     components = certain.components_of(way.met(design))
@@ -375,11 +371,6 @@ def _mle(counted: Any, gamma: Scalar, *, link: str, ties: str) -> Estimate:
 # --- certainty, and the result ------------------------------------------------------------------------
 
 
-def _number(value: Any) -> float:
-    """The first of some numbers, or the only one."""
-    return float(np.ravel(value)[0])
-
-
 def _certain(
     data: Prepared,
     value: Any,
@@ -395,9 +386,9 @@ def _certain(
     told |= {**ridges, "level": data.asked.level, "link": data.asked.link, "noise": noise}
     words = each_by_itself("the true score", cover)
     certainty, found = certain.of_fit(value, design, words=words, **told)
-    facts: dict[str, Any] = {name: _number(ridge) for name, ridge in ridges.items()}
+    facts: dict[str, Any] = {name: float(np.ravel(ridge)[0]) for name, ridge in ridges.items()}
     facts |= _parts_of(data, value, found, near=certain.TOO_FAR not in certainty.notes)
-    components = certain.components_of(_way(data).met(design))
+    components = certain.components_of(_WAYS[data.model](data).met(design))
     if components > 1:  # without privacy a warning says it
         several = () if data.privacy is None else (certain.SEVERAL_GROUPS.format(components),)
         certainty = Certainty(certainty.better, notes=several)
@@ -449,7 +440,7 @@ def _ranking(
 ) -> Ranking:
     """The result; ``facts`` are public, and None values are left out; ``fields``: more of the result."""
     fields = fields or {}
-    table, asked, way = data.table, data.asked, _way(data)
+    table, asked, way = data.table, data.asked, _WAYS[data.model](data)
     scores = None if value is None else np.asarray(getattr(value, "scores", value))
     certainty = certainty or Certainty()
     notes = (*data.notes, *notes, *certainty.notes)
@@ -461,7 +452,7 @@ def _ranking(
     else:
         shaped = data.noise == "k-norm"
         public |= {
-            "max_per_user": data.promise.contributions,
+            "max_per_user": data.privacy.contributions,
             "max_per_item": asked.max_per_item,
             "sensitivity": data.sensitivity,
             "noise_deviation": way.noise(drawn.scale).deviation() if shaped else None,

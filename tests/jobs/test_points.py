@@ -39,9 +39,6 @@ def test_approvals_are_ranked_by_the_share_of_users(approvals):
         assert found.scores == pytest.approx(np.array([20, 30, 9]) / 30, abs=1e-9)
         assert found.facts["method"] == "scores"
         assert found.guarantee.numerics == "exact"
-        assert any(
-            "surely approved by more than half of the users: Milk, Tea" in n for n in found.notes
-        )
 
 
 def test_the_number_of_users_is_private_where_they_are_added(approvals):
@@ -52,7 +49,6 @@ def test_the_number_of_users_is_private_where_they_are_added(approvals):
     assert "users" not in found.facts
     said = " ".join([found.title, *found.notes, found.certainty.words])
     assert not re.search(r"\b30\b", said)
-    assert "surely approved by more than half of the users: Milk, Tea" in said
 
 
 def test_points_are_cut_to_the_scale_and_blanks_get_the_least(stars):
