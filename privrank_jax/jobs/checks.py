@@ -45,12 +45,8 @@ def check_size(epsilon: float) -> None:
 
 def hardly_private(epsilon: float) -> tuple[str, ...]:
     """A warning of an ε that gives almost no protection."""
-    if epsilon <= _HARDLY_PRIVATE:
-        return ()
-    return (
-        f"epsilon = {epsilon:g} gives almost no protection: what is published may become "
-        f"e^{epsilon:g} times likelier by one user's answers. Values up to about 3 are usual.",
-    )
+    words = f"epsilon = {epsilon:g} gives almost no protection; values up to about 3 are usual."
+    return (words,) if epsilon > _HARDLY_PRIVATE else ()
 
 
 def private_remark(*remarks: str) -> tuple[str, ...]:
@@ -78,9 +74,8 @@ def about_delta(delta: float, count: int, of: str) -> tuple[str, ...]:
     if not count or delta < 1 / count:
         return ()
     return (
-        f"delta = {delta:g} is at least 1 over the number of {of}s, {count:,}: a release that shows everyone all "
-        f"about one {of} chosen at random would keep such a promise. Take a delta far below {1 / count:.2g}; "
-        f"1/n**2 is common, here {count**-2:.2g}.",
+        f"delta = {delta:g} is at least 1 over the number of {of}s, {count:,}: to show all about one {of} chosen at "
+        f"random would keep such a promise. Take far less; 1/n**2 is common, here {count**-2:.2g}.",
     )
 
 

@@ -488,19 +488,11 @@ def by_weights(work: Work) -> tuple[Drawn, dict[str, Any]]:
 # --- results ------------------------------------------------------------------------------------------
 
 
-def _run(work: Work) -> tuple[Drawn, dict[str, Any]]:
-    """Draw, and what follows, by the method; functions are looked up at each call, so that a test can replace them."""
-    if (record := work.asked.record).adds_points:
-        return by_points(work)
-    if record.solves:
-        return by_weights(work)
-    others = {"borda": by_scores, "footrule": by_places}
-    return others.get(record.name, by_ranks)(work)
-
-
 def _private(work: Work) -> Ranking:
-    """Run the method."""
-    drawn, told = _run(work)
+    """Run the method, by a function that is looked up at each call, so that a test can replace it."""
+    record, runs = work.asked.record, {"borda": by_scores, "footrule": by_places}
+    usual = by_points if record.adds_points else by_weights if record.solves else by_ranks
+    drawn, told = runs.get(record.name, usual)(work)
     about = vars(drawn.value.diagnostics).items()
     numbers = {name: np.asarray(one).item() for name, one in about if np.ndim(one) == 0}
     facts = {name: x for name, x in numbers.items() if math.isfinite(x) and name != "center"}

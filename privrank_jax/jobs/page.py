@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 17px/1.55 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; display: block; overflow-x: auto; }
+caption { font-size: 1.4rem; font-weight: 600; text-align: left; }
 th, td { padding: 0.3rem 0.8rem; border-bottom: 1px solid #8888; font-variant-numeric: tabular-nums; }
 figure { margin: 1.5rem 0; background: #fff; overflow-x: auto; }
 figure svg { width: 100%; min-width: 24rem; height: auto; }
@@ -41,25 +42,18 @@ def text_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: It
 
 def html_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
     """The same as a fragment of HTML."""
-    table = _table(columns, left, f"<caption>{escape(title)}</caption>")
-    return f"<div>{table}{_paragraphs(paragraphs)}</div>"
-
-
-def _table(columns: Mapping[str, Sequence[str]], left: str, caption: str = "") -> str:
-    sides = ["left" if name == left else "right" for name in columns]
 
     def row(tag: str, cells: Iterable[str]) -> str:
+        sides = ("left" if name == left else "right" for name in columns)
         styled = zip(sides, cells)
         made = (f'<{tag} style="text-align:{s}">{escape(cell)}</{tag[:2]}>' for s, cell in styled)
         return f"<tr>{''.join(made)}</tr>"
 
     body = "\n".join(row("td", cells) for cells in zip(*columns.values()))
-    head = row('th scope="col"', columns)
-    return f"<table>{caption}<thead>{head}</thead><tbody>\n{body}\n</tbody></table>"
-
-
-def _paragraphs(words: Iterable[str]) -> str:
-    return "".join(f"<p>{escape(text)}</p>\n" for text in words)
+    heads = row('th scope="col"', columns)
+    head = f"<caption>{escape(title)}</caption><thead>{heads}</thead>"
+    below = "".join(f"<p>{escape(text)}</p>\n" for text in paragraphs)
+    return f"<div><table>{head}<tbody>\n{body}\n</tbody></table>{below}</div>"
 
 
 def frame_of(rows: Any) -> Any:
@@ -81,14 +75,14 @@ def page(ranking: Ranking) -> str:
     warned = "".join(
         f'<p class="warning" role="note">{escape(text)}</p>' for text in ranking.cautions
     )
-    title, drawing, notes = escape(ranking.title), ranking.drawing(), ranking.notes
+    drawing, notes = ranking.drawing(), ranking.notes
     figure = f'<figure role="img" aria-label="The table above as a picture">{drawing}</figure>'
     parts = [
-        f"<h1>{title}</h1>\n{warned}\n{_table(ranking.columns(), 'item')}",
+        warned,
+        html_of(ranking.title, ranking.columns(), "item", ranking.words),
         figure if drawing else "",
-        _paragraphs(ranking.words),
         "<h2>What is protected, and how well</h2>" if guarantee else "",
-        _paragraphs(guarantee),
+        *(f"<p>{escape(text)}</p>" for text in guarantee),
         "<h2>Notes</h2>\n<ul>" if notes else "",
         *(f"<li>{escape(note)}</li>" for note in notes),
         "</ul>" if notes else "",
@@ -97,6 +91,6 @@ def page(ranking: Ranking) -> str:
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
+        f"<title>{escape(ranking.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
         f"<footer>Written by privrank_jax {__version__}, {datetime.date.today()}.</footer>\n</body>\n</html>\n"
     )
