@@ -36,7 +36,7 @@ from privrank_jax.jobs import beyond_noise, checks
 from privrank_jax.jobs.mechanisms import LAWS, MECHANISMS, Drawn, Randomness, draw
 from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, Method, check_trust
 from privrank_jax.jobs.points import by_points, scale_of
-from privrank_jax.jobs.result import Ranking, best_first, made, of_noise
+from privrank_jax.jobs.result import Certainty, Ranking, best_first, made, of_noise
 from privrank_jax.jobs.rules import RULES, check_rule, ordered
 from privrank_jax.jobs.spending import Payment
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
@@ -557,15 +557,22 @@ def _published(
     if drawn is not None:
         fields["guarantee"] = drawn.guarantee
     fields |= {"notes": (*notes, *about, *simulated, *remarks), "warnings": warnings}
-    found = made(table, title or f"{of}, by {named}", common, **fields)
-    # What is shown may lie outside of intervals that were found before cycles of weights were reduced: they are made
-    # to hold it, and the truth all the more. Of tied items both the rank that they share and the place hold.
-    ends, places = dict(found.certainty.intervals), np.argsort(found.order)
+    certainty = fields.pop("certainty", Certainty())
+    return _with_certainty(made(table, title or f"{of}, by {named}", common, **fields), certainty)
+
+
+def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:
+    """Add what the noise leaves certain, or why that is little.
+
+    What is shown may lie outside of intervals that were found before cycles of weights were reduced: they are made to
+    hold it, and the truth all the more. Of tied items both the rank that they share and the place hold.
+    """
+    ends, places = dict(certainty.intervals), np.argsort(found.order)
     for name, shown in (("rank_", found.ranks[places] - 1), ("rank_", places), ("", found.scores)):
         if shown is not None and f"{name}low" in ends:
             ends[f"{name}low"] = np.minimum(ends[f"{name}low"], shown)
             ends[f"{name}high"] = np.maximum(ends[f"{name}high"], shown)
-    certainty = dataclasses.replace(found.certainty, intervals=ends)
+    certainty = dataclasses.replace(certainty, intervals=ends)
     return dataclasses.replace(found, certainty=certainty, notes=(*found.notes, *certainty.notes))
 
 
