@@ -115,7 +115,7 @@ def prepared(table: Table, privacy: Privacy | None, asked: Asked, source: Random
     shown = ("covariates",) if covariates is not None and not hidden else ()
     privacy = privacy.given(public=(*table.public, *shown), users=users)
     found = Prepared(**given, counted=counted, privacy=privacy, warnings=warnings)
-    if any(told.values()):
+    if isinstance(table, Choices) or covariates is not None:
         noise = MECHANISMS[found.mechanism].noise_of(asked.noise)
         return dataclasses.replace(found, noise=noise)
     return _with_noise(found, table)

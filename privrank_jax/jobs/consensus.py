@@ -455,7 +455,8 @@ def by_weights(work: Work) -> tuple[Drawn, dict[str, Any]]:
     weights, about = np.asarray(drawn.value.value), drawn.value.diagnostics
     # Of sums over users: majorities are above 1/2 as those of shares are.
     middle = 0.5 * (1 - np.eye(len(weights))) if summed else 0.0
-    unshrunk, facts = weights + middle, {"rule": rule}
+    unshrunk = weights + middle
+    facts: dict[str, Any] = {"rule": rule}
     if hasattr(about, "cycle_scale"):
         value, factor = quickly(shrunk_weights, unshrunk, about.cycle_scale)
         weights, facts["cycle_factor"] = np.asarray(value) - middle, float(factor)

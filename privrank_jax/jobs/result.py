@@ -267,10 +267,9 @@ class Ranking:
         from privrank_jax.plotting import ranking_intervals
 
         rows, label = self.rows, self.score_name
-        best, worst, low, high, values = (
-            [row.get(name) for row in rows]
-            for name in ("rank_low", "rank_high", "low", "high", "score")
-        )
+        names = ("rank_low", "rank_high", "low", "high", "score")
+        known: list[Any] = [[row.get(name) for row in rows] for name in names]
+        best, worst, low, high, values = known
         if self.scores is None:
             label, values = "rank", [row["rank"] or (1 + len(rows)) / 2 for row in rows]
             low, high, best, worst = best, worst, [None], [None]
@@ -281,7 +280,7 @@ class Ranking:
             (low > values) | (values > high)
         ):  # about an estimate without the bias of the score
             values = (low + high) / 2
-        known = best[:1] != [None]
+        ranked = best[:1] != [None]
         return ranking_intervals(
             self.names,
             list(values),
@@ -290,8 +289,8 @@ class Ranking:
             below,
             x_label=label,
             title=self.title,
-            best=best if known else None,
-            worst=worst if known else None,
+            best=best if ranked else None,
+            worst=worst if ranked else None,
             ranks=self.ranks[: len(rows)].tolist(),
         )
 

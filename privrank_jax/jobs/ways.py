@@ -29,6 +29,7 @@ from privrank_jax.jobs.mechanisms import Drawn, draw
 from privrank_jax.jobs.points import CHOSEN, draw_best
 from privrank_jax.jobs.result import (
     ANSWERS,
+    SEVERAL_GROUPS,
     UNDONE,
     Certainty,
     Ranking,
@@ -390,7 +391,7 @@ def _certain(
     facts |= _parts_of(data, value, found, near=certain.TOO_FAR not in certainty.notes)
     components = certain.components_of(_WAYS[data.model](data).met(design))
     if components > 1:  # without privacy a warning says it
-        several = () if data.privacy is None else (certain.SEVERAL_GROUPS.format(components),)
+        several = () if data.privacy is None else (SEVERAL_GROUPS.format(components),)
         certainty = Certainty(certainty.better, notes=several)
     return certainty, facts
 
