@@ -94,7 +94,7 @@ class Asked:
             self.method == "scores" and self.gamma == 0,
             "`gamma` must be positive under privacy; leave it out for a good default.",
             unknown and not flips,
-            f"say `bounds` of {unknown} that are known without the data, such as (-3, 3); or take adjacency='flip' if "
+            f"say `bounds` of {unknown}, a range known without the data, such as (-3, 3); or take adjacency='flip' if "
             "covariates are public.",
             weighted and (self.method != "scores" or flips),
             "weights are for scores under adjacency='replace' or 'add-remove', and for none without privacy.",

@@ -189,7 +189,7 @@ class Randomness:
             return
         raise ValueError(
             f"as asked, the release is not exact: {_WHY[numerics]}. Of rankings by users who randomize, use "
-            "method='borda', or trust='central'. Or rehearse by `key`, or add `accept_idealized` to release it anyway, "
+            "method='borda' or trust='central'. Or rehearse by `key`, or add `accept_idealized` to release it anyway, "
             "with a guarantee that says so."
         )
 
