@@ -272,27 +272,17 @@ class Ranking:
         best, worst, low, high, values = known
         if self.scores is None:
             label, values = "rank", [row["rank"] or (1 + len(rows)) / 2 for row in rows]
-            low, high, best, worst = best, worst, [None], [None]
+            low, high = best, worst
             if not self.in_order:  # any of these ranks
                 low, high = [1.0] * len(rows), [float(len(rows))] * len(rows)
+        if self.scores is None or "rank_low" not in self.certainty.intervals:
+            best = worst = None
         low, high = np.array(low, float), np.array(high, float)  # None becomes NaN
-        if np.any(
-            (low > values) | (values > high)
-        ):  # about an estimate without the bias of the score
+        if np.any((low > values) | (values > high)):  # about an estimate without the score's bias
             values = (low + high) / 2
-        ranked = best[:1] != [None]
-        return ranking_intervals(
-            self.names,
-            list(values),
-            low.tolist(),
-            high.tolist(),
-            below,
-            x_label=label,
-            title=self.title,
-            best=best if ranked else None,
-            worst=worst if ranked else None,
-            ranks=self.ranks[: len(rows)].tolist(),
-        )
+        told = {"x_label": label, "title": self.title, "best": best, "worst": worst}
+        ranks, ends = self.ranks[: len(rows)].tolist(), (low.tolist(), high.tolist())
+        return ranking_intervals(self.names, list(values), *ends, below, ranks=ranks, **told)
 
     def drawing(self) -> str:
         """The figure, without words below it, as SVG; "" with nothing but the order to draw, or without matplotlib."""
