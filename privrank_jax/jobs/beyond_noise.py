@@ -36,9 +36,6 @@ _ALL_ITEMS = "all items together; they cover the privacy noise alone"
 _IN_A_CYCLE = "some majorities that are beyond the noise contradict the order by a cycle, so no range of ranks is shown"
 
 
-# --- how far the noise reaches ------------------------------------------------------------------------
-
-
 def score_reach(num_items: int, num_users: int, noise: str, drawn: Drawn) -> float:
     """Reach of the noise of Borda scores that a curator releases; n plays no part where it is private."""
     change, divisor = unit_of(drawn.guarantee.promise, num_users)
@@ -107,9 +104,6 @@ def answers_reach(
 def _independent_reach(drawn: Drawn, noise: str, numbers: int, step: float) -> float:
     """The same for independent noise, exact noise on multiples of ``step``."""
     return Noise.independent(noise, drawn.scale, numbers).reach(LEVEL) + step * drawn.exact
-
-
-# --- what follows --------------------------------------------------------------------------------------
 
 
 def of_reports(

@@ -114,8 +114,6 @@ def doubts_of(components: int, code: int) -> list[str]:
     return [*groups, near] if code > 1 else groups
 
 
-# --- sampling: errors clustered by user, where the data name users and somebody compared several times ---
-
 _MOST_CLUSTERED = 2**23  # comparisons, of some 200 bytes each while they are added up
 
 

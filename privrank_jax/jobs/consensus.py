@@ -261,9 +261,6 @@ _TAKEN: dict[str, Callable[[Method], bool]] = {
 """Which methods take an argument that not all do."""
 
 
-# --- from rankings to a draw --------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Work:
     """Rankings, ready for a consensus, and what was asked for."""
@@ -406,9 +403,6 @@ def _check_sizes(work: Work) -> None:
     )
 
 
-# --- from a draw to an order: what the records of methods name ----------------------------------------
-
-
 def by_scores(work: Work) -> tuple[Drawn, dict[str, Any]]:
     """Noisy Borda scores."""
     drawn, told = work.draw(), {}
@@ -484,9 +478,6 @@ def by_weights(work: Work) -> tuple[Drawn, dict[str, Any]]:
     elif rule is not None:
         told["remarks"] = (_NO_CYCLES,)
     return drawn, {**told, "matrix": weights, "facts": facts}
-
-
-# --- results ------------------------------------------------------------------------------------------
 
 
 def _private(work: Work) -> Ranking:

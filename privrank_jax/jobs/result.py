@@ -143,7 +143,9 @@ class Ranking:
         if "low" not in ends:
             return f"Scores are shrunk towards each other, by a ridge of gamma = {gamma:.3g}."
         share = 1 - np.std(self.scores) / max(float(np.std(ends["low"] + ends["high"])) / 2, 1e-300)
-        words = f"Scores are shrunk towards each other, by {100 * share:.2g}%; intervals are not."
+        words = (
+            f"Scores are shrunk towards each other, by {100 * share:.2g}%; their intervals are not."
+        )
         return "" if share < 1e-9 else words  # where they are centered at the scores
 
     @functools.cached_property
@@ -197,7 +199,10 @@ class Ranking:
         if not better.any():
             words = f"no two items can be told apart {sure}: the order shown may be no better than a random one"
         elif known < first:
-            words = f"only {known} of the first {first} items can be told apart from the next one {sure}"
+            number = f"only {known}" if known else "none"
+            words = (
+                f"{number} of the first {first} items can be told apart from the next one {sure}"
+            )
         words = words and f"{self.told_by}, {words}."
         return {"from_next": known, "of": first, "any_two": bool(better.any()), "words": words}
 

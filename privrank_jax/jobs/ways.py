@@ -22,21 +22,13 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.exact.integer_laplace import LARGEST
 from privrank_jax.exact.k_norm import zonotope_parts
 from privrank_jax.jobs import certainty as certain
+from privrank_jax.jobs import result
 from privrank_jax.jobs.answers import Prepared
 from privrank_jax.jobs.asked import MODELS
 from privrank_jax.jobs.certainty import Sampling
 from privrank_jax.jobs.mechanisms import Drawn, draw
 from privrank_jax.jobs.points import CHOSEN, draw_best
-from privrank_jax.jobs.result import (
-    ANSWERS,
-    SEVERAL_GROUPS,
-    UNDONE,
-    Certainty,
-    Ranking,
-    each_by_itself,
-    made,
-    of_noise,
-)
+from privrank_jax.jobs.result import Certainty, Ranking
 from privrank_jax.mechanism.selection import BoundedScores
 from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.designs import Design
@@ -58,7 +50,7 @@ from privrank_jax.privacy.privacy import Privacy
 _UNKNOWN = "no intervals, and how much of the order is noise is not known: that needs"
 _GRAPH = f"{_UNKNOWN} the number of comparisons of each pair, which is private here"
 _WEIGHTS = f"{_UNKNOWN} sums of squared weights, which are private here"
-_NOISY = f"{ANSWERS} and the privacy noise"
+_NOISY = f"{result.ANSWERS} and the privacy noise"
 _MOST_ITEMS = 2000  # for intervals where the design is private: matrices of pairs are inverted
 _CERTAIN = 15.0  # log-odds of a comparison, reached only where the likelihood has no maximum
 
@@ -73,9 +65,6 @@ def ranking_of(data: Prepared) -> Ranking:
         return _counts(data)
     on_counts = data.design is not None or data.mechanism == MODELS[data.model][0]
     return (_scores if on_counts else _in_objective)(data)
-
-
-# --- what differs between models of answers -----------------------------------------------------------
 
 
 class _HalfWins:
@@ -214,9 +203,6 @@ _WAYS = {
 """By model, see :data:`~privrank_jax.jobs.asked.MODELS`. Best and worst choices from sets would be one more."""
 
 
-# --- with privacy -------------------------------------------------------------------------------------
-
-
 def _drawn(data: Prepared) -> tuple[Drawn, np.ndarray, Noise]:
     """What is counted, with noise; its value, and the noise on it."""
     way = _WAYS[data.model](data)
@@ -231,11 +217,11 @@ def _counts(data: Prepared) -> Ranking:
     title, name, what, answers = way.counts
     if data.privacy.adjacency == "flip" and way.rows == "comparisons":
         found = quickly(_of_totals, scores, data.counted.comparisons, added.known, level)
-        words = each_by_itself("the total to be expected from such users", _NOISY)
+        words = result.each_by_itself("the total to be expected from such users", _NOISY)
         certainty = Certainty(np.asarray(found.better), certain.ends(found), words)
     else:
         more = f", not the chance in the {answers}"
-        certainty = of_noise(scores, _reach(data, added, drawn.exact), what=what, more=more)
+        certainty = result.of_noise(scores, _reach(data, added, drawn.exact), what=what, more=more)
     return _ranking(
         data, drawn, title, scores, certainty, notes=way.notes[0], fields={"score_name": name}
     )
@@ -265,7 +251,7 @@ def _scores(data: Prepared) -> Ranking:
     usual = functools.partial(default_ridges, added=added, gamma=data.asked.gamma)
     ridges = quickly(usual, design)
     fit = quickly(pairwise.fit, design, released, *ridges)
-    cover = f"{_NOISY}{UNDONE}"
+    cover = f"{_NOISY}{result.UNDONE}"
     certainty, facts = _certain(data, fit.value, design, *ridges, cover, noise=added)
     facts["solver"] = CODES[int(fit.diagnostics.code)]
     facts["notes"] = (*way.notes[1], *facts["notes"])
@@ -331,9 +317,6 @@ def _best_alone(data: Prepared) -> Ranking:
     return _ranking(data, drawn, title, fields=fields, **facts)
 
 
-# --- without privacy ----------------------------------------------------------------------------------
-
-
 def _without_privacy(data: Prepared) -> Ranking:
     """The scores that maximize the likelihood, or a ridge fit where there are no finite ones."""
     way, asked, gamma = _WAYS[data.model](data), data.asked, data.asked.gamma or 0.0
@@ -369,9 +352,6 @@ def _mle(counted: Any, gamma: Scalar, *, link: str, ties: str) -> Estimate:
     return pairwise.mle(counted, link, gamma, ties=ties, tie_gamma=gamma)
 
 
-# --- certainty, and the result ------------------------------------------------------------------------
-
-
 def _certain(
     data: Prepared,
     value: Any,
@@ -385,13 +365,13 @@ def _certain(
     """Certainty of fitted scores, and facts with notes; ``cover``: by intervals; ``told``: how answers vary."""
     ridges = {"gamma": gamma} if tie_gamma is None else {"gamma": gamma, "tie_gamma": tie_gamma}
     told |= {**ridges, "level": data.asked.level, "link": data.asked.link, "noise": noise}
-    words = each_by_itself("the true score", cover)
+    words = result.each_by_itself("the true score", cover)
     certainty, found = certain.of_fit(value, design, words=words, **told)
     facts: dict[str, Any] = {name: float(np.ravel(ridge)[0]) for name, ridge in ridges.items()}
     facts |= _parts_of(data, value, found, near=certain.TOO_FAR not in certainty.notes)
     components = certain.components_of(_WAYS[data.model](data).met(design))
     if components > 1:  # without privacy a warning says it
-        several = () if data.privacy is None else (SEVERAL_GROUPS.format(components),)
+        several = () if data.privacy is None else (result.SEVERAL_GROUPS.format(components),)
         certainty = Certainty(certainty.better, notes=several)
     return certainty, facts
 
@@ -467,4 +447,4 @@ def _ranking(
     public |= {"level": asked.level, "link": link, "notes": list(notes), **facts}
     fields |= {"scores": scores, "certainty": certainty, "level": asked.level, "top_k": asked.top_k}
     title = title if scores is None else f"{table.num_items} items by {title}"
-    return made(table, title, public, notes=notes, warnings=tuple(warnings), **fields)
+    return result.made(table, title, public, notes=notes, warnings=tuple(warnings), **fields)
