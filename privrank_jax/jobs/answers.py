@@ -17,14 +17,9 @@ from privrank_jax.comparisons import WinCounts, bound_contributions
 from privrank_jax.data.choices import Choices
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.engine import ComparisonRows
+from privrank_jax.jobs import checks
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.checks import (
-    check_items,
-    check_rare_items,
-    hardly_private,
-    large_delta,
-    private_remark,
-)
+from privrank_jax.jobs.checks import private_remark, refuse
 from privrank_jax.jobs.mechanisms import MECHANISMS, Randomness
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity, totals_sensitivity
@@ -41,50 +36,29 @@ Table: TypeAlias = Comparisons | ComparisonRows | Choices
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Answers, ready to be ranked.
+    """Answers, ready to be ranked."""
 
-    Attributes:
-        table: as they were read.
-        asked: of their ranking.
-        source: of the noise.
-        model: of the answers, see :data:`~privrank_jax.jobs.asked.MODELS`.
-        counted: what the model sees of those that were kept: ``WinCounts``, ``Choices`` or a ``CovariateTable``.
-        privacy: what is promised, with L, what is public and what a user is; None: nothing.
-        warnings: remarks for the holder of the data; not covered by the guarantee.
-        weights: ``(N,)``, what each comparison counts; None: all count once.
-        noise: the noise.
-        questionnaire: for K-norm noise, and for Laplace noise with ties: ``(m, m)``, how often each user is asked each
-            pair.
-        design: the same where scores are fitted to it, as who compared what is private.
-        sensitivity: for other noise on win totals: their sensitivity to one unit, ℓ₁ for Laplace noise, ℓ₂ for Gaussian
-            noise.
-        per_item: most that one unit can move the total of one item.
-    """
-
-    table: Table
+    table: Table  # as they were read
     asked: Asked
     source: Randomness
-    model: str
-    counted: Any
-    privacy: Privacy | None
-    warnings: tuple[str, ...] = ()
-    weights: np.ndarray | None = None
+    model: str  # of the answers, see privrank_jax.jobs.asked.MODELS
+    counted: Any  # what the model sees of rows that stay: WinCounts, Choices or a CovariateTable
+    privacy: (
+        Any  # Privacy | None, with L, what is public and what a user is; None: nothing is promised
+    )
+    warnings: tuple[str, ...] = ()  # for the holder of the data; not covered by the guarantee
+    weights: np.ndarray | None = None  # (N,), what each comparison counts; None: all count once
     noise: str = ""
+    # (m, m), how often each user is asked each pair: where noise has its shape, and where scores are fitted to it.
     questionnaire: np.ndarray | None = None
     design: np.ndarray | None = None
-    sensitivity: float | None = None
-    per_item: float = 0.0
-
-    @property
-    def promise(self) -> Privacy:
-        """What is promised."""
-        assert self.privacy is not None
-        return self.privacy
+    sensitivity: float | None = None  # of win totals to one unit: ℓ₁ for Laplace, ℓ₂ for Gaussian
+    per_item: float = 0.0  # most that one unit can move the total of one item
 
     @property
     def mechanism(self) -> str:
         """The name of the mechanism that keeps the promise."""
-        return self.asked.mechanism(self.promise, self.model, self.weighted)
+        return self.asked.mechanism(self.privacy, self.model, self.weighted)
 
     @property
     def weighted(self) -> bool:
@@ -98,65 +72,50 @@ class Prepared:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes of the reader but that no users are named, where each comparison is protected by itself."""
-        notes = self.table.notes
-        if not self.table.has_users:
-            notes = tuple(note for note in notes if "names no users" not in note)
-        return notes if self.privacy is not None else (*notes, *self.table.remarks)
+        table, alone = self.table, not self.table.has_users
+        notes = tuple(one for one in table.notes if not (alone and "names no users" in one))
+        return notes if self.privacy is not None else (*notes, *table.remarks)
 
 
 def prepared(table: Table, privacy: Privacy | None, asked: Asked, source: Randomness) -> Prepared:
-    """Bound the contributions of users, count, and work out the sensitivity.
-
-    Raises:
-        ValueError: too few or too many items, users whose rows need a bound, noise that does not fit the data.
-    """
-    choices = isinstance(table, Choices)
-    covariates, weighted = (
-        (None, False) if choices else (table.covariates, table.weights is not None)
+    """Bound the contributions of users, count, and work out the sensitivity; ``ValueError`` for what does not fit."""
+    covariates, weighted = getattr(table, "covariates", None), getattr(table, "weights", None)
+    told = {"covariates": covariates is not None, "choices": isinstance(table, Choices)}
+    asked.check(privacy, weighted=weighted is not None, **told)
+    hidden = privacy is not None and privacy.adjacency != "flip"
+    more = {} if covariates is None else asked.bounds.keys() - covariates.values.keys()
+    refuse(
+        more,
+        f"`bounds` are of no covariate of {table.name}: {', '.join(sorted(more))}.",
+        covariates is not None and covariates.grouped and hidden,
+        "`group` publishes groups of judges as they occur in the data: take adjacency='flip' if who compared what is "
+        "public, or leave it out.",
     )
-    told = {"covariates": covariates is not None, "choices": choices}
-    asked.check(privacy, weighted=weighted, **told)
-    if covariates is not None and (more := asked.bounds.keys() - covariates.values.keys()):
-        raise ValueError(
-            f"`bounds` are of no covariate of {table.name}: {', '.join(sorted(more))}; its covariates are "
-            f"{', '.join(covariates.values)}."
-        )
-    check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
-    weights = _weights(table, asked, private=privacy is not None) if weighted else None
+    checks.check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
+    weights = None if weighted is None else _weights(table, asked, private=privacy is not None)
     given: dict[str, Any] = {"table": table, "asked": asked, "source": source, "weights": weights}
     given["model"] = asked.model(**told)
     if privacy is None:
         return Prepared(**given, counted=_counted(table, asked, weights), privacy=None)
-    hidden = privacy.adjacency != "flip"
-    if covariates is not None and covariates.grouped and hidden:
-        raise ValueError(
-            "the groups of judges would be published as they occur in the data, by `group`: take "
-            "adjacency='flip' if covariates and who compared what are public; otherwise leave them out."
-        )
-    number = {"user": table.num_users, "comparison": len(table)}
-    warnings = hardly_private(float(privacy.epsilon)) + large_delta(privacy, **number)
-    warnings += private_remark(*table.remarks) + check_rare_items(table, written=False)
+    warnings = checks.about_promise(privacy, user=table.num_users, comparison=len(table))
+    warnings += private_remark(*table.remarks) + checks.check_rare_items(table, written=False)
     if isinstance(table, ComparisonRows) and asked.max_per_item is None:
         privacy, limit = _limit(table, privacy)
-        counted = _counted_in_engine(table, limit, None if limit is None else source.salt())
-        if limit is not None:
-            warnings += _left_out(table, round(float(counted.matrix.sum())), limit)
+        wins = table.win_counts(limit, None if limit is None else source.salt())
+        counted: Any = jax.tree.map(np.asarray, wins)
+        left_out = _left_out(table, round(float(counted.matrix.sum())), limit)
     else:
         held = table.in_memory() if isinstance(table, ComparisonRows) else table
         privacy, kept, left_out = bounded(held, privacy, source, asked.max_per_item)
         counted = _counted(held, asked, weights, kept, hidden=hidden)
-        warnings += left_out
+    warnings += left_out
     if isinstance(counted, WinCounts) and (asked.method == "counts" or asked.lists):
         warnings += _unequal_exposure(counted)
     users = table.users_are if privacy.unit == "user" else ""
     shown = ("covariates",) if covariates is not None and not hidden else ()
-    found = Prepared(
-        **given,
-        counted=counted,
-        privacy=privacy.given(public=(*table.public, *shown), users=users),
-        warnings=warnings,
-    )
-    if choices or covariates is not None:
+    privacy = privacy.given(public=(*table.public, *shown), users=users)
+    found = Prepared(**given, counted=counted, privacy=privacy, warnings=warnings)
+    if isinstance(table, Choices) or covariates is not None:
         noise = MECHANISMS[found.mechanism].noise_of(asked.noise)
         return dataclasses.replace(found, noise=noise)
     return _with_noise(found, table)
@@ -171,21 +130,18 @@ def _limit(
     """
     if privacy.unit != "user":
         return privacy, None
-    if not table.has_users:
-        raise ValueError(
-            f"{table.name} does not say who compared, so users can't be protected as a whole: name the column by "
-            "`user`, or protect single comparisons by unit='comparison'."
-        )
     asked = 1 if table.questionnaire is None else len(table.questionnaire)
     most = asked if privacy.contributions is None else int(privacy.contributions)
-    over = table.comparisons_per_user > most
-    if over and privacy.contributions is None:
-        raise ValueError(
-            f"a user of {table.name} gave more than {asked} comparison{'s' * (asked > 1)}, and a guarantee for users "
-            "needs a bound: choose one by `contributions`, without looking at the data, such as the number of "
-            "questions that every user was asked. It is published with the result; users with more keep a random "
-            "choice of that many; a smaller bound means less noise. unit='comparison' protects single comparisons only."
-        )
+    over = table.has_users and table.comparisons_per_user > most
+    refuse(
+        not table.has_users,
+        f"{table.name} does not say who compared: name the column by `user`, or protect single comparisons by "
+        "unit='comparison'.",
+        over and privacy.contributions is None,
+        f"a user of {table.name} gave more than {asked} comparison{'s' * (asked > 1)}: choose a bound by "
+        "`contributions`, without looking at the data, such as the number of questions that all were asked. Users "
+        "with more keep a random choice. Or protect single comparisons by unit='comparison'.",
+    )
     limit = most if over or per_item is not None else None
     return dataclasses.replace(privacy, contributions=most), limit
 
@@ -195,25 +151,21 @@ def bounded(
 ) -> tuple[Privacy, np.ndarray | None, tuple[str, ...]]:
     """The promise for users of at most L rows, the rows that stay (None: all), and a remark on the others.
 
-    Args:
-        table: rows of users.
-        privacy: the promise, perhaps without L.
-        source: what decides which rows stay.
-        per_item: the most rows of a user about one item; None for any number.
+    ``per_item``: the most rows of a user about one item; None for any number.
     """
     privacy, most = _limit(table, privacy, per_item)
     if most is None:
         return privacy, None, ()
-    if per_item is None or not isinstance(table, Comparisons):
-        kept = kept_rows(table.users, most, source)
-    else:
-        kept = _capped_rows(table, most, source, per_item)
+    pairs = (table.winners, table.losers) if isinstance(table, Comparisons) else None
+    kept = kept_rows(table.users, most, source, pairs, per_item)
     return privacy, kept, _left_out(table, int(kept.sum()), most, per_item)
 
 
-def _left_out(table: Table, kept: int, most: int, per_item: int | None = None) -> tuple[str, ...]:
+def _left_out(
+    table: Table, kept: int, most: int | None, per_item: int | None = None
+) -> tuple[str, ...]:
     """A remark on rows that do not count."""
-    if kept == len(table):
+    if most is None or kept == len(table):
         return ()
     what = "choices" if isinstance(table, Choices) else "comparisons"
     also = "" if per_item is None else f", and {per_item} of them about one item"
@@ -223,20 +175,17 @@ def _left_out(table: Table, kept: int, most: int, per_item: int | None = None) -
     )
 
 
-def kept_rows(users: np.ndarray, most: int, source: Randomness) -> np.ndarray:
-    """``(N,)`` bool, the rows that stay: ``most`` random ones of each user, whatever they say."""
+def kept_rows(
+    users: np.ndarray, most: int, source: Randomness, items: Any = None, per_item: int | None = None
+) -> np.ndarray:
+    """``(N,)`` bool, the rows that stay: ``most`` random ones of each user, ``per_item`` of them about one item."""
     if not source.rehearsal:
-        return exact_bound(users, most)
-    return np.asarray(bound_contributions(source.key(), users, most))
-
-
-def _capped_rows(table: Comparisons, most: int, source: Randomness, per_item: int) -> np.ndarray:
-    """The same with at most ``per_item`` rows of a user about one item."""
-    items = table.winners, table.losers
-    if not source.rehearsal:
-        return exact_bound(table.users, most, items=items, max_per_item=per_item)
-    drawn = np.asarray(jax.random.bits(source.key(), (len(table),)))
-    return capped_rows(table.users, np.lexsort((drawn, table.users)), most, items, per_item)
+        items = None if per_item is None else items
+        return exact_bound(users, most, items=items, max_per_item=per_item)
+    if per_item is None:
+        return np.asarray(bound_contributions(source.key(), users, most))
+    drawn = np.asarray(jax.random.bits(source.key(), (len(users),)))
+    return capped_rows(users, np.lexsort((drawn, users)), most, items, per_item)
 
 
 def _weights(table: Any, asked: Asked, *, private: bool) -> np.ndarray:
@@ -264,7 +213,7 @@ def _counted(
     if isinstance(table, Choices):
         return table.choices(kept)
     if isinstance(table, ComparisonRows):
-        return _counted_in_engine(table)
+        return jax.tree.map(np.asarray, table.win_counts())
     if table.covariates is not None:
         bounds = {name: ends for name, ends in asked.bounds.items() if ends is not None}
         return table.covariate_table(bounds, kept, private=hidden)
@@ -276,26 +225,14 @@ def _counted(
     return WinCounts(counts, ties=ties)
 
 
-def _counted_in_engine(
-    table: ComparisonRows, limit: int | None = None, salt: str | None = None
-) -> WinCounts:
-    wins = table.win_counts(limit, salt)
-    counts: Any = np.asarray(wins.matrix)
-    ties: Any = np.asarray(wins.ties)
-    return WinCounts(counts, ties=ties)
-
-
 def _unequal_exposure(wins: WinCounts) -> tuple[str, ...]:
     """A remark where win totals would order items by how often they were compared."""
-    matrix = np.asarray(wins.matrix)
-    compared = matrix.sum(0) + matrix.sum(1)
-    least, most = compared.min(), compared.max()
-    if most < _UNEQUAL * least:
-        return ()
-    return private_remark(
-        f"items were compared {least:,.0f} to {most:,.0f} times, and win totals follow that more than how good items "
-        "are: method 'scores' publishes fitted scores instead."
+    compared = np.asarray(wins.matrix).sum(0) + np.asarray(wins.matrix).sum(1)
+    words = (
+        f"items were compared {compared.min():,.0f} to {compared.max():,.0f} times, and win totals follow that more "
+        "than how good items are: method 'scores' publishes fitted scores instead."
     )
+    return private_remark(words) if compared.max() >= _UNEQUAL * compared.min() else ()
 
 
 def _with_noise(data: Prepared, table: Comparisons | ComparisonRows) -> Prepared:
@@ -304,14 +241,13 @@ def _with_noise(data: Prepared, table: Comparisons | ComparisonRows) -> Prepared
     K-norm noise is the default where the pairs are known that every user was asked, unless users keep fewer comparisons
     than they were asked for, which may change less than all answers together.
     """
-    asked, privacy, mechanism = data.asked, data.promise, data.mechanism
-    weighted, questions = data.weighted, table.questionnaire
-    shaped = asked.shapes_noise(privacy, mechanism, weighted)
-    pairs = questions if shaped else None
+    asked, privacy, mechanism = data.asked, data.privacy, data.mechanism
+    questions = table.questionnaire
+    pairs = questions if asked.shapes_noise(privacy, mechanism, data.weighted) else None
     if asked.noise == "k-norm" and pairs is None:
         raise ValueError(
-            f"k-norm noise has the shape of the pairs that all users were asked, which {table.name} does not say (the "
-            "named data sets coffee, cemspc, immig and cars do): leave `noise` out."
+            f"k-norm noise has the shape of the pairs that all users were asked, which named data sets say, and not "
+            f"{table.name}: leave `noise` out."
         )
     whole = pairs is not None and privacy.comparisons_per_unit >= len(pairs)
     if asked.noise == "k-norm" or (asked.noise is None and whole):
@@ -324,15 +260,13 @@ def _with_noise(data: Prepared, table: Comparisons | ComparisonRows) -> Prepared
     found: dict[str, Any] = {"noise": noise}
     count = functools.partial(pairwise.questionnaire_counts, num_items=table.num_items)
     in_objective = mechanism in ("perturbed-mle", "perturbed-davidson")
-    if in_objective and questions is not None and asked.fits_questionnaire(privacy, weighted):
+    fitted = in_objective and asked.fits_questionnaire(privacy, data.weighted)
+    if fitted and questions is not None:
         found["design"] = count(questions)
     if pairs is not None:
         most = min(privacy.contributions, len(pairs))
-        privacy = dataclasses.replace(privacy, contributions=most)
-        found |= {
-            "questionnaire": count(pairs),
-            "privacy": privacy.given(public=("questionnaire",)),
-        }
+        privacy = dataclasses.replace(privacy, contributions=most).given(public=("questionnaire",))
+        found |= {"questionnaire": count(pairs), "privacy": privacy}
     elif not in_objective or "design" in found:
         norm, each = norm_of(noise), asked.max_per_item
         total = float(totals_sensitivity(privacy, norm, per_item=each))

@@ -9,15 +9,14 @@ from collections.abc import Mapping
 from privrank_jax._neighbors import COMPARISON_UNITS, SHAPED_ADJACENCIES
 from privrank_jax._promise import SHAPED_NOISES, Privacy
 from privrank_jax._validate import check_choice
-from privrank_jax.jobs.checks import check_noise, check_top_k, needs_top_k
+from privrank_jax.jobs.checks import check_noise, check_top_k, refuse
 from privrank_jax.jobs.mechanisms import MECHANISMS
 from privrank_jax.jobs.methods import RANK
 
-METHODS = tuple(RANK)
 CHOICES = {
     "link": ("logistic", "laplace", "normal"),
     "intervals": ("auto", "none"),
-    "method": METHODS,
+    "method": tuple(RANK),
     "ties": ("half", "davidson"),
 }
 """By argument the names that it takes."""
@@ -34,12 +33,7 @@ _MOST_PER_USER = 2**31 - 1
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The arguments of :func:`privrank_jax.rank`, but for the data, the promise and the randomness.
-
-    Attributes:
-        method: a name of :data:`~privrank_jax.jobs.methods.RANK`.
-        noise, link, ties, gamma, max_per_item, bounds, weight_most, top_k, level, intervals: as there.
-    """
+    """The arguments of :func:`privrank_jax.rank`, but for the data, the promise and the randomness."""
 
     method: str = "scores"
     noise: str | None = None
@@ -61,121 +55,88 @@ class Asked:
         weighted: bool = False,
         choices: bool = False,
     ) -> None:
-        """Refuse what does not go together, before any data are read.
-
-        Args:
-            privacy: the promise; None: no privacy.
-            covariates: whether there are covariates.
-            weighted: whether comparisons have weights.
-            choices: whether items are chosen from sets.
-
-        Raises:
-            ValueError: with what to do.
-        """
+        """Refuse what does not go together, before any data are read: raises ``ValueError``."""
         self.check_scores()
         if self.noise is not None:
             check_choice("`noise`", self.noise, SHAPED_NOISES)
-        davidson = self.ties == "davidson"
-        if (davidson or covariates) and (self.method, self.link) != ("scores", "logistic"):
-            what = "covariates are" if covariates else "ties='davidson' is"
-            raise ValueError(
-                f"{what} fitted with scores of the logistic link: leave `method` and `link` out."
-            )
-        if self.bounds and not covariates:
-            raise ValueError("`bounds` are of covariates, of which the data have none.")
-        if self.weight_most is not None and not (weighted and 0 < self.weight_most < math.inf):
-            raise ValueError("`weight_most` must be positive and finite, of data with weights.")
-        if weighted and (covariates or davidson):
-            raise ValueError("weights go neither with covariates nor with ties='davidson'.")
-        if self.max_per_item is not None and (privacy is None or self.max_per_item < 1):
-            raise ValueError("`max_per_item` lowers privacy noise, and must be at least 1.")
-        if choices and (davidson or self.link != "logistic" or self.max_per_item is not None):
-            raise ValueError(
-                "choices from sets are fitted by the Plackett-Luce model: leave `ties`, `link` and `max_per_item` out."
-            )
-        if choices and self.lists:
-            raise ValueError(
-                f"{self.method} is for comparisons: take method='counts', which publishes all counts."
-            )
+        davidson, most = self.ties == "davidson", self.weight_most
+        usual = (self.method, self.link) == ("scores", "logistic")
+        refuse(
+            (davidson or covariates) and not usual,
+            "covariates and ties='davidson' are fitted with scores of the logistic link: leave `method`, `link` out.",
+            self.bounds and not covariates,
+            "`bounds` are of covariates, of which the data have none.",
+            most is not None and not (weighted and 0 < most < math.inf),
+            "`weight_most` must be positive and finite, of data with weights.",
+            weighted and (covariates or davidson),
+            "weights go neither with covariates nor with ties='davidson'.",
+            self.max_per_item is not None and (privacy is None or self.max_per_item < 1),
+            "`max_per_item` lowers privacy noise, and must be at least 1.",
+            choices and (davidson or self.link != "logistic" or self.max_per_item is not None),
+            "choices from sets are fitted by the Plackett-Luce model: leave `ties`, `link` and `max_per_item` out.",
+            choices and self.lists,
+            f"{self.method} is for comparisons: take method='counts', which publishes all counts.",
+        )
         if privacy is not None:
             self._check_private(privacy, self.model(covariates, choices), weighted)
 
     def _check_private(self, privacy: Privacy, model: str, weighted: bool) -> None:
         check_choice("`unit`", privacy.unit, COMPARISON_UNITS)
         check_noise(privacy, self.noise)
-        if privacy.contributions is not None and privacy.contributions > _MOST_PER_USER:
-            raise ValueError(
-                f"`contributions` must be at most {_MOST_PER_USER:,}; the noise grows with it, so use what users give."
-            )
-        if self.lists and self.top_k is None:
-            raise ValueError(needs_top_k(self.method))
-        if self.method == "scores" and self.gamma == 0:
-            raise ValueError(
-                "`gamma` must be positive under privacy; leave it out for a good default."
-            )
-        flips = privacy.adjacency == "flip"
-        unknown = [name for name, ends in self.bounds.items() if ends is None]
-        if unknown and not flips:
-            raise ValueError(
-                f"covariate {unknown[0]} is private, so its range can't be read from the data: give `bounds` that are "
-                f"known without looking ({unknown[0]}:-3:3), or take adjacency='flip' if covariates are public."
-            )
-        if weighted and (self.method != "scores" or flips):
-            raise ValueError(
-                "weights are for scores under adjacency='replace' or 'add-remove', and for none without privacy."
-            )
-        if weighted and self.weight_most is None:
-            raise ValueError(
-                "a largest weight, `weight_most`, is needed that is known without looking at the data, such as 10; "
-                "larger ones count as that."
-            )
+        check_top_k(self.top_k, needed_by=self.method if self.lists else "")
+        flips, of_users = privacy.adjacency == "flip", privacy.unit == "user"
         mechanism = self.mechanism(privacy, model, weighted)
+        unknown = ", ".join(name for name, ends in self.bounds.items() if ends is None)
         bounds_item = self.lists or (mechanism == "noisy-counts" and self.noise == "gaussian")
-        if self.max_per_item is not None and not (bounds_item and privacy.unit == "user"):
-            raise ValueError(
-                "`max_per_item` lowers the noise of the k best items alone, and Gaussian noise on win totals: it needs "
-                "unit='user', and a method that selects `top_k` items or noise='gaussian' on counts."
-            )
-        if self.noise == "k-norm" and not self.shapes_noise(privacy, mechanism):
-            raise ValueError(
-                "noise='k-norm' is for win totals that protect users: it needs unit='user', the logistic link, "
-                "adjacency='flip' or 'replace', no covariates, and ties as half wins."
-            )
-        if self.noise is not None and self.noise not in (*MECHANISMS[mechanism].noises, "k-norm"):
-            raise ValueError(
-                "this list, or these scores whose design is private, have one kind of noise: leave `noise` and `delta` "
-                "out."
-            )
+        refuse(
+            privacy.contributions is not None and privacy.contributions > _MOST_PER_USER,
+            f"`contributions` must be at most {_MOST_PER_USER:,}; the noise grows with it, so use what users give.",
+            self.method == "scores" and self.gamma == 0,
+            "`gamma` must be positive under privacy; leave it out for a good default.",
+            unknown and not flips,
+            f"say `bounds` of {unknown}, a range known without the data, such as (-3, 3); or take adjacency='flip' if "
+            "covariates are public.",
+            weighted and (self.method != "scores" or flips),
+            "weights are for scores under adjacency='replace' or 'add-remove', and for none without privacy.",
+            weighted and self.weight_most is None,
+            "a largest weight, `weight_most`, is needed that is known without the data, such as 10.",
+            self.max_per_item is not None and not (bounds_item and of_users),
+            "`max_per_item` lowers noise for unit='user' and `top_k` items alone, or noise='gaussian' on counts.",
+            self.noise == "k-norm" and not self.shapes_noise(privacy, mechanism),
+            "noise='k-norm' is for win totals: it needs unit='user', the logistic link, adjacency='flip' or 'replace', "
+            "no covariates, and ties as half wins.",
+            self.noise not in (None, *MECHANISMS[mechanism].noises, "k-norm"),
+            "lists, and these scores of a private design, have one kind of noise: leave `noise` and `delta` out.",
+        )
 
     def check_scores(self) -> None:
         """Refuse invalid arguments of scores, whether fitted to answers or to randomized reports."""
         for name, choices in CHOICES.items():
             check_choice(f"`{name}`", getattr(self, name), choices)
-        if not 0 < self.level < 1:
-            raise ValueError(
-                f"`level` must lie between 0 and 1, got {self.level:g}; 0.95 is usual."
-            )
         check_top_k(self.top_k)
-        if self.gamma is not None and not 0 <= self.gamma < math.inf:
-            raise ValueError(f"`gamma` must be finite and at least 0, got {self.gamma:g}.")
+        refuse(
+            not 0 < self.level < 1,
+            f"`level` must lie between 0 and 1, got {self.level:g}.",
+            self.gamma is not None and not 0 <= self.gamma < math.inf,
+            f"`gamma` must be finite and at least 0, got {self.gamma}.",
+        )
 
     def model(self, covariates: bool = False, choices: bool = False) -> str:
         """The name of the model of answers, one of :data:`MODELS`."""
-        if choices:
-            return "choices"
         told = ["covariates"] * covariates + ["ties"] * (self.ties == "davidson")
-        return " and ".join(told) or "comparisons"
+        return "choices" if choices else " and ".join(told) or "comparisons"
 
     def mechanism(self, privacy: Privacy, model: str = "", weighted: bool = False) -> str:
         """Name of the mechanism in the table of mechanisms; of the model of comparisons, unless another is given."""
         if self.lists:
-            return RANK[self.method].mechanisms["central"][0]
+            return RANK[self.method].mechanism("central")
         model = model or self.model()
         public, private = MODELS[model]
         # Where it is public who compared what, noise on the totals is enough for a fit.
         fits = model != "comparisons" or self.fits_totals(weighted)
-        on_totals = fits and privacy.adjacency == "flip"
-        return public if self.method == "counts" or on_totals else private
+        return (
+            public if self.method == "counts" or (fits and privacy.adjacency == "flip") else private
+        )
 
     @property
     def lists(self) -> bool:

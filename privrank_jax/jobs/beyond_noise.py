@@ -1,7 +1,6 @@
 """What the noise leaves certain of a consensus: bounds on all scores, or on all majorities, at once.
 
-First the reach of the noise: the half-width that holds the noise of all numbers of a release at :data:`LEVEL`. Then
-what follows if no number is off by more.
+First the reach of the noise, which holds that of all numbers of a release at :data:`LEVEL`; then what follows from it.
 """
 
 from __future__ import annotations
@@ -37,9 +36,6 @@ _ALL_ITEMS = "all items together; they cover the privacy noise alone"
 _IN_A_CYCLE = "some majorities that are beyond the noise contradict the order by a cycle, so no range of ranks is shown"
 
 
-# --- how far the noise reaches ------------------------------------------------------------------------
-
-
 def score_reach(num_items: int, num_users: int, noise: str, drawn: Drawn) -> float:
     """Reach of the noise of Borda scores that a curator releases; n plays no part where it is private."""
     change, divisor = unit_of(drawn.guarantee.promise, num_users)
@@ -55,7 +51,7 @@ def score_reach(num_items: int, num_users: int, noise: str, drawn: Drawn) -> flo
 
 def weight_reach(num_items: int, num_users: int, noise: str, drawn: Drawn) -> float | None:
     """Reach of the noise of weights of a curator, before any shrinkage; None if they were made of scores alone."""
-    about, promise = drawn.estimate.diagnostics, drawn.guarantee.promise
+    about, promise = drawn.value.diagnostics, drawn.guarantee.promise
     change, divisor = unit_of(promise, num_users)
     pairs = num_items * (num_items - 1) // 2
     if noise != "k-norm" and not hasattr(about, "cycle_scale"):
@@ -99,17 +95,15 @@ def answers_reach(
     The errors of k weights have at most k times the variance of one. ``mechanism`` is a name of the bounds.
     """
     deviation = report_deviation(num_items, num_users, epsilon, mechanism)
-    deviation *= math.sqrt(num_items - 1) if of_scores else 1.0
-    numbers = num_items if of_scores else num_items * (num_items - 1) // 2
+    numbers = num_items * (num_items - 1) // 2
+    if of_scores:
+        deviation, numbers = deviation * math.sqrt(num_items - 1), num_items
     return Noise.independent("gaussian", deviation, numbers).reach(LEVEL)
 
 
 def _independent_reach(drawn: Drawn, noise: str, numbers: int, step: float) -> float:
     """The same for independent noise, exact noise on multiples of ``step``."""
     return Noise.independent(noise, drawn.scale, numbers).reach(LEVEL) + step * drawn.exact
-
-
-# --- what follows --------------------------------------------------------------------------------------
 
 
 def of_reports(
@@ -147,13 +141,8 @@ def of_weights(
     How far scores and paths are off then is at the head of :mod:`privrank_jax.aggregation.majority_rules`. Copeland's
     score is the number of majorities, each of which is sure, or for either item. Where majorities have no cycle,
     Kemeny's order follows them: an item's rank in it is at least the number of those that are surely ahead, by a chain
-    of sure majorities, and likewise from behind.
-
-    Args:
-        rule: None for Kemeny's.
-        weights: as released, before any shrinkage; ``summed`` over a private number of users 1/2 more.
-        ranks, reach: what is published of them, and of their noise.
-        summed, more: whether they are such sums; what is covered beside the noise.
+    of sure majorities, and likewise from behind. ``weights`` are as released, before any shrinkage, and ``summed`` over
+    a private number of users 1/2 more; ``more``: what is covered beside the noise.
     """
     items = len(weights)
     if rule in (None, KEMENY, "ranked-pairs"):

@@ -13,20 +13,10 @@ from privrank_jax._components import components
 from privrank_jax._quickly import quickly
 from privrank_jax._types import PairMatrixLike
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.jobs.result import (
-    ANSWERS,
-    OF_USERS,
-    SEVERAL_GROUPS,
-    Certainty,
-    each_by_itself,
-)
+from privrank_jax.jobs import result
+from privrank_jax.jobs.result import ANSWERS, Certainty
 from privrank_jax.pairwise.designs import Design, ModelScores
-from privrank_jax.pairwise.intervals import (
-    Intervals,
-    ParameterIntervals,
-    confidence_intervals,
-    quasi_variances,
-)
+from privrank_jax.pairwise.intervals import Intervals, confidence_intervals, quasi_variances
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.private_design import NoisyDesign, errors_under_private_design
 from privrank_jax.pairwise.uncertainty import Uncertainty, clustered_covariance, standard_errors
@@ -48,16 +38,9 @@ def of_fit(
     noise: Noise | float = 0.0,
     **told: Any,
 ) -> tuple[Certainty, Intervals]:
-    """Certainty of the scores of a fit, and the intervals of all that was fitted.
+    """:func:`of_errors` of a fit to a public design, with noise on what was counted.
 
-    Args:
-        value: the fit.
-        design: the public part of the data.
-        level: confidence level.
-        words: meaning of the intervals, if there are any.
-        link: of the fit.
-        noise: on what was counted.
-        told: what else :func:`~privrank_jax.pairwise.standard_errors` is told, such as ridges and ties.
+    ``told``: what else :func:`~privrank_jax.pairwise.standard_errors` is told, such as ridges and ties.
     """
     told["noise"] = noise.known if isinstance(noise, Noise) else noise  # a program sees no body
 
@@ -67,9 +50,7 @@ def of_fit(
     return of_errors(about("truth"), lambda: about("penalized"), level=level, words=words)
 
 
-def _errors(
-    value: Any, design: Any, told: dict[str, Any], *, target: str, link: str
-) -> Uncertainty:
+def _errors(value: Any, design: Any, told: Any, *, target: str, link: str) -> Uncertainty:
     return standard_errors(value, design, target=target, link=link, **told)
 
 
@@ -82,21 +63,20 @@ def of_errors(
 ) -> tuple[Certainty, Intervals]:
     """Certainty where the shrinkage of the ridge can be undone, else only what tells items apart; and all intervals.
 
-    Args:
-        errors: about the true scores.
-        shrunk: about the scores as shrunk by the ridge, to tell items apart without intervals.
-        level: confidence level.
-        words: meaning of the intervals, if there are any.
+    ``errors`` are about the true scores, those of ``shrunk`` about the scores as shrunk by the ridge.
     """
     intervals = functools.partial(confidence_intervals, level=level)
     found = quickly(intervals, errors)
+    better = np.asarray(found.better)
     if not bool(errors.near):
         better = None if shrunk is None else np.asarray(quickly(intervals, shrunk()).better)
         return Certainty(better, notes=(TOO_FAR,)), found
-    better = np.asarray(found.better)
     if not np.all(np.isfinite(np.asarray(found.standard_errors))):
         return Certainty(better), found
-    return Certainty(better, ends(found) | _quasi(errors), words, errors=errors), found
+    quasi = np.asarray(quickly(quasi_variances, errors).variances)
+    known = np.all((quasi >= 0) & (quasi < np.inf))
+    more = {"quasi_standard_error": np.sqrt(quasi)} if known else {}
+    return Certainty(better, ends(found) | more, words, errors=errors), found
 
 
 def of_private_design(
@@ -108,38 +88,12 @@ def of_private_design(
         f"{ANSWERS}, the privacy noise, the ridge bias and how little is known of who met whom, on average over "
         f"items, if the root mean square of the true scores is at most {float(spread):.2g}"
     )
-    words = each_by_itself("the true score", cover)
+    words = result.each_by_itself("the true score", cover)
     return of_errors(errors, level=level, words=words)[0]
 
 
-def _of_private_design(
-    scores: Any, design: NoisyDesign, told: dict[str, Any]
-) -> tuple[Uncertainty, Any]:
+def _of_private_design(scores: Any, design: NoisyDesign, told: Any) -> tuple[Uncertainty, Any]:
     return errors_under_private_design(scores, design, **told)
-
-
-def tie_facts(
-    value: ModelScores, interval: ParameterIntervals | None, level: float
-) -> tuple[dict[str, Any], str]:
-    """What a result says of the tie parameter of a fit, as facts and as a note; ``interval`` of log ν, if known."""
-    tie, between = float(value.tie), ""
-    facts: dict[str, Any] = {"tie_model": "davidson", "tie_parameter": tie}
-    low, high = (0.0, np.inf) if interval is None else np.exp([interval.low, interval.high])
-    if low > 0 and high < np.inf:
-        between = f", {100 * level:g}% interval {low:.3g} to {high:.3g}"
-        facts |= {"tie_parameter_low": float(low), "tie_parameter_high": float(high)}
-    note = (
-        f"ties are an outcome of their own (Davidson's model): nu = {tie:.3g}{between}, so that equal items tie in "
-        f"{100 * tie / (2 + tie):.0f}% of comparisons; at nu = 2 ties would be like half wins"
-    )
-    return facts, note
-
-
-def _quasi(errors: Uncertainty) -> dict[str, np.ndarray]:
-    """Quasi standard errors of all items; nothing where an item has none."""
-    found = np.asarray(quickly(quasi_variances, errors).variances)
-    known = np.all((found >= 0) & (found < np.inf))
-    return {"quasi_standard_error": np.sqrt(found)} if known else {}
 
 
 def ends(found: Intervals) -> dict[str, np.ndarray]:
@@ -155,32 +109,20 @@ def components_of(weights: PairMatrixLike) -> int:
 
 def doubts_of(components: int, code: int) -> list[str]:
     """Warnings where the items fall into groups, or the solver did not converge."""
-    found = [SEVERAL_GROUPS.format(components)] if components > 1 else []
-    if code > 1:
-        found.append(
-            f"the fit did not converge ({CODES[code]}); try a larger `gamma`, or the logistic link."
-        )
-    return found
+    near = f"the fit did not converge ({CODES[code]}); try a larger `gamma`, or the logistic link."
+    groups = [result.SEVERAL_GROUPS.format(components)] if components > 1 else []
+    return [*groups, near] if code > 1 else groups
 
-
-# --- sampling: errors clustered by user, where the data name users and somebody compared several times ---
 
 _MOST_CLUSTERED = 2**23  # comparisons, of some 200 bytes each while they are added up
 
 
 @dataclasses.dataclass(frozen=True)
 class Sampling:
-    """How answers vary.
+    """How answers vary."""
 
-    Attributes:
-        told: what standard errors are told.
-        words: what intervals cover.
-        facts: diagnostics.
-        notes: what a result says of it.
-    """
-
-    told: dict[str, Any]
-    words: str = ANSWERS
+    told: dict[str, Any]  # what standard errors are told
+    words: str = ANSWERS  # what intervals cover
     facts: dict[str, int] = dataclasses.field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -190,19 +132,16 @@ def sampling_of(table: Any, weights: np.ndarray | None, scores: np.ndarray, link
     several = table.has_users and table.num_users > 1 and table.comparisons_per_user > 1
     if weights is None and (not several or len(table) > _MOST_CLUSTERED):
         told = {"ties": table.ties_of_pairs() if table.ties else None}
-        many = (
-            f"more than {_MOST_CLUSTERED:,} comparisons: intervals take all of them as independent"
-        )
-        return Sampling(told, notes=(many,) if several else ())
+        note = "more than {:,} comparisons: intervals take all of them as independent"
+        return Sampling(told, notes=(note.format(_MOST_CLUSTERED),) if several else ())
     held = table if isinstance(table, Comparisons) else table.in_memory()
     rows = {"winners": held.winners, "losers": held.losers, "tied": held.tied}
     rows["users"] = held.users if several else np.arange(len(held))
     rows["weights"] = np.ones(len(held)) if weights is None else weights
-    outcomes = clustered_covariance(scores, **rows, link=link)
-    told = {"outcomes": np.asarray(outcomes)}
+    told = {"outcomes": np.asarray(clustered_covariance(scores, **rows, link=link))}
     if not several:
         note = "standard errors are those of weighted comparisons, each independent of the others"
         return Sampling(told, notes=(note,))
     number = table.num_users
     note = "answers of one user may hang together, so standard errors are clustered by user"
-    return Sampling(told, OF_USERS, {"clusters": number}, (f"{note} ({number:,} users)",))
+    return Sampling(told, result.OF_USERS, {"clusters": number}, (f"{note} ({number:,} users)",))

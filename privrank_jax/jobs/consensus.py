@@ -1,9 +1,8 @@
 """``pr.consensus``: one ranking of many rankings, or ratings, by users.
 
 Each method runs the same steps. A curator counts the rankings, or each user randomizes their own; the mechanism of the
-method draws; a function named by the record of the method (:mod:`privrank_jax.jobs.methods`) turns what was drawn into
-an order, with what the noise leaves certain of it (:mod:`privrank_jax.jobs.beyond_noise`); and :func:`_published` makes
-the :class:`~privrank_jax.jobs.result.Ranking`, of which all but the warnings follows from the release.
+method draws; a function turns what was drawn into an order, with what the noise leaves certain of it
+(:mod:`privrank_jax.jobs.beyond_noise`); and :func:`_published` makes the :class:`~privrank_jax.jobs.result.Ranking`.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
 from privrank_jax import aggregation
 from privrank_jax._quickly import quickly
@@ -35,9 +34,9 @@ from privrank_jax.data.reader import AGREED, data_of
 from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.jobs import beyond_noise, checks
 from privrank_jax.jobs.mechanisms import LAWS, MECHANISMS, Drawn, Randomness, draw
-from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, Method, check_items_of, check_trust
-from privrank_jax.jobs.points import scale_of
-from privrank_jax.jobs.result import Certainty, Ranking, best_first, of_noise
+from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, Method, check_trust
+from privrank_jax.jobs.points import by_points, scale_of
+from privrank_jax.jobs.result import Certainty, Ranking, best_first, made, of_noise
 from privrank_jax.jobs.rules import RULES, check_rule, ordered
 from privrank_jax.jobs.spending import Payment
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
@@ -57,18 +56,19 @@ _REPORTS = {
 }
 _ANSWERS = ("sub-ranking-weights", "shuffled-pair-weights")  # by users who give one answer each
 _SIMULATED = {
-    "local": "local trust: the users' reports were drawn here, from a file of raw rankings, just as each user would "
-    "draw it at home; the guarantee is that of the reports, and the holder of the file knows the rankings",
+    "local": "local trust: the users' reports, of which the guarantee is, were drawn here as each user would at home, "
+    "from a file of raw rankings, whose holder knows them",
     "shuffled": "shuffled trust: users and shuffler were simulated here, from a file of raw rankings, whose holder "
-    "knows them. The shuffler must receive one report of each user over channels that nobody else reads, wait until "
-    "all are there, remove names, addresses, times and anything else that came with them, pass them on in random order "
-    "or as counts, and collude with nobody; the guarantee counts all users of the file as honest",
+    "knows them. The shuffler must get one report of each user unread, remove names and times, pass all on in random "
+    "order, and collude with nobody; the guarantee counts all users of the file as honest",
+}
+_MISSING = {
+    "last": "an item that a user did not rank counts as behind all that the user ranked (missing='last')",
+    "unknown": "of pairs with an item that a user did not rank, that user gives both half a vote (missing='unknown')",
 }
 _NO_CYCLES = (
-    "with so few users at this epsilon all of the budget went to scores, of which the weights of pairs are made: they "
-    "have no cycles, and every rule ranks by these scores"
+    "with so few users at this epsilon weights are made of scores alone, by which every rule ranks"
 )
-_SCORES_ALONE = "method='borda' spends all of the budget on these scores."
 
 
 def consensus(
@@ -90,33 +90,28 @@ def consensus(
 ) -> Ranking:
     """Find one ranking for many, with or without privacy.
 
-    Without ``key`` the noise is drawn exactly, from the entropy of the operating system, and what comes back may be
-    published.
+    Without ``key`` the noise is drawn exactly, from the operating system's entropy, and the result may be published.
 
     Args:
         data: of :func:`privrank_jax.read`, or what that reads. Synthetic rankings are debiased, which spends nothing.
         privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``; of borda,
-            weights and scores also for users who are added or removed, whose number is then private. None: no privacy,
-            the best ranking there is, with a proof; of synthetic rankings debiased Borda scores.
+            weights and scores also for users who are added or removed, whose number is then private. None: no privacy.
         method: ``"auto"`` (weights, or borda where noise is large), ``"weights"`` (the best ranking for noisy
             majorities whose cycles are reduced by as much as may be noise), ``"borda"`` (noisy mean scores),
-            ``"kwiksort"`` (a sort by noisy majorities), ``"noise-all"`` (the best ranking for noisy majorities of all
-            pairs), ``"footrule"`` (the least sum of distances to noisy positions), ``"scores"`` (noisy totals of
-            approvals or points; ``"auto"`` for approvals) or ``"exponential"`` (a random ranking, better ones more
-            likely; up to 20 items). Of approvals or points, which items are the ``top_k`` best alone: ``"canonical"``
-            (their set), ``"one-shot"`` (their list), or ``"top-k"`` (``"canonical"``, or ``"scores"``
-            where ballots may name fewer than ``top_k`` items; ``"auto"`` for approvals with ``top_k``).
+            ``"kwiksort"`` (a sort by noisy majorities), ``"noise-all"`` (the best ranking for noisy majorities),
+            ``"footrule"`` (the least sum of distances to noisy positions) or ``"exponential"`` (a random ranking,
+            better ones more likely; up to 20 items). Of approvals or points ``"scores"`` (noisy totals), or which are
+            the ``top_k`` best alone: ``"canonical"`` (their set), ``"one-shot"`` (their list) or ``"top-k"`` (the set,
+            or scores where ballots may name fewer items). ``"auto"`` of approvals is one of these two.
         trust: ``"central"`` (you hold the rankings), ``"local"`` (each user randomizes their own; simulated here) or
             ``"shuffled"`` (likewise, and a shuffler removes names and order; needs a δ).
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"`` (with a δ). Default: the best.
         xi: accept a ranking proven to cost at most 1 + ξ times the smallest cost.
         rule: how the noisy weights of all pairs become an order, at no further cost: ``"kemeny"``, the default,
-            ``"copeland"``, ``"ranked-pairs"``, ``"schulze"``, ``"minimax"`` or ``"borda"``
-            (:mod:`privrank_jax.aggregation.majority_rules`). It takes ``method="weights"`` or ``"noise-all"``, which
-            release them as ``matrix``; ``"auto"`` is weights then, and noise-all where users randomize.
+            ``"copeland"``, ``"ranked-pairs"``, ``"schulze"``, ``"minimax"`` or ``"borda"``. It takes
+            ``method="weights"`` or ``"noise-all"``, which release them as ``matrix``; ``"auto"`` is one of them then.
         points: of scores, the public scale, such as ``"0-5"``; of approvals it is ``"0-1"``.
-        limit: of scores, the most items that one user may approve of, or give points to; a ballot with more counts as
-            blank. Default: any number.
+        limit: of scores, the most items that one user may give points to; a ballot with more counts as blank.
         top_k: how many items are shown.
         key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
         accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
@@ -139,11 +134,10 @@ def consensus(
     rest = {"xi": xi, "rule": rule, "points": points, "limit": limit, "top_k": top_k}
     asked = Asked(method=method, trust=trust, noise=noise, accepts=accept_idealized, **rest)
     source = Randomness(key, accept_idealized=accept_idealized)
-    if ledger is not None and privacy is None:
-        raise ValueError("without privacy there is nothing to pay for: leave `ledger` out.")
+    checks.refuse(ledger is not None and privacy is None, checks.NOTHING_TO_PAY)
     data = data_of(data, told, AGREED)
-    ranking = agreed(data, privacy, asked, source)
     sha256 = "" if isinstance(data, SyntheticRankings) else data.sha256
+    ranking = agreed(data, privacy, asked, source)
     return Payment(ledger, lambda: sha256, ranking.facts["data"], "aggregate").pay(ranking)
 
 
@@ -157,17 +151,11 @@ def agreed(
     with jax.enable_x64(True):
         if isinstance(data, SyntheticRankings):
             checks.check_items(data.table.name, data.table.num_items, MAX_ITEMS, asked.top_k)
-            if privacy is not None or source.rehearsal:
-                raise ValueError(
-                    f"{data.table.name} holds synthetic rankings, each drawn with the epsilon of its row: their "
-                    "consensus adds no noise and spends nothing more. Leave out the promise; for another epsilon, "
-                    "randomize the rankings again (both together then spend the sum)."
-                )
+            checks.check_spends_nothing(data.table.name, privacy is not None or source.rehearsal)
             found = consensus_of_synthetic(data, asked.method, asked.xi, asked.rule)
         elif not isinstance(data, Rankings | RankingRows):
             raise ValueError(
-                f"a consensus is of rankings, not of {checks.what_is(data)}: comparisons, choices and reports are "
-                "ranked by privrank_jax.rank (`privrank rank`)."
+                f"a consensus is of rankings; {checks.what_is(data)} is ranked by privrank_jax.rank (`privrank rank`)."
             )
         else:
             central = privacy is not None and asked.trust == "central"
@@ -176,19 +164,14 @@ def agreed(
             asked.check(privacy)
             work = _prepared(data, privacy, asked, source)
             found = _without_privacy(work) if privacy is None else _private(work)
-        if found.guarantee is not None and not isinstance(data, SyntheticRankings):
-            source.check(found.guarantee.numerics)
+            if found.guarantee is not None:
+                source.check(found.guarantee.numerics)
         return dataclasses.replace(found, top_k=asked.top_k)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Asked:
-    """The arguments of :func:`consensus`, but for the data, the promise and the randomness.
-
-    Attributes:
-        method, trust, noise, xi, rule, points, limit, top_k: as there.
-        accepts: whether idealized reports are accepted.
-    """
+    """The arguments of :func:`consensus`, but for the data, the promise and the randomness."""
 
     method: str = "auto"
     trust: str = "central"
@@ -198,7 +181,7 @@ class Asked:
     points: str | None = None
     limit: int | None = None
     top_k: int | None = None
-    accepts: bool = False
+    accepts: bool = False  # idealized reports
 
     @property
     def is_open(self) -> bool:
@@ -211,16 +194,11 @@ class Asked:
         return self.trust != "central"
 
     @property
-    def named(self) -> str:
-        """The method; auto counts as borda, and with a rule it is one that releases the weights of all pairs."""
-        if self.method != "auto":
-            return self.method
-        return "borda" if self.rule is None else "noise-all" if self.at_home else "weights"
-
-    @property
     def record(self) -> Method:
-        """The record of the method."""
-        return CONSENSUS[self.named]
+        """That of the method; auto counts as borda, and with a rule as one that releases the weights of all pairs."""
+        of_pairs = "noise-all" if self.at_home else "weights"
+        auto = "borda" if self.rule is None else of_pairs
+        return CONSENSUS[auto if self.method == "auto" else self.method]
 
     @property
     def mechanism(self) -> str:
@@ -236,8 +214,6 @@ class Asked:
         """Refuse what does not go together, before any data are read: raises ``ValueError``."""
         check_choice("method", self.method, METHODS)
         check_choice("trust", self.trust, TRUSTS)
-        if not 0 <= self.xi < math.inf:
-            raise ValueError(f"`xi` must be finite and at least 0, got {self.xi:g}.")
         if self.noise is not None:
             check_choice("noise", self.noise, tuple(LAWS))
         check_rule(self.rule, self.xi)
@@ -245,93 +221,80 @@ class Asked:
         if privacy is None:
             return
         record, shuffled = self.record, self.trust == "shuffled"
-        kept = record.adjacencies if self.trust == "central" else record.adjacencies[:1]
         for name, takes in _TAKEN.items():
             asked = getattr(self, name) is not None and getattr(self, name) != 0.0
-            if asked and not takes(record) and not (self.is_open and takes is _adds_points):
+            if asked and not takes(record) and not (self.is_open and name in ("points", "limit")):
                 able = ", ".join(other.name for other in CONSENSUS.values() if takes(other))
                 words = "`rule` or `matrix`" if name == "rule" else f"`{name}`"
-                raise ValueError(f"{words} is for {able}: leave it out of {self.named}.")
-        if privacy.unit != "user" or privacy.adjacency not in kept:
-            added = [name for name, one in CONSENSUS.items() if "add-remove" in one.adjacencies]
-            raise ValueError(
-                "a consensus protects users who are replaced: take unit='user' and adjacency='replace'. With "
-                f"trust='central', {', '.join(added)} protect users who are added or removed as well."
-            )
-        if self.xi and privacy.adjacency == "add-remove":
-            raise ValueError(
-                "`xi` is a share of the disagreements of all users, whose number is private under "
-                "adjacency='add-remove': leave it out."
-            )
-        if self.limit is not None and self.limit < 1:
-            raise ValueError(f"`limit` must be at least 1, got {self.limit}.")
-        if record.lists and self.top_k is None:
-            raise ValueError(checks.needs_top_k(self.method))
+                raise ValueError(f"{words} is for {able}: leave it out of {record.name}.")
+        kept = record.adjacencies if self.trust == "central" else record.adjacencies[:1]
+        added = (name for name, one in CONSENSUS.items() if "add-remove" in one.adjacencies)
+        checks.refuse(
+            privacy.unit != "user" or privacy.adjacency not in kept,
+            "a consensus protects users who are replaced: take unit='user' and adjacency='replace'; also "
+            f"'add-remove' for {', '.join(added)} with trust='central'.",
+            self.xi and privacy.adjacency == "add-remove",
+            "`xi` is a share of disagreements, of which add-remove hides the number: leave it out.",
+            self.limit is not None and self.limit < 1,
+            f"`limit` must be at least 1, got {self.limit}.",
+        )
+        checks.check_top_k(self.top_k, needed_by=self.method if record.lists else "")
         if self.points is not None:
             scale_of(self.points)
         check_trust(record, self.trust, CONSENSUS)
-        checks.check_noise(privacy, self.noise, always_delta=shuffled)
+        checks.check_noise(privacy, self.noise, shuffled=shuffled)
         noises = MECHANISMS[self.mechanism].noises
         if self.noise_drawn not in noises or (shuffled and self.noise is not None):
-            choice = (
-                "leave `noise` out"
-                if shuffled
-                else f"choose {' or '.join(noises)}, or leave `noise` and `delta` out"
-            )
             raise ValueError(
-                f"{self.method} with trust={self.trust!r} has no {self.noise} noise: {choice}."
+                f"{self.method} with trust={self.trust!r} has no {self.noise} noise: leave `noise` out; this "
+                f"one has {'that of its reports' if shuffled else ' or '.join(noises)}."
             )
-
-
-def _adds_points(method: Method) -> bool:
-    return method.lists or method.name == "scores"
 
 
 _TAKEN: dict[str, Callable[[Method], bool]] = {
     "rule": lambda method: method.solves,
     "xi": lambda method: method.solves,
-    "points": _adds_points,
-    "limit": _adds_points,
+    "points": lambda method: method.adds_points,
+    "limit": lambda method: method.adds_points,
     "noise": lambda method: not method.lists,  # which select by noise of their own
 }
 """Which methods take an argument that not all do."""
 
 
-# --- from rankings to a draw --------------------------------------------------------------------------
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Work:
-    """Rankings, ready for a consensus, and what was asked for.
+    """Rankings, ready for a consensus, and what was asked for."""
 
-    Attributes:
-        table: as they were read.
-        asked: the arguments, with the method that was chosen.
-        privacy: what is promised, with what is public and what a user is; None: nothing.
-        source: of the noise.
-        complete: whether it is public that all users ranked all items.
-        mechanism: that draws; "" without privacy.
-        warnings: for the holder of the data; not covered by the guarantee.
-    """
-
-    table: Rankings | RankingRows
-    asked: Asked
-    privacy: Privacy | None
+    table: Rankings | RankingRows  # as they were read
+    asked: Asked  # with the method that was chosen
+    privacy: (
+        Any  # Privacy | None, with what is public and what a user is; None: nothing is promised
+    )
     source: Randomness
-    complete: bool
-    mechanism: str
-    warnings: tuple[str, ...]
-
-    @property
-    def promise(self) -> Privacy:
-        """What is promised."""
-        assert self.privacy is not None
-        return self.privacy
+    warnings: tuple[str, ...]  # for the holder of the data; not covered by the guarantee
 
     @property
     def open_number(self) -> bool:
         """Whether the number of users is public: it is, unless users may be added or removed."""
         return self.privacy is None or self.privacy.adjacency != "add-remove"
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is public that all users ranked all items."""
+        return self.table.whole and not self.table.partial_users
+
+    @functools.cached_property
+    def mechanism(self) -> str:
+        """That draws: where there are two, that of smaller error for so many users and items."""
+        found, items, sets = self.asked.mechanism, self.table.num_items, "ldp-borda-subsets"
+        if found == "ldp-borda":
+            norm = functools.partial(report_norm, dimension=items - 1, epsilon=self.privacy.epsilon)
+            both = ("ldp-borda", "ldp-borda-privunit")
+            return min(both, key=lambda name: float(norm(_REPORTS[name])))
+        if self.asked.method != "borda" or found != "sub-ranking-weights":
+            return found
+        better = choose_report(items, self.table.num_users, self.privacy)
+        return sets if better == _REPORTS[sets] else found
 
     @property
     def reported(self) -> str | None:
@@ -354,34 +317,33 @@ class Work:
 
     def draw(self) -> Drawn:
         """A release by the mechanism: users answer for themselves, a curator uses counts."""
-        options: dict[str, Any] = {}
+        missing, options = self.table.missing, {}
         if self.asked.method == "kwiksort":
             options["split"] = SPLIT
         if self.mechanism == "private-weights":
             options["shrink"] = "none"
-        if self.asked.at_home:
-            votes, options["missing"] = self.ranks, self.table.missing
-            if self.reported == "one-pair":
-                options["size"] = 2
-        elif self.mechanism == "dp-footrule":
-            votes = counted_histograms(self.ranks, self.table.missing)
-        else:
-            votes = self.weights
+        if self.reported == "one-pair":
+            options["size"] = 2
         if len(MECHANISMS[self.mechanism].noises) > 1:
             options["noise"] = self.asked.noise_drawn
-        return draw(self.mechanism, self.source, votes, self.promise, **options)
+        if self.asked.at_home:
+            votes, options["missing"] = self.ranks, missing
+        elif self.mechanism == "dp-footrule":
+            votes = counted_histograms(self.ranks, missing)
+        else:
+            votes = self.weights
+        return draw(self.mechanism, self.source, votes, self.privacy, **options)
 
     def reach(self, drawn: Drawn, *, of_scores: bool) -> tuple[float | None, str]:
         """Reach of the noise of Borda scores, or of weights, if that is known; and what it takes for granted."""
-        if self.reported is not None:
-            # Of a report, whose ε is larger where a shuffler hides its sender.
-            own = getattr(drawn.estimate.diagnostics, "local_epsilon", self.promise.epsilon)
-            told = self.table.num_items, self.table.num_users, self.reported, float(own)
-            found = beyond_noise.answers_reach(*told, of_scores=of_scores)
-            return found, beyond_noise.TAKEN_AS_NORMAL
-        reach = beyond_noise.score_reach if of_scores else beyond_noise.weight_reach
         sizes = self.table.num_items, self.table.num_users
-        return reach(*sizes, self.asked.noise_drawn, drawn), ""
+        if self.reported is None:
+            reach = beyond_noise.score_reach if of_scores else beyond_noise.weight_reach
+            return reach(*sizes, self.asked.noise_drawn, drawn), ""
+        # Of a report, whose ε is larger where a shuffler hides its sender.
+        own = float(getattr(drawn.value.diagnostics, "local_epsilon", self.privacy.epsilon))
+        found = beyond_noise.answers_reach(*sizes, self.reported, own, of_scores=of_scores)
+        return found, beyond_noise.TAKEN_AS_NORMAL
 
 
 def _prepared(
@@ -390,85 +352,63 @@ def _prepared(
     """Check the data and choose the method and its mechanism, by public facts alone."""
     checks.check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
     warnings, partial = checks.private_remark(*table.remarks), table.partial_users
-    if partial and not _adds_points(asked.record):
+    if partial and not asked.record.adds_points:
         other = "unknown" if table.missing == "last" else "last"
         warnings += checks.private_remark(
             f"{partial:,} of {table.num_users:,} users did not rank all items, which is taken as {table.missing}; "
             f"missing={other!r} is the other rule."
         )
-    mechanism = ""
     if privacy is not None:
         checks.check_rare_items(table, written=True)
-        warnings += checks.hardly_private(float(privacy.epsilon))
-        warnings += checks.large_delta(privacy, user=table.num_users)
+        warnings += checks.about_promise(privacy, user=table.num_users)
         privacy = privacy.given(public=table.public, users=table.users_are)
         asked = dataclasses.replace(asked, method=_method(table, privacy, asked))
-        check_items_of(asked.record, table.name, table.num_items)
-        mechanism = _mechanism(table, privacy, asked)
-        MECHANISMS[mechanism].drawn_exactly(source)  # refuses early
-        _check_sizes(table, privacy, asked, mechanism)
-    told = {"complete": table.whole and not partial, "mechanism": mechanism, "warnings": warnings}
-    return Work(table=table, asked=asked, privacy=privacy, source=source, **told)
+    work = Work(table=table, asked=asked, privacy=privacy, source=source, warnings=warnings)
+    if privacy is not None:
+        MECHANISMS[work.mechanism].drawn_exactly(source)  # refuses early
+        _check_sizes(work)
+    return work
 
 
 def _method(table: Rankings | RankingRows, privacy: Privacy, asked: Asked) -> str:
     """The method; where it is open, the better one for so many users, if their number is public."""
     if not asked.is_open:
-        return asked.named
-    if asked.points or asked.limit:
-        raise ValueError(
-            f"{table.name} is ranked by weights or borda, which take no `points` and no `limit`: say method='scores' "
-            "for totals of points."
-        )
+        return asked.record.name
+    checks.refuse(
+        asked.points or asked.limit,
+        f"weights and borda, which rank {table.name}, take no `points` and no `limit`: say method='scores'.",
+    )
     if privacy.adjacency == "add-remove":
         return "borda"
     told = {"trust": asked.trust, "noise": asked.noise_drawn}
     return choose_method(table.num_items, table.num_users, privacy, **told)
 
 
-def _mechanism(table: Rankings | RankingRows, privacy: Privacy, asked: Asked) -> str:
-    """Name in the table of mechanisms: where there are two, that of smaller error for so many users and items."""
-    found, items, users = asked.mechanism, table.num_items, table.num_users
-    if found == "ldp-borda":
-        norm = functools.partial(report_norm, dimension=items - 1, epsilon=privacy.epsilon)
-        both = ("ldp-borda", "ldp-borda-privunit")
-        return min(both, key=lambda name: float(norm(_REPORTS[name])))
-    if asked.method == "borda" and found == "sub-ranking-weights":
-        sets = "ldp-borda-subsets"
-        if choose_report(items, users, privacy) == _REPORTS[sets]:
-            return sets
-    return found
-
-
-def _check_sizes(
-    table: Rankings | RankingRows, privacy: Privacy, asked: Asked, mechanism: str
-) -> None:
-    """Refuse too few users for reports of one answer, or for groups of local KwikSort; public numbers say it."""
-    items, users = table.num_items, table.num_users
-    if mechanism == "ldp-kwiksort" and users < items:
-        raise ValueError(
-            f"kwiksort with local trust splits the users into as many groups as there are items, and {table.name} has "
-            f"{users:,} users for {items:,} items: use method='borda'."
-        )
-    if mechanism in _ANSWERS and users < items * (items - 1) // 2:
-        orders = asked.trust == "local" and asked.method == "noise-all"
-        if not orders or report_deviation(items, users, privacy.epsilon, "sub-ranking") > 0.5:
-            raise ValueError(
-                f"{table.name} has {users:,} users and {items * (items - 1) // 2:,} pairs of items: too few to ask "
-                "each user about one or a few, as exact local and shuffled reports require. Use trust='central', or "
-                "trust='local' and method='borda', with more than 20 items by `accept_idealized`."
-            )
-
-
-# --- from a draw to an order: what the records of methods name ----------------------------------------
+def _check_sizes(work: Work) -> None:
+    """Refuse more items than a method takes, and too few users for reports of one answer; public numbers say it."""
+    asked, items, users = work.asked, work.table.num_items, work.table.num_users
+    most, pairs = asked.record.most_items, items * (items - 1) // 2
+    numbers = f"{work.table.name} has {users:,} users and {items:,} items"
+    few = work.mechanism in _ANSWERS and users < pairs
+    if few and asked.trust == "local" and asked.method == "noise-all":  # one user orders several
+        few = report_deviation(items, users, work.privacy.epsilon, "sub-ranking") > 0.5
+    checks.refuse(
+        most and items > most,
+        f"{asked.method} takes at most {most} items, and {numbers}: use method='borda'.",
+        work.mechanism == "ldp-kwiksort" and users < items,
+        f"kwiksort with local trust needs a group of users for each item, and {numbers}: use method='borda'.",
+        few,
+        f"{numbers}: too few to ask each user about one or a few pairs, as exact local and shuffled reports do. Use "
+        "trust='central', or trust='local' and method='borda', with more than 20 items by `accept_idealized`.",
+    )
 
 
 def by_scores(work: Work) -> tuple[Drawn, dict[str, Any]]:
     """Noisy Borda scores."""
     drawn, told = work.draw(), {}
-    scores, about = np.asarray(drawn.estimate.value), drawn.estimate.diagnostics
+    scores, about = np.asarray(drawn.value.value), drawn.value.diagnostics
     if work.mechanism in _ANSWERS:
-        scores = np.asarray(quickly(aggregation.borda_scores, drawn.estimate.value))
+        scores = np.asarray(quickly(aggregation.borda_scores, drawn.value.value))
         told["named"] = f"Borda scores from {MECHANISMS[work.mechanism].label}"
     if work.mechanism in _ANSWERS or work.reported is None:
         reach, more = work.reach(drawn, of_scores=True)
@@ -483,7 +423,7 @@ def by_scores(work: Work) -> tuple[Drawn, dict[str, Any]]:
 def by_ranks(work: Work) -> tuple[Drawn, dict[str, Any]]:
     """The ranks that a mechanism draws."""
     drawn = work.draw()
-    return drawn, {"order": np.argsort(np.asarray(drawn.estimate.value))}
+    return drawn, {"order": np.argsort(np.asarray(drawn.value.value))}
 
 
 def by_places(work: Work) -> tuple[Drawn, dict[str, Any]]:
@@ -491,71 +431,61 @@ def by_places(work: Work) -> tuple[Drawn, dict[str, Any]]:
     from scipy.optimize import linear_sum_assignment
 
     drawn = work.draw()
-    costs = np.asarray(drawn.estimate.value, np.float64)
-    items, ranks = len(costs), linear_sum_assignment(costs)[1]
-    spent = float(costs[np.arange(items), ranks].sum())
-    deviation = cost_deviation(items, drawn.scale, work.asked.noise_drawn)
+    costs = np.asarray(drawn.value.value, np.float64)
+    items, ranks = linear_sum_assignment(costs)
+    spent = float(costs[items, ranks].sum())
+    deviation = cost_deviation(len(costs), drawn.scale, work.asked.noise_drawn)
     words = (
-        "released: noisy counts of the places at which users have each item; the mean distance of an item from a place "
-        f"has noise of {deviation:.2g}. By these counts no order is nearer to the users' than this one"
+        "released: noisy counts of the places at which users have each item, which no order is nearer to than this; "
+        f"the mean distance of an item from a place has noise of {deviation:.2g}"
     )
-    if 0 <= spent <= items * items // 2:
-        words += f": {spent:.4g} places off on average, summed over items"
     facts = {"noisy_footrule": spent, "cost_deviation": deviation}
     return drawn, {"order": np.argsort(ranks), "notes": (words,), "facts": facts}
 
 
 def by_weights(work: Work) -> tuple[Drawn, dict[str, Any]]:
     """The order that a rule makes of noisy weights, which are published."""
-    drawn, rule = work.draw(), work.asked.rule
-    weights, about = np.asarray(drawn.estimate.value), drawn.estimate.diagnostics
+    drawn, rule, summed = work.draw(), work.asked.rule, not work.open_number
+    weights, about = np.asarray(drawn.value.value), drawn.value.diagnostics
     # Of sums over users: majorities are above 1/2 as those of shares are.
-    middle = 0.0 if work.open_number else 0.5 * (1 - np.eye(len(weights)))
-    unshrunk, shrunk = weights + middle, {}
+    middle = 0.5 * (1 - np.eye(len(weights))) if summed else 0.0
+    unshrunk = weights + middle
+    facts: dict[str, Any] = {"rule": rule}
     if hasattr(about, "cycle_scale"):
         value, factor = quickly(shrunk_weights, unshrunk, about.cycle_scale)
-        weights, shrunk = np.asarray(value) - middle, {"cycle_factor": float(factor)}
-    told = _by_rule(work, weights)
+        weights, facts["cycle_factor"] = np.asarray(value) - middle, float(factor)
+    if rule in RULES:
+        told, _ = ordered(rule, weights)
+        told |= {"named": f"{RULES[rule].title} on noisy weights", "bounded": False}
+    else:
+        # Weights outside of [0, 1] are clipped, so that costs and their certificate are those of votes.
+        votes = np.clip(weights, 0, 1)
+        if summed:
+            votes = 0.5 + weights / max(2 * np.abs(weights).max(), 1)
+        told, best = ordered(None, votes, xi=work.asked.xi)
+        certificate = _certificate(best, len(weights), noisy=True, summed=summed)
+        facts["certificate"], told["notes"] = certificate[0], certificate[1:]
+        # The theorem is for a ratio fixed beforehand, not for the one that happened to be proven.
+        told |= {"named": "Kemeny ranking of noisy weights", "bounded": not told["warnings"]}
     if work.asked.trust == "local":
         size = int(about.items_per_user)
         words = f"released: the order that each user gives to {size} of the items, drawn by chance"
         told["notes"] = (words, *told["notes"])
     reach, more = work.reach(drawn, of_scores=False)
     if reach is not None:
-        given = {"summed": not work.open_number, "more": more}
-        ranks = np.argsort(told["order"])
-        told["certainty"] = beyond_noise.of_weights(rule, unshrunk, ranks, reach, **given)
+        published = unshrunk, np.argsort(told["order"]), reach
+        told["certainty"] = beyond_noise.of_weights(rule, *published, summed=summed, more=more)
     elif rule is not None:
         told["remarks"] = (_NO_CYCLES,)
-    return drawn, {**told, "matrix": weights, "facts": {"rule": rule, **shrunk, **told["facts"]}}
-
-
-def _by_rule(work: Work, weights: Float[np.ndarray, "items items"]) -> dict[str, Any]:
-    """What a rule says of noisy weights, by these alone."""
-    asked, summed = work.asked, not work.open_number
-    if asked.rule in RULES:
-        told, _ = ordered(asked.rule, weights, summed=summed)
-        told["warnings"] = (_SCORES_ALONE,) * (asked.rule == "borda" and not asked.at_home)
-        named = f"{RULES[asked.rule].title} on noisy weights"
-        return {"named": named, "bounded": False, "facts": {}, **told}
-    # Weights outside of [0, 1] are clipped, so that costs and their certificate are those of votes.
-    votes = np.clip(weights, 0, 1)
-    if summed:
-        votes = 0.5 + weights / max(2 * np.abs(weights).max(), 1)
-    told, best = ordered(None, votes, xi=asked.xi)
-    certificate, words = _certificate(best, len(weights), noisy=True, summed=summed)
-    # The theorem is for a ratio fixed beforehand, not for the one that happened to be proven.
-    told |= {"bounded": not told["warnings"], "facts": {"certificate": certificate}}
-    return {"named": "Kemeny ranking of noisy weights", "notes": (words,), **told}
-
-
-# --- results ------------------------------------------------------------------------------------------
+    return drawn, {**told, "matrix": weights, "facts": facts}
 
 
 def _private(work: Work) -> Ranking:
-    """Run the method."""
-    drawn, told = work.asked.record.runner()(work)
-    about = vars(drawn.estimate.diagnostics).items()
+    """Run the method, by a function that is looked up at each call, so that a test can replace it."""
+    record, runs = work.asked.record, {"borda": by_scores, "footrule": by_places}
+    usual = by_points if record.adds_points else by_weights if record.solves else by_ranks
+    drawn, told = runs.get(record.name, usual)(work)
+    about = vars(drawn.value.diagnostics).items()
     numbers = {name: np.asarray(one).item() for name, one in about if np.ndim(one) == 0}
     facts = {name: x for name, x in numbers.items() if math.isfinite(x) and name != "center"}
     if not work.asked.at_home and {"noise_scale", "gradient_scale"} & {*facts}:
@@ -574,13 +504,13 @@ def _without_privacy(work: Work) -> Ranking:
     divisor = 1.0 if rule == "copeland" else 2.0 * int(weights.num_users)
     twice = weights.twice.astype(float)  # whole numbers are tied where the votes are
     told, best = ordered(rule, twice, votes=weights, xi=xi, divisor=divisor)
-    facts, named = {"rule": rule}, "least disagreement (Kemeny)"
+    facts: dict[str, Any] = {"rule": rule}
     if best is None:
         named = RULES[rule or ""].title
     else:
-        certificate, words = _certificate(best, work.table.num_items)
-        facts |= {"certificate": certificate, "xi": xi}
-        told["notes"] = (words,)
+        named, certificate = "least disagreement (Kemeny)", _certificate(best, work.table.num_items)
+        facts |= {"certificate": certificate[0], "xi": xi}
+        told["notes"] = certificate[1:]
     told |= {"matrix": np.asarray(weights.matrix), "remarks": work.table.remarks}
     return _published(work, None, f"{named}, without privacy", facts=facts, **told)
 
@@ -590,19 +520,18 @@ def _published(
     drawn: Drawn | None,
     named: str,
     *,
-    facts: Mapping[str, object],
+    facts: dict[str, Any],
     title: str = "",
     about: tuple[str, ...] | None = None,
     notes: tuple[str, ...] = (),
     remarks: tuple[str, ...] = (),
     warnings: tuple[str, ...] = (),
-    certainty: Certainty | None = None,
     **fields: Any,
 ) -> Ranking:
     """Build the result; ``about``: how the data are taken, with ``notes`` before it and ``remarks`` behind."""
     table, trust, seen = work.table, work.asked.trust, work.open_number
     if about is None:
-        about = (*(() if work.complete else (checks.rule_of(table.missing),)), *table.notes)
+        about = (*(() if work.complete else (_MISSING[table.missing],)), *table.notes)
         facts = {"missing": table.missing, **facts}
     common = {
         "method": "none" if drawn is None else work.asked.method,
@@ -616,16 +545,12 @@ def _published(
     of = f"{table.num_users:,}" if seen else "all users'"
     of = f"consensus of {of} rankings of {table.num_items} items"
     simulated = (_SIMULATED[trust],) if drawn is not None and trust in _SIMULATED else ()
-    found = Ranking(
-        title=title or f"{table.name}: {of}, by {named}",
-        items=table.item_names,
-        guarantee=None if drawn is None else drawn.guarantee,
-        facts={name: value for name, value in common.items() if value is not None},
-        notes=(*notes, *about, *simulated, *remarks),
-        warnings=(*work.warnings, *(() if drawn is None else drawn.warnings), *warnings),
-        **fields,
-    )
-    return found if certainty is None else _with_certainty(found, certainty)
+    warnings = (*work.warnings, *(() if drawn is None else drawn.warnings), *warnings)
+    if drawn is not None:
+        fields["guarantee"] = drawn.guarantee
+    fields |= {"notes": (*notes, *about, *simulated, *remarks), "warnings": warnings}
+    certainty = fields.pop("certainty", Certainty())
+    return _with_certainty(made(table, title or f"{of}, by {named}", common, **fields), certainty)
 
 
 def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:
@@ -648,23 +573,24 @@ def _certificate(
 ) -> tuple[dict[str, object], str]:
     """The certificate of a ranking, for JSON and in words; of sums, costs are known up to a factor alone."""
     assert best is not None
-    pairs, proven = items * (items - 1) // 2, best.ratio <= 1 + 1e-9
-    found: dict[str, object] = {"solver": best.solver}
-    if noisy:
-        found["of"] = "noisy weights"
+    found: dict[str, object] = {"solver": best.solver, **({"of": "noisy weights"} if noisy else {})}
+    proven, pairs = best.ratio <= 1 + 1e-9, items * (items - 1) // 2
+    least = f"at least as many of any other (proven by {best.solver})"
     if summed:
-        words = f"no order agrees with more of the noisy majorities, by their size (proven by {best.solver})"
-        if not proven:
-            words = "the order found to agree with most of the noisy majorities, by their size; without a proof"
-        return found, words
+        least = f"proven by {best.solver}" if proven else "without a proof"
+        return (
+            found,
+            f"the order that agrees with most of the noisy majorities, by their size; {least}",
+        )
     ratio = best.ratio if math.isfinite(best.ratio) else None
     found |= {"cost": best.cost, "lower_bound": best.lower_bound, "ratio": ratio, "pairs": pairs}
-    words = f"the average user disagrees with {best.cost:.4g} of the {pairs} pairs of this order, and with "
-    words = "by the noisy votes, " * noisy + words
-    if proven:
-        return found, f"{words}at least as many of any other (proven by {best.solver})"
-    near = "" if ratio is None else f", so this one is within {100 * (ratio - 1):.2g}% of the best"
-    return found, f"{words}at least {best.lower_bound:.4g} of any order{near}"
+    if not proven:
+        near = (
+            "" if ratio is None else f", so this one is within {100 * (ratio - 1):.2g}% of the best"
+        )
+        least = f"at least {best.lower_bound:.4g} of any order{near}"
+    words = f"the average user disagrees with {best.cost:.4g} of the {pairs} pairs of this order, and with {least}"
+    return found, "by the noisy votes, " * noisy + words
 
 
 def _bound(work: Work) -> tuple[dict[str, object], tuple[str, ...]]:
@@ -673,11 +599,10 @@ def _bound(work: Work) -> tuple[dict[str, object], tuple[str, ...]]:
     if noise is None and len(MECHANISMS[work.mechanism].noises) > 1:
         noise = asked.noise_drawn
     told = {"trust": asked.trust, "xi": asked.xi, "method": asked.method, "noise": noise}
-    proven = proven_errors(items, work.table.num_users, work.promise, **told)
-    pairs = items * (items - 1) // 2
+    proven = proven_errors(items, work.table.num_users, work.privacy, **told)
     if not proven:
         return {}, ()
-    ratio, additive = proven[0].ratio, proven[0].additive
+    ratio, additive, pairs = proven[0].ratio, proven[0].additive, items * (items - 1) // 2
     times = "" if ratio == 1 else f"{ratio:.4g} times "
     # The probability that KwikSort falls back depends on cycles.
     sorts = asked.method == "kwiksort" and ratio > 5

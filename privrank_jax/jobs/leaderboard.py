@@ -307,8 +307,7 @@ class _Job:
             for one in steps
         ]
         promise, sizes = self.promise, {"user": self.data.num_users, "comparison": len(self.data)}
-        warnings = [*checks.hardly_private(float(promise.epsilon)), *rare]
-        warnings += checks.large_delta(promise, **sizes)
+        warnings = [*rare, *checks.about_promise(promise, **sizes)]
         if certainty.better is not None and not certainty.better.any():
             ways = self.less_noise(len(items), len(steps))
             warnings.append(f"no two items can be told apart. Less noise: {ways}.")

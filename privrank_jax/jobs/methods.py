@@ -2,14 +2,13 @@
 
 From a record follow the names that ``method`` and ``--method`` take and their help, the trusts, what is refused and in
 which words, and what tests run. What is drawn is in the record of its mechanisms
-(:mod:`privrank_jax.jobs.mechanisms`): functions, noises, label, audit. Nothing here imports JAX, so that options can be
-checked before anything heavy is loaded.
+(:mod:`privrank_jax.jobs.mechanisms`). Nothing here imports JAX, so that options can be checked before anything heavy is
+loaded.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,183 +19,137 @@ TRUSTS = ("central", "shuffled", "local")
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """One method.
+    """One method."""
 
-    Attributes:
-        name: what ``method`` and ``--method`` take.
-        help: what it does, in a few words.
-        mechanisms: by trust the names of the mechanisms that it may draw by; the first is the usual one.
-        run: of consensus methods, the function of :mod:`privrank_jax.jobs`, ``"module:function"``, that draws.
-        idealized: the mechanism of local reports that are not drawn exactly, once that is accepted.
-        most_items: that it takes; None for any number.
-        solves: whether it looks for the best ranking by noisy weights, so that a cost of 1 + ξ times the least may be
-            accepted.
-        lists: whether it publishes the ``top_k`` best items alone.
-        adjacencies: of consensus methods, how neighboring data may differ; all but the first with trust central alone.
-    """
-
-    name: str
-    help: str
-    mechanisms: Mapping[str, tuple[str, ...]]
-    run: str = ""
+    name: str  # what method and --method take
+    help: str  # what it does, in a few words
+    central: str  # names of the mechanisms that it may draw by, the usual one first, for each trust
     _: dataclasses.KW_ONLY
-    idealized: str = ""
-    most_items: int | None = None
-    solves: bool = False
-    lists: bool = False
-    adjacencies: tuple[str, ...] = ("replace",)
+    shuffled: str = ""
+    local: str = ""
+    idealized: str = ""  # the mechanism of local reports that are not drawn exactly, once accepted
+    most_items: int | None = None  # that it takes; None for any number
+    solves: bool = False  # whether it looks for the best ranking by noisy weights, up to 1 + ξ
+    lists: bool = False  # whether it publishes the top_k best items alone
+    adjacencies: tuple[str, ...] = ("replace",)  # of a consensus; all but the first centrally alone
+
+    @property
+    def mechanisms(self) -> dict[str, list[str]]:
+        """By trust the names of its mechanisms."""
+        return {trust: names.split() for trust in TRUSTS if (names := getattr(self, trust))}
 
     @property
     def trusts(self) -> tuple[str, ...]:
         """The trusts that it works with."""
         return tuple(self.mechanisms)
 
+    @property
+    def adds_points(self) -> bool:
+        """Whether it adds up points or approvals, or wins."""
+        return self.lists or self.name == "scores"
+
     def mechanism(self, trust: str, accepts: bool = False) -> str:
         """Name of the usual mechanism with one of its ``trusts``; ``accepts``: idealized reports are accepted."""
         accepted = trust == "local" and accepts and self.idealized
         return self.idealized if accepted else self.mechanisms[trust][0]
 
-    def runner(self) -> Any:
-        """Look up the function behind it at each call, so that a test can replace it."""
-        module, _, name = self.run.partition(":")
-        return getattr(importlib.import_module(f"privrank_jax.jobs.{module}"), name)
 
-
-def _by_name(*methods: Method) -> dict[str, Method]:
-    return {method.name: method for method in methods}
-
-
-def _lists(run: str, otherwise: str, choice: str, **more: Any) -> list[Method]:
+def _lists(otherwise: str, choice: str, **more: Any) -> list[Method]:
     """Methods that publish the best items alone; ``top-k`` takes ``canonical`` or ``otherwise``, by a ``choice``."""
-    set_words = "only the set of the top K, in no order, one draw among all sets"
-    named = {
-        "one-shot": ("only the list of the top K", "one-shot-top-k"),
-        "canonical": (set_words, "canonical-top-k"),
-        "top-k": (choice, "canonical-top-k", otherwise),
-    }
+    one, whole = (
+        "only the list of the top K",
+        "only the set of the top K, in no order, one draw among all sets",
+    )
+    more["lists"] = True
     return [
-        Method(name, words, {"central": tuple(mechanisms)}, run, lists=True, **more)
-        for name, (words, *mechanisms) in named.items()
+        Method("one-shot", one, "one-shot-top-k", **more),
+        Method("canonical", whole, "canonical-top-k", **more),
+        Method("top-k", choice, f"canonical-top-k {otherwise}", **more),
     ]
 
 
 _ADDED: dict[str, Any] = {"adjacencies": ("replace", "add-remove")}
-CONSENSUS = _by_name(
+_CONSENSUS = (
     Method(
         "weights",
         "the best ranking for noisy majorities whose cycles are reduced by as much as may be noise",
-        {"central": ("private-weights",)},
-        "consensus:by_weights",
+        "private-weights",
         solves=True,
         **_ADDED,
     ),
     Method(
         "borda",
         "noisy mean scores",
-        {
-            "central": ("dp-borda",),
-            "shuffled": ("shuffled-pair-weights",),
-            "local": ("sub-ranking-weights", "ldp-borda-subsets"),
-        },
-        "consensus:by_scores",
+        "dp-borda",
+        shuffled="shuffled-pair-weights",
+        local="sub-ranking-weights ldp-borda-subsets",
         idealized="ldp-borda",
         **_ADDED,
     ),
-    Method(
-        "kwiksort",
-        "a sort by noisy majorities",
-        {"central": ("dp-kwiksort",), "local": ("ldp-kwiksort",)},
-        "consensus:by_ranks",
-    ),
+    Method("kwiksort", "a sort by noisy majorities", "dp-kwiksort", local="ldp-kwiksort"),
     Method(
         "noise-all",
         "the best ranking for noisy majorities of all pairs",
-        {
-            "central": ("noise-all",),
-            "shuffled": ("shuffled-pair-weights",),
-            "local": ("sub-ranking-weights",),
-        },
-        "consensus:by_weights",
+        "noise-all",
+        shuffled="shuffled-pair-weights",
+        local="sub-ranking-weights",
         solves=True,
     ),
     Method(
         "footrule",
         "the least sum of distances to noisy positions, proven within twice the fewest disagreements but for the noise",
-        {"central": ("dp-footrule",)},
-        "consensus:by_places",
+        "dp-footrule",
     ),
-    Method(
-        "scores",
-        "noisy totals of approvals or points, for --approvals or with --points",
-        {"central": ("dp-scores",)},
-        "points:by_points",
-        **_ADDED,
-    ),
+    Method("scores", "noisy totals of points, or of approvals", "dp-scores", **_ADDED),
     Method(
         "exponential",
         "a random ranking, better ones more likely",
-        {"central": ("exponential-kemeny",)},
-        "consensus:by_ranks",
+        "exponential-kemeny",
         most_items=20,
     ),
-    *_lists(
-        "points:by_points",
-        "dp-scores",
-        "of approvals or points; canonical or scores, by the limit",
-        **_ADDED,
-    ),
+    *_lists("dp-scores", "of approvals or points; canonical or scores, by the limit", **_ADDED),
 )
+CONSENSUS = {method.name: method for method in _CONSENSUS}
 """Methods of :func:`privrank_jax.consensus` and ``privrank aggregate``; ``auto`` takes one of the first two."""
 
-RANK = _by_name(
+_RANK = (
     Method(
         "scores",
         "fitted under privacy by maximum likelihood",
-        {
-            "central": (
-                *("perturbed-mle", "noisy-counts", "noisy-choices", "perturbed-choices"),
-                *("covariate-sums", "covariate-ties", "perturbed-covariates"),
-                *("noisy-tie-counts", "perturbed-davidson"),
-            )
-        },
+        "perturbed-mle noisy-counts noisy-choices perturbed-choices covariate-sums covariate-ties perturbed-covariates "
+        "noisy-tie-counts perturbed-davidson",
     ),
     Method(
         "counts",
         "noisy win totals, for items that are compared equally often",
-        {"central": ("noisy-counts", "noisy-choices")},
+        "noisy-counts noisy-choices",
     ),
-    *_lists("", "one-shot-top-k", "canonical or one-shot, by what one user can change"),
+    *_lists("one-shot-top-k", "canonical or one-shot, by what one user can change"),
 )
+RANK = {method.name: method for method in _RANK}
 """Methods of :func:`privrank_jax.rank` and ``privrank rank``, whose data decide what makes the result."""
 
-
-_OTHERS: dict[str, dict[str, Any]] = {
-    "dp-scores": {"points": "0-1"},
-    "perturbed-mle": {"trust": "central"},
-    "randomized-response": {"trust": "local"},
-    "preference-labels": {"labels": True},
+_PLANNED: dict[str, dict[str, Any]] = {
+    MECHANISMS["dp-scores"].simulated: {"points": "0-1"},
+    MECHANISMS["perturbed-mle"].simulated: {"trust": "central"},
+    MECHANISMS["randomized-response"].simulated: {"trust": "local"},
+    MECHANISMS["preference-labels"].simulated: {"labels": True},
+    **{
+        f"pairwise.continual:continual_{name}": {"trust": "central", "adjacency": kept, "steps": 1}
+        for name, kept in (("totals", "flip"), ("score_sums", "replace"))
+    },
 }
-"""Arguments of plans for other mechanisms than those of a consensus."""
-_OVER_TIME: dict[str, dict[str, Any]] = {
-    f"pairwise.continual:continual_{name}": {"trust": "central", "adjacency": kept, "steps": 1}
-    for name, kept in (("totals", "flip"), ("score_sums", "replace"))
-}
-"""Of counts that are published after each of some steps: scores after the last one are planned."""
+"""Arguments of plans for other functions than those of a consensus; of counts that go on, after the last step."""
 
 
 def design_of(mechanism: Any) -> dict[str, Any]:
     """Arguments of :func:`privrank_jax.plan` by which it simulates a public function or record, or ``ValueError``."""
-    known = dict(_OTHERS)
+    designs = dict(_PLANNED)
     for method in CONSENSUS.values():
-        if method.lists or method.name == "scores":
-            continue
         for trust, (name, *_) in method.mechanisms.items():
-            if name == "ldp-kwiksort":  # takes too long
-                continue
-            known.setdefault(name, {"rankings": True, "method": method.name, "trust": trust})
-    designs = dict(_OVER_TIME)
-    for name, design in known.items():
-        designs.setdefault(MECHANISMS[name].simulated, design)
+            if not method.adds_points and name != "ldp-kwiksort":  # which takes too long
+                design = {"rankings": True, "method": method.name, "trust": trust}
+                designs.setdefault(MECHANISMS[name].simulated, design)
     functions = {path: function_of(path) for path in designs}
     for path, function in functions.items():
         if function is mechanism:
@@ -210,40 +163,23 @@ def design_of(mechanism: Any) -> dict[str, Any]:
 
 def check_trust(method: Method, trust: str, methods: Mapping[str, Method]) -> None:
     """Refuse a trust, one of :data:`TRUSTS`, that a method does not work with, and name the ``methods`` that do."""
-    if trust in method.trusts:
-        return
-    others = ", ".join(other.name for other in methods.values() if trust in other.trusts)
-    why = f"does not work on {trust} reports"
-    if method.trusts == ("central",):
-        why = "needs someone who holds all rankings"
-    raise ValueError(f"{method.name} {why}: with trust={trust!r} use {others}, or auto.")
-
-
-def check_items_of(method: Method, name: str, num_items: int) -> None:
-    """Refuse more items than a method takes; ``name``: of the data."""
-    if method.most_items is not None and num_items > method.most_items:
+    if trust not in method.trusts:
+        others = ", ".join(other.name for other in methods.values() if trust in other.trusts)
+        takes = " or ".join(method.trusts)
         raise ValueError(
-            f"{method.name} takes at most {method.most_items}; {name} has {num_items:,} items: use method='borda'."
+            f"{method.name} takes trust={takes}, not {trust}, which goes with {others} and auto."
         )
 
 
 def described(methods: Mapping[str, Method]) -> str:
     """All methods of :data:`CONSENSUS` or :data:`RANK` in words, each with its limits, for help."""
-    offered = {trust for method in methods.values() for trust in method.trusts}
-    return ", ".join(
-        f"{method.name} ({_with_limits(method, offered)})" for method in methods.values()
-    )
-
-
-def _with_limits(method: Method, offered: set[str]) -> str:
-    told = [method.help]
-    if method.trusts == ("central",) != tuple(offered):
-        told.append("central only")
-    elif "shuffled" in offered - set(method.trusts):
-        told.append("not for shuffled reports")
-    if method.most_items is not None:
-        told.append(f"up to {method.most_items} items")
-    return "; ".join(told)
+    found, offered = [], {trust for method in methods.values() for trust in method.trusts}
+    for method in methods.values():
+        without = sorted(offered - set(method.trusts), reverse=True)
+        told = [method.help, *([f"not {' or '.join(without)}"] if without else [])]
+        told += [f"up to {method.most_items} items"] if method.most_items else []
+        found.append(f"{method.name} ({'; '.join(told)})")
+    return ", ".join(found)
 
 
 def solvers(methods: Mapping[str, Method]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -16,39 +16,18 @@ if TYPE_CHECKING:
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 17px/1.55 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; line-height: 1.25; }
-h2 { font-size: 1.2rem; margin-top: 2rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; }
-th, td { padding: 0.3rem 0.8rem; text-align: left; border-bottom: 1px solid #8888; white-space: nowrap; }
-td.left { min-width: 6em; white-space: normal; overflow-wrap: anywhere; }
-.right { text-align: right; font-variant-numeric: tabular-nums; }
-figure { margin: 1.5rem 0; background: #fff; }
-figure svg { width: 100%; height: auto; }
+table { border-collapse: collapse; display: block; overflow-x: auto; }
+caption { font-size: 1.4rem; font-weight: 600; text-align: left; }
+th, td { padding: 0.3rem 0.8rem; border-bottom: 1px solid #8888; font-variant-numeric: tabular-nums; }
+figure { margin: 1.5rem 0; background: #fff; overflow-x: auto; }
+figure svg { width: 100%; min-width: 24rem; height: auto; }
 .warning { border-left: 0.4rem solid #c0392b; padding: 0.4rem 1rem; font-weight: 600; }
-dt { font-weight: 600; margin-top: 0.6rem; }
-dd { margin-left: 1.2rem; }
-code { font-family: ui-monospace, monospace; font-size: 0.9em; overflow-wrap: anywhere; }
-footer { margin-top: 3rem; font-size: 0.85rem; }
-@media (max-width: 32rem) {
-  th, td { padding: 0.3rem 0.35rem; font-size: 0.8rem; }
-  th { white-space: normal; vertical-align: bottom; }
-  figure { overflow-x: auto; }
-  figure svg { min-width: 36rem; }
-}
-@media print { body { margin: 0; max-width: none; font-size: 11pt; } figure, table { break-inside: avoid; } }
+li, p, td { overflow-wrap: anywhere; }
 """
 
 
 def text_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
-    """A table as text, between a title and paragraphs.
-
-    Args:
-        title: above the table.
-        columns: cells by heading.
-        left: the column whose cells stand at its left.
-        paragraphs: below.
-    """
+    """A table as text, cells by heading, between a title and paragraphs; the cells of ``left`` stand at its left."""
     whole = {heading: [heading, *cells] for heading, cells in columns.items()}
     widths = {heading: max(map(len, cells)) for heading, cells in whole.items()}
     lines = [
@@ -63,26 +42,18 @@ def text_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: It
 
 def html_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
     """The same as a fragment of HTML."""
-    table = _table(columns, left, f"<caption>{escape(title)}</caption>")
-    return f"<div>{table}{_paragraphs(paragraphs)}</div>"
-
-
-def _table(columns: Mapping[str, Sequence[str]], left: str, caption: str = "") -> str:
-    """A table, for a page with its style; with a caption it brings its own."""
-    sides = ["left" if name == left else "right" for name in columns]
 
     def row(tag: str, cells: Iterable[str]) -> str:
-        looks = (f'style="text-align:{side}"' if caption else f'class="{side}"' for side in sides)
-        made = (f"<{tag} {look}>{escape(cell)}</{tag[:2]}>" for look, cell in zip(looks, cells))
+        sides = ("left" if name == left else "right" for name in columns)
+        styled = zip(sides, cells)
+        made = (f'<{tag} style="text-align:{s}">{escape(cell)}</{tag[:2]}>' for s, cell in styled)
         return f"<tr>{''.join(made)}</tr>"
 
     body = "\n".join(row("td", cells) for cells in zip(*columns.values()))
-    head = row('th scope="col"', columns)
-    return f"<table>{caption}<thead>{head}</thead><tbody>\n{body}\n</tbody></table>"
-
-
-def _paragraphs(words: Iterable[str]) -> str:
-    return "".join(f"<p>{escape(text)}</p>\n" for text in words)
+    heads = row('th scope="col"', columns)
+    head = f"<caption>{escape(title)}</caption><thead>{heads}</thead>"
+    below = "".join(f"<p>{escape(text)}</p>\n" for text in paragraphs)
+    return f"<div><table>{head}<tbody>\n{body}\n</tbody></table>{below}</div>"
 
 
 def frame_of(rows: Any) -> Any:
@@ -104,14 +75,14 @@ def page(ranking: Ranking) -> str:
     warned = "".join(
         f'<p class="warning" role="note">{escape(text)}</p>' for text in ranking.cautions
     )
-    title, drawing, notes = escape(ranking.title), ranking.drawing(), ranking.notes
+    drawing, notes = ranking.drawing(), ranking.notes
     figure = f'<figure role="img" aria-label="The table above as a picture">{drawing}</figure>'
     parts = [
-        f'<h1>{title}</h1>\n{warned}\n<div class="scroll">{_table(ranking.columns(), "item")}</div>',
+        warned,
+        html_of(ranking.title, ranking.columns(), "item", ranking.words),
         figure if drawing else "",
-        _paragraphs(ranking.words),
         "<h2>What is protected, and how well</h2>" if guarantee else "",
-        _paragraphs(guarantee),
+        *(f"<p>{escape(text)}</p>" for text in guarantee),
         "<h2>Notes</h2>\n<ul>" if notes else "",
         *(f"<li>{escape(note)}</li>" for note in notes),
         "</ul>" if notes else "",
@@ -120,6 +91,6 @@ def page(ranking: Ranking) -> str:
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
+        f"<title>{escape(ranking.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
         f"<footer>Written by privrank_jax {__version__}, {datetime.date.today()}.</footer>\n</body>\n</html>\n"
     )

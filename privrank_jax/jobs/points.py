@@ -1,4 +1,4 @@
-"""The consensus by totals of approvals or points."""
+"""The consensus by totals of approvals or points; and the K best items alone, of comparisons or ballots."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 
 from privrank_jax.aggregation.scores import PointTotals, least_noise, selection_moves
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings
-from privrank_jax.jobs.best_items import chosen_by_facts, draw_best
 from privrank_jax.jobs.beyond_noise import points_reach
-from privrank_jax.jobs.checks import private_remark
-from privrank_jax.jobs.mechanisms import Drawn, draw
+from privrank_jax.jobs.checks import private_remark, refuse
+from privrank_jax.jobs.mechanisms import Drawn, Randomness, draw
+from privrank_jax.jobs.methods import RANK
 from privrank_jax.jobs.result import best_first, of_noise
 from privrank_jax.mechanism.selection import BoundedScores
 from privrank_jax.pairwise.top_k import choose_top_k
+from privrank_jax.privacy.privacy import Privacy
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Work
@@ -38,23 +39,47 @@ def scale_of(points: str) -> tuple[int, int]:
     return low, high
 
 
+CHOSEN = "{} was chosen by k, the promise and what one user can change, not by the data"
+
+
+def draw_best(
+    name: str, source: Randomness, scores: BoundedScores, promise: Privacy, k: int
+) -> tuple[Drawn, str, dict[str, Any]]:
+    """Draw the k best of m items by ``"one-shot"`` or ``"canonical"``; ``ValueError`` for a set of all items.
+
+    Returns:
+        The release; what it is, for a title; fields of a :class:`~privrank_jax.jobs.result.Ranking` of it.
+    """
+    in_order, num_items = name != "canonical", np.size(scores.scores)
+    refuse(
+        not in_order and k == num_items,
+        f"the set of the {k} best of {k} items is all of them, whatever the answers: take a smaller `top_k`, or a "
+        "method that publishes their order.",
+    )
+    drawn = draw(RANK[name].mechanism("central"), source, scores, promise, k)
+    what = "list" if in_order else "set"
+    told = f"only the {what} is released: no scores, and nothing on the other items"
+    fields = {"order": np.asarray(drawn.value.value), "in_order": in_order, "notes": (told,)}
+    return drawn, f"the {k} best of {num_items} items{'' if in_order else ', in no order'}", fields
+
+
 def by_points(work: Work) -> tuple[Drawn, dict[str, Any]]:
     """Noisy totals of approvals or points, or the best items by these alone."""
     totals, low, warnings = _totals(work)
     items, high, limit = totals.num_items, low + totals.most, totals.limit
     method, k = work.asked.method, work.asked.top_k or items
-    moves = selection_moves(items, work.promise, totals.most, limit)
+    moves = selection_moves(items, work.privacy, totals.most, limit)
     by = method
     if method == "top-k":
-        found = choose_top_k(items, k, work.promise, moves)
+        found = choose_top_k(items, k, work.privacy, moves)
         by = "canonical" if found == "canonical" and k < items else "scores"
     if by == "scores":
         drawn, what, told = _all_totals(work, totals, low)
     else:
         scores = BoundedScores(totals.totals, moves)
-        drawn, what, told = draw_best(by, work.source, scores, work.promise, k)
+        drawn, what, told = draw_best(by, work.source, scores, work.privacy, k)
     approved = (low, high) == (0, 1)
-    about = [*told.pop("notes"), *([chosen_by_facts(by)] if method == "top-k" else [])]
+    about = [*told.pop("notes"), *([CHOSEN.format(by)] if method == "top-k" else [])]
     blank = "is not approved" if approved else f"gets {low} points"
     about.append(f"an item of which a user says nothing {blank}")
     if limit is not None:
@@ -67,37 +92,32 @@ def by_points(work: Work) -> tuple[Drawn, dict[str, Any]]:
         "limit": limit,
         "noise": drawn.law,
         "noise_scale": drawn.scale,
-        "middle": float(drawn.estimate.diagnostics.center) if by == "scores" else None,
+        "middle": float(drawn.value.diagnostics.center) if by == "scores" else None,
     }
     voters = f"{work.table.num_users:,} users" if work.open_number else "all users"
-    title = f"{work.table.name}: {'approvals' if approved else 'points'} of {voters}, {what}"
+    title = f"{'approvals' if approved else 'points'} of {voters}, {what}"
     told |= {"title": title, "facts": facts, "about": (*about, *work.table.notes)}
     return drawn, {**told, "bounded": False, "warnings": warnings}
 
 
 def _all_totals(work: Work, totals: PointTotals, low: int) -> tuple[Drawn, str, dict[str, Any]]:
     """Noisy totals: the release, what it is, and fields of the result."""
-    promise, approved = work.promise, (low, totals.most) == (0, 1)
+    promise, approved = work.privacy, (low, totals.most) == (0, 1)
     rules = {"most": totals.most, "limit": totals.limit}
     noise = work.asked.noise or least_noise(totals.num_items, promise, **rules)
     drawn = draw("dp-scores", work.source, totals, promise, noise=noise)
-    reach = points_reach(totals, noise, drawn)
-    value, middle = np.asarray(drawn.estimate.value), float(drawn.estimate.diagnostics.center)
-    half, hidden = 0.0, "; how many users there are is not published"
+    reach, value = points_reach(totals, noise, drawn), np.asarray(drawn.value.value)
+    hidden = "; how many users there are is not published"
     if work.open_number:  # means per user
         value, reach = value / totals.num_users + low, reach / int(totals.num_users)
-        half = low + totals.most / 2
         meaning = "the share of users who approve of it" if approved else "the mean of its points"
-    elif middle:
+    elif float(drawn.value.diagnostics.center):
         meaning = f"how many more points it has than half of all that it could have{hidden}"
     else:
         meaning = f"its number of points{hidden}"
     more = f". The score of an item is {meaning}"
     told: dict[str, Any] = {"order": best_first(value), "scores": value, "notes": ()}
     told["certainty"] = of_noise(value, reach, what="scores", more=more)
-    if work.open_number or middle:
-        sure = value - reach > half, value + reach < half
-        told["notes"] = (_majority(work.table.item_names, *sure, approved),)
     return drawn, f"noisy totals of {totals.num_items} items", told
 
 
@@ -107,27 +127,24 @@ def _totals(work: Work) -> tuple[PointTotals, int, tuple[str, ...]]:
     held = table if isinstance(table, Rankings) else table.in_memory()
     if not isinstance(held, Ratings):
         raise ValueError(
-            f"{table.name} holds no approvals or points, which {asked.method} adds up: read its cells as ratings "
-            "(ratings='1:5') or as approvals (kind='approvals'); rankings are added up by method='borda'."
+            f"{asked.method} adds up approvals (kind='approvals') or points (ratings='1:5'), which {table.name} is no "
+            "file of; rankings are added up by method='borda'."
         )
-    ends = held.ends or (
-        (0.0, 1.0) if isinstance(held, Approvals) else None
-    )  # as they were declared
+    ends = held.ends or ((0.0, 1.0) if isinstance(held, Approvals) else ())  # as declared
     if asked.points is not None:
         low, high = scale_of(asked.points)
-    elif ends and float(ends[0]).is_integer() and float(ends[1]).is_integer():
-        low, high = int(ends[0]), int(ends[1])
+    elif ends and all(float(end).is_integer() for end in ends):
+        low, high = map(int, ends)
     else:
         raise ValueError(
-            f"{table.name} holds ratings: say which points a user may give, such as points='0-5', as they stand on the "
-            "ballot. The noise grows with the range, so it must not be read off the answers."
+            f"{table.name} holds ratings: say which points a user may give, such as points='0-5'; the noise grows with "
+            "their range, which must not be read off the answers."
         )
     ratings = np.nan_to_num(held.ratings, nan=low)
-    if np.any(ratings != np.rint(ratings)):
-        raise ValueError(
-            f"{table.name} has ratings that are no whole numbers, and {asked.method} adds up whole ones: multiply all "
-            "of them by a number that makes them whole."
-        )
+    refuse(
+        np.any(ratings != np.rint(ratings)),
+        f"{asked.method} adds up whole numbers: multiply the ratings of {table.name} by one that makes them whole.",
+    )
     cut, remarks = np.clip(ratings, low, high), []
     points = (cut - low).astype(np.int32)
     if beyond := int(np.sum(cut != ratings)):
@@ -138,16 +155,3 @@ def _totals(work: Work) -> tuple[PointTotals, int, tuple[str, ...]]:
         remarks.append(f"{many:,} ballots name more items than the limit and count as blank.")
     totals = PointTotals.from_points(points, most=high - low, limit=asked.limit)
     return totals, low, private_remark(*remarks)
-
-
-def _majority(items: tuple[str, ...], more: np.ndarray, less: np.ndarray, approved: bool) -> str:
-    """Which items surely have more, or less, than half of what they could have."""
-    told = "above the middle of the scale", "below it"
-    if approved:
-        told = "approved by more than half of the users", "approved by fewer than half"
-    sure = [
-        f"surely {words}: {', '.join(items[k] for k in np.flatnonzero(which))}"
-        for words, which in zip(told, (more, less))
-        if which.any()
-    ]
-    return "; ".join(sure) or f"no item is surely {told[0]}, or {told[1]}"

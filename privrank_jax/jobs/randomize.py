@@ -43,7 +43,7 @@ from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.exact.entropy import random_words
 from privrank_jax.jobs import checks
 from privrank_jax.jobs.answers import kept_rows
-from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, sample
+from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, draw
 from privrank_jax.jobs.reports import reports_guarantee
 from privrank_jax.jobs.result import frame_of
 from privrank_jax.jobs.spending import Payment
@@ -306,7 +306,7 @@ def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
     keep, remarks = _kept_comparisons(table, asked.ties)
     bits = np.where(table.tied, _coins(len(table), source), table.winners < table.losers)[keep]
     budgets = asked.budgets(len(table))[keep]
-    drawn = sample("randomized-response", source, bits, budgets)
+    drawn = draw("randomized-response", source, bits, budgets)
     reports = Reports(
         users=table.users[keep],
         first=np.minimum(table.winners, table.losers)[keep],
@@ -376,7 +376,7 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
         )
     ranks, remarks = _untied(table, asked)
     budgets, source = asked.budgets(table.num_users), asked.source
-    drawn = sample("mallows-sample", source, ranks, budgets)
+    drawn = draw("mallows-sample", source, ranks, budgets)
     told = {key: getattr(table, key) for key in ("user_names", "name", "missing", "notes")}
     drawn_ranks = Rankings(drawn.value, table.item_names, **told)
     rankings = SyntheticRankings(drawn_ranks, np.asarray(budgets))
@@ -458,12 +458,12 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
     bits, promise = scan.bits[kept], None
     if alike:
         promise = Privacy(float(epsilon), unit=asked.unit, adjacency="flip")
-        drawn = sample("preference-labels", source, bits, promise, users=scan.users[kept])
+        drawn = draw("preference-labels", source, bits, promise, users=scan.users[kept])
         reports, budgets = drawn.value.value, np.asarray(drawn.value.diagnostics.epsilon)
         checks.check_size(float(budgets.min()))
     else:
         budgets = np.asarray(epsilon, float)[kept]
-        drawn = sample("randomized-response", source, bits, budgets)
+        drawn = draw("randomized-response", source, bits, budgets)
         reports = drawn.value
     note = asked.note("prompts and the texts of both answers are public.")
     guarantee = labels_guarantee(

@@ -15,9 +15,9 @@ from privrank_jax.data.engine import ComparisonRows, RankingRows
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reader import RANKED, data_of
 from privrank_jax.data.reports import Reports
+from privrank_jax.jobs import checks
 from privrank_jax.jobs.answers import prepared
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.checks import check_rare_items, what_is
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.jobs.reports import rank_reports
 from privrank_jax.jobs.result import Ranking
@@ -61,21 +61,17 @@ def rank(
             stays. None: no privacy.
         method: ``"scores"`` (fitted), ``"counts"`` (noisy win totals, for items that are compared equally often), or of
             the ``top_k`` best items alone ``"one-shot"`` (their list), ``"canonical"`` (their set) or ``"top-k"``
-            (``"canonical"`` or ``"one-shot"``, by what one user can change, see
-            :func:`~privrank_jax.pairwise.top_k.choose_top_k`).
-        noise: ``"laplace"``, ``"gaussian"`` (with a δ), or ``"k-norm"`` (in the shape of what one user can change);
-            default: the best that keeps pure ε.
+            (one of these, by :func:`~privrank_jax.pairwise.top_k.choose_top_k`).
+        noise: ``"laplace"``, ``"gaussian"`` (with a δ) or ``"k-norm"``; default: the best that keeps pure ε.
         link: ``"logistic"``, ``"laplace"``, or without privacy and for reports also ``"normal"``.
         ties: ``"half"``: half a win for both items; ``"davidson"``: an outcome of its own, whose frequency is fitted.
         gamma: ridge of fitted scores, in comparisons; default: chosen without the answers.
-        max_per_item: the most comparisons of one user about one item; Gaussian noise on win totals is smaller then, and
-            so is that of the ``top_k`` best alone.
+        max_per_item: the most comparisons of one user about one item: less Gaussian noise on win totals, or of top K.
         bounds: of covariates, name to (low, high), between which they are clipped; needed where they are private.
         weight_most: the largest weight, known without looking at the data; needed where weights are private.
         top_k: how many items are shown.
         level: confidence of the intervals.
-        intervals: ``"auto"``: where who compared what is private, a tenth of ε buys noisy numbers about comparisons,
-            from which intervals follow; ``"none"``: all of it goes to the scores.
+        intervals: ``"auto"``: where who compared what is private, a tenth of ε buys them; ``"none"``: no such share.
         key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
         accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
         ledger: of the data; pays before anything is returned.
@@ -95,59 +91,37 @@ def rank(
     >>> ranking.names[:2], ranking.rehearsal
     (['Yirga', 'Huila'], True)
     """
+    model = {"link": link, "ties": ties, "gamma": gamma, "level": level, "intervals": intervals}
     asked = Asked(
-        method=method,
-        noise=noise,
-        link=link,
-        ties=ties,
-        gamma=gamma,
-        max_per_item=max_per_item,
+        **{"method": method, "noise": noise, "top_k": top_k, **model},
         bounds=dict(bounds or {}),
+        max_per_item=max_per_item,
         weight_most=weight_most,
-        top_k=top_k,
-        level=level,
-        intervals=intervals,
     )
     source = Randomness(key, accept_idealized=accept_idealized)
-    if ledger is not None and privacy is None:
-        raise ValueError("without privacy there is nothing to pay for: leave out `ledger`.")
+    checks.refuse(ledger is not None and privacy is None, checks.NOTHING_TO_PAY)
     data = data_of(data, told, RANKED)
     ranking = ranked(data, privacy, asked, source)
     return Payment(ledger, lambda: data.sha256, data.name, "rank").pay(ranking)
 
 
 def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness) -> Ranking:
-    """The ranking, before anything is paid.
-
-    Args:
-        data: as for :func:`rank`.
-        privacy: the promise.
-        asked: further arguments.
-        source: of the noise.
-
-    Raises:
-        ValueError: what does not go together.
-    """
+    """The ranking, before anything is paid; ``ValueError``: what does not go together."""
     with jax.enable_x64(True):
         if isinstance(data, Reports):
-            if privacy is not None or source.rehearsal:
-                raise ValueError(
-                    f"{data.name} holds reports, each randomized with the epsilon of its row: ranking them adds no "
-                    "noise and spends nothing more. Leave out the promise; for another epsilon, randomize the answers "
-                    "again (both together then spend the sum)."
-                )
+            checks.check_spends_nothing(data.name, privacy is not None or source.rehearsal)
             return rank_reports(data, asked)
         if isinstance(data, RankingRows):
             data = data.in_memory()
         if not isinstance(data, Comparisons | ComparisonRows | Choices | BestWorst | Rankings):
             raise ValueError(
-                f"comparisons, choices, best-worst answers, rankings and reports are ranked, not {what_is(data)}: "
-                "synthetic rankings have a consensus (privrank_jax.consensus, `privrank aggregate`)."
+                f"{checks.what_is(data)} is not ranked: synthetic rankings have a consensus (privrank_jax.consensus, "
+                "`privrank aggregate`)."
             )
         warnings: tuple[str, ...] = ()
         if isinstance(data, Rankings | BestWorst):
             if privacy is not None:
-                warnings = check_rare_items(data, written=isinstance(data, Rankings))
+                warnings = checks.check_rare_items(data, written=isinstance(data, Rankings))
             data = data.comparisons()
         found = ranking_of(prepared(data, privacy, asked, source))
     if found.guarantee is not None:

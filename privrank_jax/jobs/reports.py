@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import jax
 import numpy as np
 
 from privrank_jax._quickly import quickly
-from privrank_jax._types import PairMatrix, Scalar, Scores
 from privrank_jax.data.reports import Reports
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.answers import MAX_ITEMS
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, doubts_of, of_errors
-from privrank_jax.jobs.checks import check_items
-from privrank_jax.jobs.result import (
-    UNDONE,
-    Certainty,
-    Ranking,
-    best_first,
-    each_by_itself,
-)
+from privrank_jax.jobs.checks import check_items, refuse
+from privrank_jax.jobs.result import UNDONE, Certainty, Ranking, each_by_itself, made
 from privrank_jax.pairwise.debiased_fit import (
     DebiasedSums,
     report_standard_errors,
@@ -45,13 +39,11 @@ def reports_guarantee(table: Reports, numerics: str, note: str) -> Guarantee:
     return Guarantee(comparison, trust="local", numerics=numerics, note=note, also=also)
 
 
-def _fit(sums: DebiasedSums, gamma: Scalar, *, link: str) -> Estimate:
+def _fit(sums: DebiasedSums, gamma: Any, *, link: str) -> Estimate:
     return scores_from_sums(sums, link=link, gamma=gamma)
 
 
-def _errors(
-    scores: Scores, sums: DebiasedSums, squares: PairMatrix, gamma: Scalar, *, link: str
-) -> Uncertainty:
+def _errors(scores: Any, sums: DebiasedSums, squares: Any, gamma: Any, *, link: str) -> Uncertainty:
     return report_standard_errors(scores, sums, squares, gamma=gamma, link=link)
 
 
@@ -59,27 +51,25 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
     """Fit adaptive, debiased scores with intervals, as post-processing of the file."""
     asked.check_scores()
     check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
-    gamma = _USUAL_GAMMA if asked.gamma is None else asked.gamma
+    gamma, link = _USUAL_GAMMA if asked.gamma is None else asked.gamma, asked.link
     sums, squares = sums_of_table(table)
-    estimate = quickly(functools.partial(_fit, link=asked.link), sums, gamma)
+    estimate = quickly(functools.partial(_fit, link=link), sums, gamma)
     scores, details = np.asarray(estimate.value), estimate.diagnostics
     code, curvature = int(details.fit.code), float(details.smallest_eigenvalue)
     components = components_of(sums.weights)
-    if not np.all(np.isfinite(scores)):
-        raise ValueError(
-            "the fit found no finite scores: the debiased reports leave its objective without a minimum. Take a larger "
-            "`gamma`, or the logistic link."
-        )
-    warnings = doubts_of(components, code)  # reports can outweigh the ridge
-    certainty = Certainty()
-    if code <= 1:
-        spread = functools.partial(_errors, link=asked.link)
-        errors = quickly(spread, scores, sums, squares, gamma)
+    refuse(
+        not np.all(np.isfinite(scores)),
+        "the fit found no finite scores: the debiased reports leave its objective without a minimum. Take a larger "
+        "`gamma`, or the logistic link.",
+    )
+    certainty, warnings = Certainty(), doubts_of(components, code)
+    if code <= 1:  # reports can outweigh the ridge
+        errors = quickly(functools.partial(_errors, link=link), scores, sums, squares, gamma)
         cover = f"the chance in the answers and in the responses (all taken as independent){UNDONE}"
         words = each_by_itself("the true score", cover)
         certainty, _ = of_errors(errors, level=asked.level, words=words)
     notes = (*table.notes, *(certainty.notes if components == 1 else ()))
-    diagnostics = {
+    facts = {
         "method": "debiased reports",
         "data": table.name,
         "items": table.num_items,
@@ -89,7 +79,7 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
         "largest_epsilon": table.largest_epsilon,
         "largest_epsilon_of_a_user": table.largest_epsilon_of_a_user,
         "information": float(np.sum(np.tanh(0.5 * table.epsilon) ** 2)),
-        "link": asked.link,
+        "link": link,
         "gamma": gamma,
         "components": components,
         "smallest_curvature": curvature if math.isfinite(curvature) else None,
@@ -98,20 +88,11 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
         "notes": list(notes),
         "warnings": warnings,
     }
-    return Ranking(
-        title=f"{table.name}: {table.num_items} items by {len(table):,} debiased reports ({asked.link} link)",
-        items=table.item_names,
-        order=best_first(scores),
-        guarantee=reports_guarantee(table, "unknown", TRUSTED),
-        facts={name: value for name, value in diagnostics.items() if value is not None},
-        scores=scores,
-        certainty=certainty,
-        level=asked.level,
-        top_k=asked.top_k,
-        told_by="By these reports",
-        notes=notes,
-        warnings=tuple(warnings),
-    )
+    told = {"level": asked.level, "top_k": asked.top_k, "told_by": "By these reports"}
+    told |= {"scores": scores, "certainty": certainty, "notes": notes, "warnings": tuple(warnings)}
+    title = f"{table.num_items} items by {len(table):,} debiased reports ({link} link)"
+    guarantee = reports_guarantee(table, "unknown", TRUSTED)
+    return made(table, title, facts, guarantee=guarantee, **told)
 
 
 def sums_of_table(table: Reports) -> tuple[DebiasedSums, np.ndarray]:

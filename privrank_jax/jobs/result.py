@@ -22,6 +22,7 @@ SEVERAL_GROUPS = (
     "the comparisons fall into {} groups of items that were never compared with one another: the order of "
     "items of different groups is arbitrary"
 )
+_ENDS = ("low", "high", "rank_low", "rank_high", "quasi_standard_error")
 EQUAL = 1e-9  # no two scores that differ by more are equal; fits of equal items differ by rounding
 _TIED = "Items with the same rank are tied: the order in which they stand means nothing."
 NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
@@ -36,12 +37,10 @@ class Certainty:
     """Uncertainty of the scores and of the order.
 
     Attributes:
-        better: ``(m, m)`` bool, whether item i is surely better than j, all pairs together at the level; None where
-            this is unknown.
-        intervals: per item ``low``, ``high`` and, where known, ``rank_low``, ``rank_high`` (0 = best) and
-            ``quasi_standard_error``, of which two make the error of a difference; empty where there are none.
-        words: meaning of the intervals.
-        notes: reasons why there are none.
+        better: ``(m, m)`` bool, whether item i is surely better than j, all pairs together; None where unknown.
+        intervals: per item, as far as known, ``low``, ``high``, ``rank_low``, ``rank_high`` (0 = best) and
+            ``quasi_standard_error``, of which two make the error of a difference.
+        words, notes: meaning of the intervals; reasons why there are none.
         errors: distribution of the errors of the scores, where it leads to probabilities of the order; else None.
     """
 
@@ -52,22 +51,11 @@ class Certainty:
     errors: Uncertainty | None = None
 
 
-_ENDS: dict[str, Callable[[Any], float]] = {
-    "low": float,
-    "high": float,
-    "rank_low": lambda place: int(place) + 1,
-    "rank_high": lambda place: int(place) + 1,
-    "quasi_standard_error": float,
-}
-"""Fields of intervals, and how they stand in a row: ranks from 1."""
-
-
 @dataclasses.dataclass(frozen=True, repr=False)
 class Ranking:
-    """A ranking of items, private or not, with all that its readers must know.
+    """A ranking of items, private or not; everything in it but ``warnings`` is covered by the guarantee.
 
-    ``print(ranking)`` shows it as a table, a notebook as HTML. Everything in it but ``warnings`` is covered by the
-    guarantee.
+    ``print(ranking)`` shows it as a table, a notebook as HTML.
 
     Attributes:
         title: of the table.
@@ -85,10 +73,8 @@ class Ranking:
         told_by: beginning of the sentence on which items can be told apart.
         notes: remarks that are part of the release.
         warnings: remarks for the holder of the data alone; no guarantee covers them.
-        matrix: ``(m, m)``, shares of users who rank the item of the row before that of the column, in the order of
-            ``items``; of a private ranking with noise, which may lead below 0 and above 1. Where the number of users
-            is private, half of how many more users rank the one before the other than after. None where not all of
-            these were released.
+        matrix: ``(m, m)``, shares of users who rank the item of the row before that of the column, with noise; where
+            the number of users is private, half of how many more rank it before than after. None: not released.
     """
 
     title: str
@@ -139,9 +125,8 @@ class Ranking:
     def ranks(self) -> Int[np.ndarray, "places"]:
         """Ranks of the items of ``order``, from 1; tied ones share the least of theirs, as in 1, 1, 3."""
         places = np.arange(1, self.order.size + 1)
-        return np.maximum.accumulate(
-            np.where(np.append(False, self.ties)[: places.size], 1, places)
-        )
+        tied = np.append(False, self.ties)[: places.size]
+        return np.maximum.accumulate(np.where(tied, 1, places))
 
     @property
     def marked(self) -> list[str]:
@@ -151,47 +136,29 @@ class Ranking:
 
     @property
     def shrinkage(self) -> str:
-        """By how much a ridge shrinks the scores, from what is published alone; "" where none does.
-
-        Intervals are centered where its bias is removed; without them the ridge itself says it, in comparisons.
-        """
+        """By how much a ridge shrinks the scores, by intervals without its bias; "" where none does."""
         gamma, ends = self.facts.get("gamma"), self.certainty.intervals
         if not gamma or self.scores is None:
             return ""
         if "low" not in ends:
             return f"Scores are shrunk towards each other, by a ridge of gamma = {gamma:.3g}."
         share = 1 - np.std(self.scores) / max(float(np.std(ends["low"] + ends["high"])) / 2, 1e-300)
-        if share < 1e-9:  # they are centered at the scores
-            return ""
-        return (
+        words = (
             f"Scores are shrunk towards each other, by {100 * share:.2g}%; their intervals are not."
         )
-
-    @property
-    def tied_words(self) -> str:
-        """That items are tied, among them perhaps some that are not shown; "" where none are."""
-        ranks, shown = self.ranks, len(self.names)
-        if not self.in_order or not self.ties[:shown].any():
-            return ""
-        more = int(np.sum(ranks[shown:] == ranks[shown - 1]))
-        return f"{_TIED} {more} more have the last rank shown." if more else _TIED
+        return "" if share < 1e-9 else words  # where they are centered at the scores
 
     @functools.cached_property
     def above(self) -> Float[np.ndarray, "items items"] | None:
-        """``(m, m)`` probabilities that the item of the row is better than that of the column.
+        """``(m, m)`` probabilities that the item of the row is better than that of the column, as ``items``.
 
-        Rows and columns are in the order of ``items``. They follow from the release alone
-        (:mod:`privrank_jax.pairwise.intervals`), and the guarantee covers them. They are approximations, and have four
-        digits. None where the errors of the scores are not known.
+        They follow from the release alone (:mod:`privrank_jax.pairwise.intervals`), to four digits; None where unknown.
         """
         return self._by_errors(above_probabilities)
 
     @functools.cached_property
     def rank_chances(self) -> Float[np.ndarray, "items ranks"] | None:
-        """``(m, m)`` probabilities that the item of the row has the rank of the column, 0 = best, of 4,000 draws.
-
-        As ``above``; the draws are the same each time.
-        """
+        """``(m, m)`` probabilities that the item of the row has the rank of the column (0 = best), of 4,000 draws."""
         return self._by_errors(lambda errors: rank_probabilities(jax.random.key(0), errors))
 
     def _by_errors(self, chances: Callable[[Uncertainty], Array]) -> np.ndarray | None:
@@ -203,58 +170,47 @@ class Ranking:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The items shown, best first, each with its score and intervals where these are known.
+        """The items shown, best first: ``rank`` (from 1, shared by tied items; None in a set), ``item``, ``score``.
 
-        Of each ``rank`` (from 1, shared by tied items; None in a set), ``item``, ``score`` (or None), and where they
-        are known ``low``, ``high``, ``rank_low``, ``rank_high`` and ``quasi_standard_error``.
+        Where known also ``low``, ``high``, ``rank_low``, ``rank_high`` and ``quasi_standard_error``.
         """
-        known = {end: of for end, of in _ENDS.items() if end in self.certainty.intervals}
-        return [
-            {
-                "rank": rank if self.in_order else None,
-                "item": name,
-                "score": None if self.scores is None else float(self.scores[item]),
-                **{end: of(self.certainty.intervals[end][item]) for end, of in known.items()},
-            }
-            for item, name, rank in zip(self.order.tolist(), self.names, self.ranks.tolist())
-        ]
+        known = {end: of for end in _ENDS if (of := self.certainty.intervals.get(end)) is not None}
+        rows, known = [], known if self.scores is None else {"score": self.scores, **known}
+        for item, name, rank in zip(self.order.tolist(), self.names, self.ranks.tolist()):
+            row = {"rank": rank if self.in_order else None, "item": name, "score": None}
+            for end, of in known.items():  # ranks from 1
+                row[end] = int(of[item]) + 1 if end.startswith("rank") else float(of[item])
+            rows.append(row)
+        return rows
 
     @property
     def told_apart(self) -> dict[str, Any] | None:
-        """How many of the items shown can be told apart from the next one; None where this is unknown.
+        """How many of the items shown (``from_next`` ``of``) can be told apart from the next one; None where unknown.
 
-        ``from_next`` ``of`` them, whether there are ``any_two``, and in ``words``. The last item shown is compared with
-        the first that is not.
+        And whether ``any_two`` can, and in ``words``. The last item shown is compared with the first that is not.
         """
         size, better = self.order.size, self.certainty.better
         if better is None or size < 2:
             return None
         first = min(size - 1, self.top_k or size)
         order = self.order[: first + 1]
-        known = int(np.sum(better[order[:-1], order[1:]]))
+        known, words = int(np.sum(better[order[:-1], order[1:]])), ""
         sure = f"with {100 * self.level:g}% confidence, all pairs together"
         if not better.any():
             words = f"no two items can be told apart {sure}: the order shown may be no better than a random one"
-        elif known == 0:
-            who = "the first item can't" if first == 1 else f"none of the first {first} items can"
-            words = f"{who} be told apart from the next one {sure}; only some that lie further apart can"
         elif known < first:
-            words = f"only {known} of the first {first} items can be told apart from the next one {sure}"
-        else:
-            words = ""
+            number = f"only {known}" if known else "none"
+            words = (
+                f"{number} of the first {first} items can be told apart from the next one {sure}"
+            )
         words = words and f"{self.told_by}, {words}."
         return {"from_next": known, "of": first, "any_two": bool(better.any()), "words": words}
 
     @property
     def cautions(self) -> list[str]:
         """Why the ranking is not for publication, in words; empty where it is."""
-        if self.guarantee is None:
-            return [self.guarantee_in_words]
-        if not self.rehearsal:
-            return []
-        return [
-            "This is a rehearsal with simulated noise. Do not publish it: who knows the seed can remove the noise."
-        ]
+        words = "This is a rehearsal with simulated noise. Do not publish it: who knows the seed can remove the noise."
+        return [self.guarantee_in_words] if self.guarantee is None else [words] * self.rehearsal
 
     @property
     def paragraphs(self) -> list[str]:
@@ -264,24 +220,25 @@ class Ranking:
     @property
     def words(self) -> list[str]:
         """What ties, intervals and their absence mean, in sentences."""
-        apart, intervals = self.told_apart, self.certainty.words
-        told = [self.tied_words, apart["words"] if apart else ""]
-        told += [f"Intervals: {intervals}." if intervals else "", self.shrinkage]
-        return [one for one in told if one]
+        apart, intervals, shown = self.told_apart, self.certainty.words, len(self.names)
+        told = [_TIED] if self.in_order and self.ties[:shown].any() else []
+        if told and (more := int(np.sum(self.ranks[shown:] == self.ranks[shown - 1]))):
+            told = [f"{_TIED} {more} more have the last rank shown."]
+        told += [apart["words"] if apart else "", f"Intervals: {intervals}." if intervals else ""]
+        return [one for one in (*told, self.shrinkage) if one]
 
     def columns(self) -> dict[str, list[str]]:
         """The table as text: cells by heading."""
-        found = {"rank": [], "item": []} if self.in_order else {"item": []}
+        found: dict[str, list[str]] = {"rank": [], "item": []} if self.in_order else {"item": []}
         for row in self.rows:
             cells = {"rank": str(row["rank"])} if self.in_order else {}
             cells["item"] = row["item"]
             if row["score"] is not None:
                 cells[self.score_name] = _number(row["score"])
-            if "low" in row and "high" in row:
-                cells[f"{100 * self.level:g}% interval"] = (
-                    f"{_number(row['low'])} to {_number(row['high'])}"
-                )
-            if "rank_low" in row and "rank_high" in row:
+            if "low" in row:
+                ends = f"{_number(row['low'])} to {_number(row['high'])}"
+                cells[f"{100 * self.level:g}% interval"] = ends
+            if "rank_low" in row:
                 ends = dict.fromkeys((row["rank_low"], row["rank_high"]))
                 cells["rank interval"] = " to ".join(map(str, ends))
             for heading, cell in cells.items():
@@ -304,52 +261,33 @@ class Ranking:
         return {"ranking": self.rows, "guarantee": guarantee, "diagnostics": facts}
 
     def to_frame(self) -> Any:
-        """The rows as a data frame: of pandas if that is installed, else of polars, else a table of PyArrow.
-
-        Raises:
-            ImportError: none of these is installed.
-        """
+        """The rows as a data frame of pandas, else of polars, else of PyArrow; ``ImportError``: none is installed."""
         return frame_of(self.rows)
 
     def plot(self) -> Any:
-        """A figure of the ranking with its intervals; by rank where the ranking has no scores.
-
-        Raises:
-            ImportError: matplotlib is not installed.
-        """
+        """A figure of the ranking with its intervals, by rank where it has none; ``ImportError``: no matplotlib."""
         return self._figure(self.guarantee_in_words)
 
     def _figure(self, below: str) -> Any:
         from privrank_jax.plotting import ranking_intervals
 
-        rows = self.rows
-        best = [row["rank_low"] for row in rows if "rank_low" in row]
-        worst = [row["rank_high"] for row in rows if "rank_high" in row]
-        values = [row["score"] for row in rows if row["score"] is not None]
-        low = [row.get("low", float("nan")) for row in rows]
-        high = [row.get("high", float("nan")) for row in rows]
-        label = self.score_name
-        if not values:
+        rows, label = self.rows, self.score_name
+        names = ("rank_low", "rank_high", "low", "high", "score")
+        known: list[Any] = [[row.get(name) for row in rows] for name in names]
+        best, worst, low, high, values = known
+        if self.scores is None:
             label, values = "rank", [row["rank"] or (1 + len(rows)) / 2 for row in rows]
+            low, high = best, worst
             if not self.in_order:  # any of these ranks
                 low, high = [1.0] * len(rows), [float(len(rows))] * len(rows)
-            if best:
-                low, high, best, worst = best, worst, [], []
-        inside = [not (a > value or value > b) for a, value, b in zip(low, values, high)]
-        if not all(inside):  # intervals about an estimate without the bias of the score
-            values = [(a + b) / 2 for a, b in zip(low, high)]
-        return ranking_intervals(
-            self.names,
-            values,
-            low,
-            high,
-            below,
-            x_label=label,
-            title=self.title,
-            best=best or None,
-            worst=worst or None,
-            ranks=self.ranks[: len(rows)].tolist(),
-        )
+        if self.scores is None or "rank_low" not in self.certainty.intervals:
+            best = worst = None
+        low, high = np.array(low, float), np.array(high, float)  # None becomes NaN
+        if np.any((low > values) | (values > high)):  # about an estimate without the score's bias
+            values = (low + high) / 2
+        told = {"x_label": label, "title": self.title, "best": best, "worst": worst}
+        ranks, ends = self.ranks[: len(rows)].tolist(), (low.tolist(), high.tolist())
+        return ranking_intervals(self.names, list(values), *ends, below, ranks=ranks, **told)
 
     def drawing(self) -> str:
         """The figure, without words below it, as SVG; "" with nothing but the order to draw, or without matplotlib."""
@@ -358,17 +296,12 @@ class Ranking:
         try:
             from privrank_jax.plotting.frame import svg
 
-            figure = self._figure("")
+            return svg(self._figure(""))
         except ImportError:
             return ""
-        return svg(figure)
 
     def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a page for those who will read the ranking: table, picture, guarantee, how it was made.
-
-        Args:
-            path: of an .html file, which needs no other file, no network and no script.
-        """
+        """Write an .html file for those who will read the ranking, which needs no other file, no network, no script."""
         from pathlib import Path
 
         from privrank_jax._whole_file import whole_file
@@ -378,13 +311,9 @@ class Ranking:
             temporary.write_text(text, encoding="utf-8", newline="")
 
     def check_finite(self) -> None:
-        """Refuse a result with a number that is not finite; called before the budget is spent.
+        """Refuse, by ``ValueError`` and before the budget is spent, a result with a number that is not finite.
 
-        A refusal that depended on the data alone would reveal something about them, but such numbers come from options
-        and budgets beyond the range of floating point.
-
-        Raises:
-            ValueError: there is such a number.
+        Such numbers come from options and budgets beyond the range of floating point, not from the data alone.
         """
         guarantee = self.guarantee
         promised = () if guarantee is None else (guarantee.attained, *guarantee.also)
@@ -398,6 +327,15 @@ class Ranking:
                 "the result has numbers beyond the range of floating point: take an epsilon, a level or a gamma that "
                 "is nearer to usual values. Nothing is shown."
             )
+
+
+def made(table: Any, title: str, facts: dict[str, Any], **fields: Any) -> Ranking:
+    """A ranking of the items of a table, by its scores where it has no order; ``facts`` that are None are left out."""
+    fields = {"guarantee": None, **fields}
+    if "order" not in fields:
+        fields["order"] = best_first(fields["scores"])
+    known = {name: one for name, one in facts.items() if one is not None}
+    return Ranking(f"{table.name}: {title}", table.item_names, facts=known, **fields)
 
 
 def best_first(scores: Float[np.ndarray, "items"]) -> Int[np.ndarray, "items"]:
@@ -417,16 +355,8 @@ def _number(value: float) -> str:
     return f"{value:.2f}" if size < 100 else f"{value:.1f}" if size < 1000 else f"{value:.0f}"
 
 
-# --- certainty ---------------------------------------------------------------------------------------
-
-
 def each_by_itself(of: str, cover: str) -> str:
-    """The meaning of intervals that hold for each item alone.
-
-    Args:
-        of: the quantity that the intervals are for.
-        cover: the randomness that they cover.
-    """
+    """The meaning of intervals for ``of`` that hold for each item alone; ``cover``: the randomness that they cover."""
     return f"for {of} and the rank by it, each by itself; they cover {cover}"
 
 
@@ -442,13 +372,9 @@ def of_noise(
     what: str,
     more: str = "",
 ) -> Certainty:
-    """Bound the scores before the noise, for all items jointly.
+    """Bound the scores before the noise, for all items jointly; ``what`` these are, and what more is said, in words.
 
-    Args:
-        scores: scores with the noise.
-        reach: half-width that holds the noise of all items at the confidence level; or one for each item.
-        what: what the scores are, in words.
-        more: text appended to the words.
+    ``reach``: half-width that holds the noise of all items at the confidence level; or one for each item.
 
     >>> found = of_noise(np.array([9.0, 2.0, 1.0]), 0.8, what="totals")
     >>> found.better[0].tolist(), found.intervals["rank_low"].tolist(), found.intervals["rank_high"].tolist()

@@ -6,6 +6,7 @@ Nothing here imports JAX or NumPy until items are ranked, so that options are ch
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,60 +18,49 @@ if TYPE_CHECKING:
 KEMENY = "kemeny"
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class Rule:
-    """A rule but Kemeny's, which looks for the order of least disagreement.
+    """A rule but Kemeny's, which looks for the order of least disagreement."""
 
-    Attributes:
-        title: what the title of a result says.
-        help: what it does, in a few words.
-        words: how it ranks, for the notes of a result.
-        summed: the same where weights are sums over a private number of users; "" where that makes no difference.
-        score_name: what its scores are; "" where they only number the items.
-    """
-
-    title: str
-    help: str
-    words: str
-    summed: str = ""
-    score_name: str = ""
+    title: str  # what the title of a result says
+    help: str  # what it does, in a few words
+    words: str  # how it ranks, for the notes of a result
+    score_name: str = ""  # what its scores are; "" where they only number the items
 
 
 RULES = {
     "copeland": Rule(
-        title="Copeland's rule",
-        help="how many others each item beats",
-        words="an item has 1 for each other item that more users rank behind it than ahead of it, and 1/2 for each "
-        "where both are as many",
-        score_name="items beaten",
+        "Copeland's rule",
+        "how many others each item beats",
+        "an item has 1 for each other item that more users rank behind it than ahead of it, and 1/2 for each where "
+        "both are as many",
+        "items beaten",
     ),
     "ranked-pairs": Rule(
-        title="ranked pairs",
-        help="the clearest majorities first, unless earlier ones contradict",
-        words="majorities are taken one after another, the clearest first, unless those taken before say the opposite "
-        "by a chain; pairs with equally clear majorities, and items without one, in the order of the list of items",
+        "ranked pairs",
+        "the clearest majorities first, unless earlier ones contradict",
+        "majorities are taken one after another, the clearest first, unless those taken before say the opposite by a "
+        "chain; pairs with equally clear majorities, and items without one, in the order of the list of items",
     ),
     "schulze": Rule(
-        title="Schulze's rule",
-        help="the stronger chain of majorities",
-        words="an item is ahead of another if its strongest chain of majorities to the other is stronger than any "
-        "back, a chain being as strong as its narrowest majority",
+        "Schulze's rule",
+        "the stronger chain of majorities",
+        "an item is ahead of another if its strongest chain of majorities to the other is stronger than any back, a "
+        "chain being as strong as its narrowest majority",
     ),
     "minimax": Rule(
-        title="minimax",
-        help="the narrowest win or widest loss",
-        words="an item has its lead over the other one against which it does worst: the share of users who rank it "
-        "ahead, less the share who rank it behind",
-        summed="an item has its lead over the other one against which it does worst: the number of users who rank it "
-        "ahead, less the number who rank it behind",
-        score_name="least lead",
+        "minimax",
+        "the narrowest win or widest loss",
+        "an item has its lead over the other one against which it does worst: the share of users who rank it ahead, "
+        "less the share who rank it behind, or their numbers where that of all users is private",
+        "least lead",
     ),
     "borda": Rule(
-        title="Borda scores",
-        help="the mean score; method borda has less noise",
-        words="an item has the number of others that a user, on average, ranks behind it",
-        summed="an item has half of how many more others users rank behind it than ahead of it, added up",
-        score_name="score",
+        "Borda scores",
+        "the mean score; method borda has less noise",
+        "an item has the number of others that a user, on average, ranks behind it; where the number of users is "
+        "private, half of how many more others users rank behind it than ahead of it, added up",
+        "score",
     ),
 }
 """By the name that ``rule`` takes; ``"kemeny"`` is one more."""
@@ -79,27 +69,20 @@ HELP = "kemeny (least disagreement; the default), " + ", ".join(
     f"{name} ({rule.help})" for name, rule in RULES.items()
 )
 
-_LATE = (
-    "no ranking was proven to be within `xi` {:g} of the best in a minute; the best one found is shown, and the notes "
-    "say what is proven of it. A larger xi ends sooner."
-)
-_ROUNDS = ("stv", "irv", "rcv", "hare", "instant-runoff", "ranked-choice", "single-transferable")
+_LATE = "the best ranking found in a minute is not proven to be within `xi` {:g} of the best: take a larger xi."
 
 
 def check_rule(rule: str | None, xi: float) -> None:
-    """Refuse a rule that there is not, or that takes no ξ: raises ``ValueError``."""
-    if rule is None or rule == KEMENY:
+    """Refuse a rule that there is not, or that takes no ξ, and a ξ below 0: raises ``ValueError``."""
+    if not 0 <= xi < math.inf:
+        raise ValueError(f"`xi` must be finite and at least 0, got {xi:g}.")
+    if rule in (None, KEMENY):
         return
-    names = ", ".join((KEMENY, *RULES))
-    if rule.lower().replace("_", "-").startswith(_ROUNDS):
-        raise ValueError(
-            f"rule={rule!r} is none for noisy weights of pairs. Instant run-off and the single transferable vote drop "
-            "one item after another, for which they need whole ballots. One ballot may change who is dropped first, "
-            "and so all that follows, so little noise can't hide it. Take ranked-pairs or schulze: they use the same "
-            f"ballots, and put an item that beats all others first. All rules: {names}."
-        )
     if rule not in RULES:
-        raise ValueError(f"`rule` must be one of {names}, got {rule!r}.")
+        raise ValueError(
+            f"`rule` must be one of {', '.join((KEMENY, *RULES))}, got {rule!r}. Run-offs, as STV, need whole ballots, "
+            "of which one may change all that follows: take ranked-pairs or schulze."
+        )
     if xi:
         raise ValueError(f"`xi` is for the rule kemeny: leave it out of {rule}.")
 
@@ -112,8 +95,8 @@ def scores_by(rule: str, weights: Float[np.ndarray, "items items"]) -> Float[np.
     from privrank_jax.aggregation.majority_rules import RULES as FUNCTIONS
 
     # Ranked pairs take a step for each pair, which are too many for NumPy then.
-    run = quickly if len(weights) <= 100 else (lambda function, weights: function(weights))
-    return np.asarray(run(FUNCTIONS[rule], weights))
+    found = quickly(FUNCTIONS[rule], weights) if len(weights) <= 100 else FUNCTIONS[rule](weights)
+    return np.asarray(found)
 
 
 def tied_at_least_cost(
@@ -121,9 +104,7 @@ def tied_at_least_cost(
 ) -> Bool[np.ndarray, "gaps"]:
     """Whether items of a Kemeny order are tied with the next one: where one of them can pass the others at no cost.
 
-    Args:
-        weights: of all pairs, by which no order has a smaller cost.
-        order: the items, best first.
+    ``weights`` are those by which no order has a smaller cost; ``order``: the items, best first.
 
     >>> import numpy as np
     >>> tied_at_least_cost(np.array([[0, 6, 8], [6, 0, 8], [4, 4, 0]]), np.array([1, 0, 2])).tolist()
@@ -149,7 +130,6 @@ def ordered(
     votes: Any = None,
     xi: float = 0.0,
     divisor: float = 1.0,
-    summed: bool = False,
 ) -> tuple[dict[str, Any], ProvenRanking | None]:
     """Rank by a rule: fields of a :class:`~privrank_jax.jobs.result.Ranking`, with how it came about.
 
@@ -160,9 +140,7 @@ def ordered(
         rule: None for Kemeny's, with which comes what is proven of the order.
         weights: of all pairs; Kemeny orders are tied by these.
         votes: weights of which the costs for Kemeny's are made; None: the same.
-        xi: ξ of Kemeny's.
-        divisor: of the scores.
-        summed: whether weights are sums over a private number of users.
+        xi, divisor: ξ of Kemeny's; of the scores.
     """
     import numpy as np
 
@@ -181,6 +159,10 @@ def ordered(
         # One order has the first items of the other at the first places only where no tie is broken.
         places = np.maximum.accumulate(np.argsort(np.argsort(-other, kind="stable")))
         tied = places[:-1] > np.arange(len(places) - 1)
-    words = about.summed if summed and about.summed else about.words
     shown = {"scores": scores, "score_name": about.score_name} if about.score_name else {}
-    return {"order": order, "tied": tied, "notes": (f"{about.title}: {words}",), **shown}, None
+    return {
+        "order": order,
+        "tied": tied,
+        "notes": (f"{about.title}: {about.words}",),
+        **shown,
+    }, None

@@ -25,21 +25,17 @@ class Payment:
     Args:
         ledger: of the data; None: there is none.
         content: gives the checksum of the data; None where they can't be read, "" where they have none.
-        name: of the data.
-        job: that makes the result, for readers of the ledger.
-
-    Attributes:
-        paid_as: what the ledger calls a result of several runs, the first of which pays for all: its method ends with
-            this. "" for a result of one run.
-        number: of the spend; None where nothing was spent.
+        name, job: of the data, and what makes the result, for readers of the ledger.
     """
+
+    paid_as = ""  # how the method of a result of several runs ends, the first of which pays for all
+    number: int | None = None  # of the spend; None where nothing was spent
 
     def __init__(
         self, ledger: Ledger | None, content: Callable[[], str | None], name: str, job: str
     ) -> None:
-        self.ledger, self.paid_as = ledger, ""
-        self.number: int | None = None
-        self._content, self._data, self._job = content, name or "this data set", job
+        self.ledger, self._content = ledger, content
+        self._data, self._job = name or "this data set", job
 
     def _was_paid(self, ledger: Ledger) -> bool:
         """Whether an earlier run has paid for all; its data may have grown since."""
@@ -62,17 +58,8 @@ class Payment:
     def spend(self, guarantee: Guarantee | None, method: str, *, rehearsal: bool = False) -> str:
         """Spend what a result attains, or what was promised if that is more; once, whatever is asked again.
 
-        Args:
-            guarantee: of the result.
-            method: that found it.
-            rehearsal: spends nothing, and is refused what the release would be.
-
-        Returns:
-            What is left, in words; "" in a rehearsal, and where there is no ledger.
-
-        Raises:
-            LedgerError: nothing was spent, nothing may be shown.
-            ValueError: no guarantee.
+        Returns what is left, in words; "" where there is no ledger, and in a rehearsal, which spends nothing and is
+        refused what the release would be. After ``LedgerError`` nothing was spent, and nothing may be shown.
         """
         ledger = self.ledger
         if ledger is None:
@@ -123,16 +110,15 @@ def price(guarantee: Guarantee, ledger: Ledger) -> tuple[Privacy, dict[str, Any]
     Of several guarantees of one result it is that with the smallest ε; the first if the ledger takes none. And what is
     known of its noise, ``changes`` and ``rho`` of :meth:`Ledger.spend`.
     """
-    promised = (guarantee.attained, *guarantee.also)
+    promised, kinds = (guarantee.attained, *guarantee.also), COVERS[ledger.account.budget.kind]
     covering = [one for one in promised if ledger.covers(one)]
-    if not covering:  # the one that is refused for the least reason
-        kinds = COVERS[ledger.account.budget.kind]
-        covering = [one for one in promised if one.neighbors.kind in kinds]
+    # Else the one that is refused for the least reason.
+    covering = covering or [one for one in promised if one.neighbors.kind in kinds]
     used = min(covering, key=lambda one: float(one.epsilon), default=guarantee.attained)
     if used is not guarantee.attained:
         return used, {}
     promise = guarantee.promise
-    noise = {"changes": guarantee.changes, "rho": guarantee.rho}
     epsilon = max(float(used.epsilon), float(promise.epsilon))
     delta = max(float(used.delta), float(promise.delta))
-    return dataclasses.replace(used, epsilon=epsilon, delta=delta), noise
+    used = dataclasses.replace(used, epsilon=epsilon, delta=delta)
+    return used, {"changes": guarantee.changes, "rho": guarantee.rho}

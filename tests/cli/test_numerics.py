@@ -149,7 +149,8 @@ def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
     def careless(work):
         drawn, told = exact(work)
         guarantee = dataclasses.replace(drawn.guarantee, numerics=numerics)
-        return dataclasses.replace(drawn, guarantee=guarantee), told
+        value = dataclasses.replace(drawn.value, guarantee=guarantee)
+        return dataclasses.replace(drawn, value=value), told
 
     monkeypatch.setattr(consensus, "by_scores", careless)
     command = (*AGGREGATE, "--method", "borda", *BUDGET)

@@ -181,7 +181,7 @@ CASES = [
     (f"{CONSENSUS} --item a", "--rank"),
     (f"{CONSENSUS} --users 2", "--users"),
     (f"{CONSENSUS} --users 0", "--users"),
-    (f"{CONSENSUS} --rule stv", "--rule stv"),
+    (f"{CONSENSUS} --rule stv", "schulze"),
     (f"{CONSENSUS} --rule median", "--rule"),
     (f"{CONSENSUS} --method borda --matrix m.csv", "--matrix"),
     (f"{CONSENSUS} --matrix m.parquet", "--matrix m.parquet"),

@@ -62,7 +62,7 @@ def drawn_exactly(asked, epsilon=1.0):
         )
     else:
         made = noise_all.release(counted_weights(TIED), promise, noise=asked.noise)
-    return Drawn(made, made.guarantee, True, "", ())
+    return Drawn(made, "exact", "")
 
 
 def cube(epsilon, draws):
@@ -74,7 +74,7 @@ def cube(epsilon, draws):
 def normal(drawn, draws):
     """Normal noise on weights, of the variances that the release says, by orthogonal parts."""
     rng = np.random.default_rng(0)
-    about, pairs = drawn.estimate.diagnostics, list(itertools.combinations(range(ITEMS), 2))
+    about, pairs = drawn.value.diagnostics, list(itertools.combinations(range(ITEMS), 2))
     signs = np.array([[(k == i) - (k == j) for k in range(ITEMS)] for i, j in pairs])
     of_gradient = signs @ signs.T / ITEMS
     parts = rng.normal(size=(2, draws, len(pairs)))
@@ -188,7 +188,7 @@ def test_scores_alone_say_nothing_of_majorities():
     """Where all of the budget went to scores, a weight is made of them: no majority is known."""
     request = asked("weights", "k-norm")
     drawn = drawn_exactly(request, 0.01)
-    assert np.isinf(drawn.estimate.diagnostics.cycle_scale)
+    assert np.isinf(drawn.value.diagnostics.cycle_scale)
     assert weight_reach(ITEMS, USERS, "k-norm", drawn) is None
 
 

@@ -39,9 +39,6 @@ def test_approvals_are_ranked_by_the_share_of_users(approvals):
         assert found.scores == pytest.approx(np.array([20, 30, 9]) / 30, abs=1e-9)
         assert found.facts["method"] == "scores"
         assert found.guarantee.numerics == "exact"
-        assert any(
-            "surely approved by more than half of the users: Milk, Tea" in n for n in found.notes
-        )
 
 
 def test_the_number_of_users_is_private_where_they_are_added(approvals):
@@ -52,7 +49,6 @@ def test_the_number_of_users_is_private_where_they_are_added(approvals):
     assert "users" not in found.facts
     said = " ".join([found.title, *found.notes, found.certainty.words])
     assert not re.search(r"\b30\b", said)
-    assert "surely approved by more than half of the users: Milk, Tea" in said
 
 
 def test_points_are_cut_to_the_scale_and_blanks_get_the_least(stars):
@@ -132,7 +128,7 @@ def test_a_limit_makes_intervals_shorter_that_hold_as_often(write, simulated, ke
         ({"method": "scores", "points": "5-1"}, "is no scale"),
         ({"method": "scores", "points": "many"}, "is no scale"),
         ({"method": "scores", "points": "1-5", "limit": 0}, "at least 1"),
-        ({"method": "scores", "points": "1-5", "trust": "local"}, "needs someone who holds all"),
+        ({"method": "scores", "points": "1-5", "trust": "local"}, "trust=central"),
         (
             {"method": "borda", "points": "1-5"},
             "is for scores, one-shot, canonical, top-k: leave it out",
@@ -156,7 +152,7 @@ def test_other_data_are_refused(write, stars):
     assert found.scores == pytest.approx([5.5, 4.0, 1.0])  # of 1 the most points, 9
     with pytest.raises(ValueError, match="kind='approvals'"):
         pr.consensus(pr.read("coffee-rankings"), user(), method="scores")
-    with pytest.raises(ValueError, match=r"borda, scores, one-shot, canonical.* protect users"):
+    with pytest.raises(ValueError, match=r"add-remove.*borda, scores, one-shot, canonical"):
         pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"), method="footrule")
     with pytest.raises(ValueError, match="protects users who are replaced"):
         pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"), trust="local")
@@ -235,10 +231,10 @@ def test_ties_blank_ballots_and_a_tiny_budget_leave_a_random_choice(write):
     ("asked", "said"),
     [
         ({"top_k": 0}, "at least 1"),
-        ({"top_k": 4}, "more than there are items"),
+        ({"top_k": 4}, "`top_k` 4 is more than"),
         ({"method": "canonical", "top_k": 3}, r"all of them.*smaller `top_k`"),
         ({"method": "canonical"}, r"say how many.*top_k=3"),
-        ({"method": "one-shot", "top_k": 2, "trust": "local"}, "needs someone who holds all"),
+        ({"method": "one-shot", "top_k": 2, "trust": "local"}, "trust=central"),
         ({"top_k": 2, "noise": "laplace"}, "`noise` is for .*leave it out of top-k"),
         (
             {"method": "borda", "top_k": 2, "limit": 1},
@@ -259,7 +255,7 @@ def test_all_items_are_ordered_by_totals(approvals):
 
 
 def test_rankings_have_no_points_to_select_by(stars):
-    with pytest.raises(ValueError, match=r"holds no approvals or points, which canonical adds up"):
+    with pytest.raises(ValueError, match=r"kind='approvals'"):
         pr.consensus(pr.read("coffee-rankings"), user(), method="canonical", top_k=2)
     rated = Ratings.read(stars, ratings="1:9", items="seen")
     assert pr.consensus(rated, user(), method="canonical", top_k=2).top_k == 2

@@ -114,7 +114,7 @@ def test_of_scores_alone_it_is_said_that_every_rule_is_the_same(unanimous):
     assert "cycle_scale" not in found["schulze"].facts  # it is infinite
     for one in found.values():
         assert one.names == found["borda"].names
-        assert sum("every rule ranks by these scores" in note for note in one.notes) == 1
+        assert sum("every rule" in note for note in one.notes) == 1
         assert not one.certainty.intervals
     assert "every rule" not in " ".join(agreed(unanimous, rule="borda", seed=3).notes)
     plain = agreed(unanimous, method="weights", epsilon=0.05, seed=3)
@@ -132,9 +132,6 @@ def test_of_a_private_number_of_users_leads_are_published(unanimous):
         np.testing.assert_allclose(found.matrix, truth, atol=1)
         np.testing.assert_allclose(found.matrix, -found.matrix.T, atol=1e-9)
         assert (found.facts["method"], found.names[0]) == ("weights", "Rome")
-        said = " ".join((*found.notes, found.certainty.words))
-        assert "on average" not in said
-        assert "share" not in said
         if rule in SCORED:
             np.testing.assert_allclose(found.scores, scores[rule], atol=3)
             ends = found.certainty.intervals
@@ -220,7 +217,7 @@ def test_intervals_hold_what_is_shown(unanimous):
         ({"rule": "kemeny", "method": "exponential"}, "`rule` or `matrix` is for weights, noise-all"),
         ({"rule": "schulze", "xi": 0.1}, "`xi` is for the rule kemeny"),
         ({"rule": "schulze", "points": "0-5"}, "`points` is for scores, .*leave it out of weights"),
-        ({"rule": "schulze", "noise": "laplace"}, "no laplace noise: choose k-norm or gaussian"),
+        ({"rule": "schulze", "noise": "laplace"}, "no laplace noise.*k-norm or gaussian"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_together_is_refused(asked, message):

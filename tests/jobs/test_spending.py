@@ -40,7 +40,7 @@ def test_what_is_not_allowed_costs_nothing(votes, ledger, tmp_path):
         for key in (None, jax.random.key(0)):
             with pytest.raises(LedgerError):
                 pr.rank(source, promise, method="counts", ledger=ledger, key=key)
-    with pytest.raises(ValueError, match="leave out `ledger`"):
+    with pytest.raises(ValueError, match="`ledger`"):
         pr.rank(data, None, ledger=ledger)
     rehearsed = pr.rank(data, PROMISE, method="counts", key=jax.random.key(0), ledger=ledger)
     assert rehearsed.rehearsal
