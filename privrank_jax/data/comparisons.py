@@ -1,28 +1,22 @@
-"""Comparisons of pairs of items, and their reader; a faulty file is refused as a whole.
-
-No row is dropped unless its words were said to be blank, and no name is changed; anything that looks wrong raises an
-error that says where it is.
-"""
+"""Comparisons of pairs of items, and their reader; a faulty file is refused as a whole, with the place of the fault."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Integer, Shaped
 
 from privrank_jax._counting import count_on_host
 from privrank_jax.data.cells import count_of, mark_of, number_of, score_of, time_of, weight_of
-from privrank_jax.data.columns import Column, Table
-from privrank_jax.data.covariates import Covariates, arranged, covariate_roles, read_covariates
+from privrank_jax.data.columns import Column, Faults, Table
+from privrank_jax.data.covariates import Covariates, read_covariates
 from privrank_jax.data.errors import BadCell, DataError, quoted
-from privrank_jax.data.header import without
 from privrank_jax.data.kinds import Data, named_once
 from privrank_jax.data.names import Names, check_names, form
-from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, Form, folded, form_of
+from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, Plan, folded, items_of, plan_of
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import ComparisonRoles, reader_of
 
@@ -30,7 +24,7 @@ if TYPE_CHECKING:
     from privrank_jax.comparisons import Comparisons as Arrays
     from privrank_jax.pairwise.covariates import CovariateTable
 
-_LETTERS = frozenset("wldhx")  # words that are names of items where these stand in the row
+_LETTERS = frozenset("wldhx")  # words for an outcome, but where an item has this name
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -80,17 +74,10 @@ class Comparisons(Data):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        indices = {
-            one: np.array(getattr(self, one), np.int32) for one in ("users", "winners", "losers")
-        }
-        self._freeze(**indices, tied=np.array(self.tied, np.bool_))
-        if self.weights is not None:
-            self._freeze(weights=np.array(self.weights, np.float64))
-        if self.questionnaire is not None:
-            self._freeze(questionnaire=np.array(self.questionnaire, np.int32).reshape(-1, 2))
-        self._check()
-
-    def _check(self) -> None:
+        types = {"users": np.int32, "winners": np.int32, "losers": np.int32, "tied": np.bool_}
+        types |= {"questionnaire": np.int32, "weights": np.float64}
+        given = {one: (getattr(self, one), dtype) for one, dtype in types.items()}
+        self._freeze(**{k: np.array(x, d) for k, (x, d) in given.items() if x is not None})
         shapes = {a.shape for a in (self.users, self.winners, self.losers, self.tied)}
         if len(shapes) != 1 or self.users.ndim != 1:
             raise DataError(f"users, winners, losers and tied must share one shape (N,): {shapes}")
@@ -101,12 +88,11 @@ class Comparisons(Data):
         check_names(self.item_names)
         asked = () if self.questionnaire is None else (self.questionnaire,)
         for items in (self.winners, self.losers, *asked):
-            if items.size and (items.min() < 0 or items.max() >= self.num_items):
+            if items.min(initial=0) < 0 or items.max(initial=0) >= self.num_items:
                 raise DataError(f"items must be given as indices 0 to {self.num_items - 1}")
         if np.any(self.winners == self.losers):
             raise DataError("an item is compared with itself: remove that row")
-        bound = len(self.user_names) or None
-        if self.users.size and (self.users.min() < 0 or (bound and self.users.max() >= bound)):
+        if self.users.min(initial=0) < 0 or self.users.max(initial=-1) >= self.num_users:
             raise DataError("users must be indices into user_names")
 
     def __len__(self) -> int:
@@ -206,76 +192,6 @@ class Comparisons(Data):
 # --- reading -------------------------------------------------------------------------------------------
 
 
-class Met(NamedTuple):
-    """Pairs of items that were compared, in order.
-
-    Attributes:
-        rows: the row of each.
-        first, second: codes of the items.
-        outcome: ``LEFT``, ``RIGHT`` or ``TIE``.
-        number: how often it counts; None: once.
-    """
-
-    rows: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-    outcome: np.ndarray
-    number: np.ndarray | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """Which columns of a table of comparisons are read, by its header and what was told alone.
-
-    Attributes:
-        form: how comparisons are written.
-        columns: roles to columns.
-        roles: what was told.
-    """
-
-    form: Form
-    columns: dict[str, str]
-    roles: ComparisonRoles
-
-    @property
-    def by_cells(self) -> bool:
-        """Whether rows with the same items, outcome and tie say the same, but for their user."""
-        beside = {"weight", "time", "side", "group"} & self.columns.keys()
-        rows = self.form.kind in ("pairs", "tallies") or self.roles.count
-        return not (rows or beside or self.roles.covariates or self.roles.blank)
-
-
-def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
-    """Recognize how comparisons are written.
-
-    Raises:
-        DataError: it is unclear, or columns are named that go together with no such form.
-    """
-    kept = without(name, header, roles.ignore)
-    found = form_of(name, kept, roles)
-    for one, forms in {"words": ("battles", "pairs"), "tie_count": ("tallies",)}.items():
-        if getattr(roles, one) and found.kind not in forms:
-            raise DataError(f"{name}: leave out `{one}`, for which a table of this form has no use")
-    columns = dict(found.columns)
-    several = found.kind in ("pairs", "tallies")
-    if several and (roles.covariates or roles.side or roles.covariate_group or roles.time):
-        raise DataError(
-            f"{name}: a row is several comparisons, and covariates and times are read of each: write a row for each"
-        )
-    if found.kind == "tallies" and roles.count is not None:
-        raise DataError(f"{name}: wins are counts already: leave out `count`")
-    pair = [columns[one] for one in ("left", "right")] if found.kind != "pairs" else []
-    if found.kind == "winners" and roles.side in pair:  # who was first would say who won
-        raise DataError(f"{name}: column {roles.side!r} has two roles: name one column for each")
-    columns |= covariate_roles(name, kept, pair, roles)
-    columns |= roles.find(kept, *("weight", "time"))
-    if found.kind in ("winners", "battles"):
-        columns |= roles.find(kept, "tie")
-    elif "tie" in roles.told and roles.tie is not None:
-        raise DataError(f"{name}: outcomes say which comparisons are ties: leave out `tie`")
-    return Plan(found, columns, roles)
-
-
 def read_comparisons(table: Table, roles: ComparisonRoles) -> Comparisons:
     """Read comparisons from an opened table.
 
@@ -287,243 +203,158 @@ def read_comparisons(table: Table, roles: ComparisonRoles) -> Comparisons:
 
 def read_planned(table: Table, plan: Plan) -> Comparisons:
     """Read the columns of a plan."""
-    roles, written, name = plan.roles, plan.form, table.name
-    reading = Reading(table, roles, plan.columns)
-    faults, cells, items = reading.faults, reading.cells, reading.items
-    if written.items is not None and not items.closed:
-        reading.items = items = Names("item", written.items, (), roles.blank)
-    if not items.closed:
-        items.columns = {form(column) for column in table.header}
-    if roles.blank and written.kind != "pairs":
-        _leave_out_blanks(reading)
-        faults, cells = reading.faults, reading.cells
+    roles, columns = plan.roles, plan.columns
+    reading = Reading(table, roles, columns)
+    if plan.pairs and not reading.items.closed:
+        reading.items = Names("item", items_of(plan.pairs), (), roles.blank)
+    if not reading.items.closed:
+        reading.items.columns = {form(column) for column in table.header}
+    if plan.kind != "pairs":
+        leave_out_blanks(reading, "left", "right", "outcome")
+    faults, cells = reading.faults, reading.cells
     weights = faults.read(cells["weight"], weight_of, float) if "weight" in cells else None
-    met, spoken = _MET[written.kind](reading, written)
-    several = written.kind in ("pairs", "tallies")
-    users = reading.read_users(met.rows if several else None)
+    times = faults.read(cells["time"], time_of, "datetime64[us]") if "time" in cells else None
+    rows, left, right, outcome, number = (_of_pairs if plan.pairs else _of_rows)(reading, plan)
+    users = reading.read_users(rows if plan.several else None)
+    reading.stop(rows.size, "answers" if plan.several else "rows")
+    names, place = reading.items.in_order()
+    left, right = (np.array(place)[codes] for codes in (left, right))
     covariates = None
     if roles.covariates or roles.side is not None:
-        both = [cells[one] for one in ("left", "right")]
-        covariates = read_covariates(faults, cells, roles.covariates, roles.side, both)
-    times = faults.read(cells["time"], time_of, "datetime64[us]") if "time" in cells else None
-    reading.stop(met.rows.size, "answers" if several else "rows")
-    _check_words(name, spoken, items)
-    names, place = items.in_order()
-    first, second = (np.array(place)[codes] for codes in (met.first, met.second))
+        covariates = read_covariates(reading, left, right)
     each: Any = slice(None)
-    if reading.number is not None or met.number is not None:
-        once = np.ones(met.rows.size, np.int64) if met.number is None else met.number
-        once = once if reading.number is None else once * reading.number[met.rows]
+    if number is not None or reading.number is not None:
+        once = np.ones(rows.size, np.int64) if number is None else number
+        once = once if reading.number is None else once * reading.number[rows]
         each = reading.repeated(once, users)
-    if covariates is not None:
-        shown, numbers, groups = covariates
-        covariates = arranged(name, first, second, shown, numbers, groups, roles.side).taken(each)
-    turned = met.outcome == RIGHT
-    winners = np.where(turned, second, first)[each]
-    notes = (
-        ()
-        if weights is None
-        else (f"each row has the weight in column {plan.columns['weight']!r}",)
-    )
+    rows, turned = rows[each], outcome == RIGHT
+    weight = columns.get("weight", "")
+    notes = [f"each row has the weight in column {weight!r}"] * bool(weight)
     return Comparisons(
-        users=np.arange(winners.size) if users is None else users[each],
-        winners=winners,
-        losers=np.where(turned, first, second)[each],
-        tied=(met.outcome == TIE)[each],
-        weights=None if weights is None else weights[met.rows][each],
-        weight_column=plan.columns.get("weight", ""),
-        covariates=covariates,
-        times=None if times is None else times[met.rows][each],
-        **reading.facts(names, *(written.reading if written.usual else ()), notes=notes),
+        users=np.arange(rows.size) if users is None else users[each],
+        winners=np.where(turned, right, left)[each],
+        losers=np.where(turned, left, right)[each],
+        tied=(outcome == TIE)[each],
+        weights=None if weights is None else weights[rows],
+        weight_column=weight,
+        covariates=None if covariates is None else covariates.taken(each),
+        times=None if times is None else times[rows],
+        **reading.facts(names, *(plan.reading if plan.usual else ()), notes=notes),
     )
 
 
-def _leave_out_blanks(reading: Reading) -> None:
-    """Leave out rows in which an item or the outcome is one of the words that were said to be blank."""
-    blank, gone = reading.items.blank, np.zeros(reading.size, bool)
-    for one in ("left", "right", "outcome"):
-        if column := reading.cells.get(one):
-            gone |= np.array([form(str(word or "")) in blank for word in column.words], bool)[
-                column.codes
-            ]
-    if gone.any():
+def leave_out_blanks(reading: Reading, *roles: str) -> None:
+    """Leave out rows with a cell of one of these roles that is one of the words that were said to be blank."""
+    if blank := reading.items.blank:
+        columns = [reading.cells[one] for one in roles if one in reading.cells]
+        gone = np.any([_one_of(column, blank) for column in columns], axis=0)
         reading.take(np.flatnonzero(~gone))
 
 
-def _pair_of_row(reading: Reading) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows, and the codes of the two items of each."""
-    left, right = (reading.cells[one] for one in ("left", "right"))
-    first, second = reading.faults.named([left, right], reading.items)
-    what = functools.partial(
-        right.quoted, "item {} is compared with itself: correct or remove the row"
-    )
-    reading.faults.where(first == second, right.name, what)
-    return np.arange(first.size), first, second
+def _one_of(column: Column, words: set[str]) -> np.ndarray:
+    """Which cells are one of these words, however it is spelled; "" is a blank."""
+    found = [not isinstance(one, tuple) and form(one or "") in words for one in column.words]
+    return np.array(found, bool)[column.codes]
 
 
-def _tied(reading: Reading) -> np.ndarray:
-    if "tie" not in reading.cells:
-        return np.zeros(reading.size, bool)
-    return reading.faults.read(reading.cells["tie"], mark_of).astype(bool)
+_Met = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
+"""Rows, the codes of the items that met, LEFT, RIGHT or TIE, and how often that counts (None: once)."""
 
 
-def _winners(reading: Reading, _: Form) -> tuple[Met, set[str]]:
-    pair = _pair_of_row(reading)
-    return Met(*pair, np.where(_tied(reading), TIE, LEFT)), set()
-
-
-def _battles(reading: Reading, written: Form) -> tuple[Met, set[str]]:
-    rows, first, second = _pair_of_row(reading)
-    tied = _tied(reading)
-    outcome, spoken = _spoken(
-        reading, reading.cells["outcome"], written, (first, second), tied=tied
-    )
-    return Met(rows, first, second, outcome), spoken
-
-
-def _tallies(reading: Reading, written: Form) -> tuple[Met, set[str]]:
-    rows, first, second = _pair_of_row(reading)
-    roles = [one for one in ("left_wins", "right_wins", "tie_count") if one in written.columns]
-    number = np.stack(
-        [reading.faults.read(reading.cells[one], count_of, np.int64) for one in roles], axis=1
-    )
-    at, outcome = np.nonzero(number)
-    return Met(rows[at], first[at], second[at], outcome, number[at, outcome]), set()
-
-
-def _scores(reading: Reading, _: Form) -> tuple[Met, set[str]]:
-    pair = _pair_of_row(reading)
-    one, other = (
-        reading.faults.read(reading.cells[role], score_of, float)
-        for role in ("left_score", "right_score")
-    )
-    return Met(*pair, np.where(one == other, TIE, np.where(one > other, LEFT, RIGHT))), set()
-
-
-def _one_hot(reading: Reading, _: Form) -> tuple[Met, set[str]]:
-    pair, columns = _pair_of_row(reading), reading.several("outcome")
-
-    def mark(cell: Any) -> int:
-        try:
-            return mark_of(cell)
-        except BadCell:
-            return 2  # which no row may have
-
-    marks = np.stack([reading.faults.read(column, mark) for column in columns], axis=1)
-
-    def message(row: int) -> str:
-        cells = ", ".join(quoted(column.words[column.codes[row]]) for column in columns)
+def _of_rows(reading: Reading, plan: Plan) -> _Met:
+    """Comparisons of the two items that each row names."""
+    faults, cells = reading.faults, reading.cells
+    first, second = faults.named([cells["left"], cells["right"]], reading.items)
+    what = "item {} is compared with itself: correct or remove the row"
+    what = functools.partial(cells["right"].quoted, what)
+    faults.where(first == second, cells["right"].name, what)
+    rows, tied = np.arange(first.size), np.zeros(first.size, bool)
+    if "tie" in cells:
+        tied = faults.read(cells["tie"], mark_of).astype(bool)
+    if plan.kind == "winners":
+        return rows, first, second, np.where(tied, TIE, LEFT), None
+    if plan.kind == "battles":
+        said = _said(faults, reading.items, plan, cells["outcome"], (first, second), tied)
+        return rows, first, second, said, None
+    if plan.kind == "scores":
+        both = (cells[one] for one in ("left_score", "right_score"))
+        one, other = (faults.read(column, score_of, float) for column in both)
+        better = np.where(one > other, LEFT, RIGHT)
+        return rows, first, second, np.where(one == other, TIE, better), None
+    columns = [cells[one] for one in plan.outcomes]
+    one_hot = plan.kind == "one-hot"
+    reader = functools.partial(mark_of, what="this is the outcome") if one_hot else count_of
+    number = np.stack([faults.read(column, reader, np.int64) for column in columns], axis=1)
+    if one_hot:
         names = ", ".join(repr(column.name) for column in columns)
-        return f"one of the columns {names} must be 1 and the others 0, but they are {cells}: correct or remove the row"
+        what = f"one of the columns {names} must be 1 and the others 0: correct or remove the row"
+        faults.where(number.sum(axis=1) != 1, columns[0].name, lambda _: what)
+        return rows, first, second, np.minimum(np.argmax(number, axis=1), TIE), None
+    at, outcome = np.nonzero(number)
+    return rows[at], first[at], second[at], outcome, number[at, outcome]
 
-    reading.faults.where(marks.sum(axis=1) != 1, columns[0].name, message)
-    return Met(*pair, np.minimum(np.argmax(marks, axis=1), TIE)), set()
 
-
-def _pairs(reading: Reading, written: Form) -> tuple[Met, set[str]]:
-    """A blank is no answer in a file of pairs, nor is a word that was said to be blank."""
+def _of_pairs(reading: Reading, plan: Plan) -> _Met:
+    """A comparison for each column with an answer: a blank is none, nor is a word that was said to be blank."""
     columns, names, faults = reading.several("pair"), reading.items, reading.faults
-    blank = {"", *names.blank}
     faults.some_key(columns)
-    answered = np.stack(
-        [
-            np.array(
-                [isinstance(word, tuple) or form(word or "") not in blank for word in column.words],
-                bool,
-            )[column.codes]
-            for column in columns
-        ],
-        axis=1,
-    )
-    rows, answers = np.nonzero(answered)
+    rows, answers = np.nonzero(~np.stack([_one_of(one, {"", *names.blank}) for one in columns], 1))
     try:
-        codes = np.array([[names[item] for item in pair] for pair in written.pairs])
+        codes = np.array([[names[item] for item in pair] for pair in plan.pairs])
     except BadCell as error:
         raise DataError(f"{reading.table.name}: {error}") from None
     first, second = codes[answers].T
-    outcome, spoken = np.zeros(rows.size, np.int64), set()
+    outcome = np.zeros(rows.size, np.int64)
     for k, column in enumerate(columns):
-        mine = answers == k
+        mine = np.flatnonzero(answers == k)
         part = faults.part(rows[mine])
-        pair = first[mine], second[mine]
-        outcome[mine], words = _spoken(reading, column.take(rows[mine]), written, pair, faults=part)
+        cells, pair = column.take(rows[mine]), (first[mine], second[mine])
+        outcome[mine] = _said(part, names, plan, cells, pair, np.zeros(mine.size, bool))
         faults.join(part)
-        spoken |= words
-    return Met(rows, first, second, outcome), spoken
+    return rows, first, second, outcome, None
 
 
-_MET = {
-    "winners": _winners,
-    "battles": _battles,
-    "tallies": _tallies,
-    "scores": _scores,
-    "one-hot": _one_hot,
-    "pairs": _pairs,
-}
-
-
-def _spoken(
-    reading: Reading,
+def _said(
+    faults: Faults,
+    names: Names,
+    plan: Plan,
     column: Column,
-    written: Form,
     pair: tuple[np.ndarray, np.ndarray],
-    *,
-    tied: np.ndarray | None = None,
-    faults: Any = None,
-) -> tuple[np.ndarray, set[str]]:
-    """Outcomes that are said in words, or by the name of an item or a column; and the words."""
-    faults = faults or reading.faults
-    known = [
-        written.words.get(folded(word), -1) if isinstance(word, str) else -1
-        for word in column.words
-    ]
-    items = [reading.items.get(word, -1) if isinstance(word, str) else -1 for word in column.words]
-    word, item = (np.array(one, np.int64)[column.codes] for one in (known, items))
-    left, right = item == pair[0], item == pair[1]
-    said = np.where(left, LEFT, np.where(right, RIGHT, word))
-    tied = np.zeros(said.size, bool) if tied is None else tied
-    said = np.where(tied & reading.blanks(column), TIE, said)
-    faults.where(
-        said < 0, column.name, lambda row: _unknown(column.words[column.codes[row]], written)
+    tied: np.ndarray,
+) -> np.ndarray:
+    """Outcomes that are said in words, or by the name of an item or a column."""
+    words = [word if isinstance(word, str) else "" for word in column.words]
+    spellings = {form(name) for name in names}
+    named = np.array([form(word) in spellings for word in words], bool)[column.codes]
+    known = [plan.words.get(folded(word), -1) for word in words]
+    for code, word in enumerate(words):
+        if folded(word) in _LETTERS and form(word) in spellings:
+            known[code] = -1
+    word, item = (
+        np.array(one, np.int64)[column.codes]
+        for one in (known, [names.get(one, -1) if one else -1 for one in words])
     )
-    letter = np.array(
-        [isinstance(one, str) and folded(one) in _LETTERS for one in column.words], bool
-    )
-    what = "{} is the name of an item and also a word for another outcome: rename the item in the whole file"
-    clash = (left | right) & (word >= 0) & (word != said) & ~letter[column.codes]
+    by_item = np.where(item == pair[0], LEFT, np.where(item == pair[1], RIGHT, -1))
+    said = np.where(by_item < 0, word, by_item)
+    said = np.where(tied & _one_of(column, {""}), TIE, said)
+    faults.where(said < 0, column.name, lambda row: _unknown(column.words[column.codes[row]], plan))
+    what = "{} is the name of an item and also a word for an outcome: rename the item in the whole file"
+    clash = named & (word >= 0) & (word != by_item)
     faults.where(clash, column.name, functools.partial(column.quoted, what))
     what = "{} is no tie, and another column marks one: correct one of them"
     faults.where(tied & (said != TIE), column.name, functools.partial(column.quoted, what))
-    spoken = np.unique(column.codes[~(left | right) & (word >= 0)]).tolist()
-    return said, {column.words[code] for code in spoken}
+    return said
 
 
-def _unknown(cell: Any, written: Form) -> str:
+def _unknown(cell: Any, plan: Plan) -> str:
     if not str(cell or "").strip():
         return (
             "the outcome is missing: fill it in or remove the row, or name the column that marks ties by `tie`: a "
             "blank is a tie there"
         )
-    wins = (
-        "; if it counts wins, name the columns `left_wins` and `right_wins`"
-        if number_of(str(cell))
-        else ""
-    )
-    column = ""
-    if written.kind == "battles":
-        column = f" the name of its column ({written.columns['left']!r} or {written.columns['right']!r}),"
+    counts = "; if it counts wins, name the columns `left_wins` and `right_wins`"
     return (
-        f"{quoted(cell)} does not say which of the two items is preferred: write the item,{column} or {written.sides}; "
-        f"give other words by `words`, or say blank=[{quoted(cell)}] if the row gives no answer{wins}"
+        f"{quoted(cell)} does not say which of the two items is preferred: write the item, the name of its column or "
+        f"{plan.sides}; give other words by `words`, or say blank=[{quoted(cell)}] if the row gives no answer"
+        f"{counts if number_of(str(cell)) else ''}"
     )
-
-
-def _check_words(name: str, spoken: set[str], items: Iterable[str]) -> None:
-    """Raise :class:`DataError` if an item has the name of a word that was read as an outcome of two others."""
-    used = {form(word): word for word in sorted(spoken)}
-    for item in items:
-        if form(item) in used:
-            raise DataError(
-                f"{name}: the outcome {quoted(used[form(item)])} of two other items is also the name of an item: "
-                "rename the item in the whole file"
-            )

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from privrank_jax.data.cells import text_of, value_of
-from privrank_jax.data.columns import Column, Faults
-from privrank_jax.data.errors import BadCell, DataError, quoted
+from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.roles import ComparisonRoles
+
+if TYPE_CHECKING:
+    from privrank_jax.data.reading import Reading
 
 _MOST_GROUPS = 200
 
@@ -52,152 +54,110 @@ class Covariates:
 
 
 def covariate_roles(
-    name: str, header: Sequence[str], pair: Sequence[str], roles: ComparisonRoles
+    name: str, header: Sequence[str], kind: str, columns: Mapping[str, str], roles: ComparisonRoles
 ) -> dict[str, str]:
     """The columns to read, by roles: ``side``, ``group``, and of each covariate its own or one for each item.
 
     Args:
         name: of the file.
         header: its columns.
-        pair: columns of the two items.
+        kind: how comparisons are written: where winners have a column, it is no side.
+        columns: of the items, ``left`` and ``right``.
         roles: what was told.
 
     Raises:
         DataError: it is not known which item a number or a group is about.
     """
-    side, group = roles.side, roles.covariate_group
-    if group is not None and side is None:
+    side, pair = roles.side, [columns[one] for one in ("left", "right") if one in columns]
+    found = {"side": None if side in pair and kind != "winners" else side}
+    found["group"] = roles.covariate_group
+    if found["group"] is not None and side is None:
         raise DataError(
-            f"{name}: a group of judges, column {group!r}, tells nothing of the items that are compared, so it can "
-            "only change the advantage of the item shown first: name the column of that item by `side`"
+            f"{name}: a group of judges, column {found['group']!r}, can only change the advantage of the item shown "
+            "first: name the column of that item by `side`"
         )
-    found = {"group": group, "side": None if side in pair else side}
     for one in roles.covariates:
         of_items = [f"{column}_{one}" for column in pair]
         if (side is None or one not in header) and set(of_items) <= set(header):
             found |= dict(zip((f"first {one}", f"second {one}"), of_items))
-            continue
-        found[f"covariate {one}"] = one
-        if side is None and one in header:
+        elif side is None and one in header:
             raise DataError(
                 f"{name}: column {one!r} says how much more one item has, but not which: name the column of the item "
                 f"shown first by `side`, or give two columns, {of_items[0]!r} and {of_items[1]!r}"
             )
+        else:
+            found[f"covariate {one}"] = one
     return {one: column for one, column in found.items() if column is not None}
 
 
 def read_covariates(
-    faults: Faults,
-    cells: Mapping[str, Column],
-    covariates: Sequence[str],
-    side: str | None,
-    pair: Sequence[Column],
-) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray | None]:
-    """Which item of each row was shown first, numbers of the first column's item against the other's, and groups.
-
-    Args:
-        faults: of the rows.
-        cells: columns by roles.
-        covariates: names.
-        side: column of the item shown first.
-        pair: the columns of the two items.
-
-    Returns:
-        ``(N,)`` 1 where the item of the first column was shown first, -1 where the other was, 0 where neither; name to
-        (N,) numbers; and (N,) groups, if there is a column of them.
-    """
-    rows = len(pair[0])
-    shown = np.zeros(rows, np.int8)
-    if side in [column.name for column in pair]:  # the item there was always shown first
-        shown[:] = 1 if side == pair[0].name else -1
-    elif "side" in cells:
-        words = [str(word or "").strip() for word in cells["side"].words]
-        same = [_same(cells["side"], words, column) for column in pair]
-        blank = np.array([not word for word in words], bool)[cells["side"].codes]
-        shown = np.where(blank, 0, np.where(same[0], 1, -1)).astype(np.int8)
-        faults.where(
-            ~(blank | same[0] | same[1]),
-            cells["side"].name,
-            lambda row: (
-                f"{quoted(words[cells['side'].codes[row]])} is neither of the two items: name the one shown first, or "
-                "leave the cell blank where none was"
-            ),
-        )
-    groups = None
-    if "group" in cells:
-        kinds = sorted({str(word or "").strip() for word in cells["group"].words})
-        place = {kind: k for k, kind in enumerate(kinds)}
-        groups = np.array(kinds, object)[
-            faults.read(cells["group"], lambda word: place[_group(word)])
-        ]
-    numbers = {}
-    for one in covariates:
-        if f"covariate {one}" in cells:
-            column = cells[f"covariate {one}"]
-            faults.where(
-                shown == 0,
-                column.name,
-                lambda _: (
-                    "which item was shown first is blank here, so the sign of the number is not known"
-                ),
-            )
-            numbers[one] = shown * faults.read(column, value_of, float)
-        else:
-            ahead, behind = (
-                faults.read(cells[f"{place} {one}"], value_of, float)
-                for place in ("first", "second")
-            )
-            numbers[one] = ahead - behind
-    return shown, numbers, groups
-
-
-def arranged(
-    name: str,
-    first: Int[np.ndarray, "rows"],
-    second: Int[np.ndarray, "rows"],
-    shown: Int[np.ndarray, "rows"],
-    numbers: Mapping[str, np.ndarray],
-    groups: np.ndarray | None,
-    side: str | None,
+    reading: Reading, first: Int[np.ndarray, "rows"], second: Int[np.ndarray, "rows"]
 ) -> Covariates:
     """Covariates of the item shown first against the other.
 
     Args:
-        name: of the file.
-        first, second: items of the two columns, as places in the list of items.
-        shown, numbers, groups: of :func:`read_covariates`.
-        side: column of the item shown first.
+        reading: with the columns of :func:`covariate_roles`.
+        first, second: (N,) the items of the two columns, as places in the list of items.
 
     Raises:
-        DataError: there are too many groups.
+        DataError: a cell that can't be read, or too many groups.
     """
+    faults, cells, side = reading.faults, reading.cells, reading.roles.side  # type: ignore[attr-defined]
+    shown = _shown_first(reading, side)
     ahead = np.where(shown == 0, first < second, shown > 0)
-    sign = np.where(ahead, 1.0, -1.0)
-    # Adding 0 makes the difference of equal values 0 whoever won, and never -0.
-    values: dict[str, Any] = {one: sign * column + 0.0 for one, column in numbers.items()}
-    known = (shown != 0).astype(float)
-    if groups is not None:
-        kinds = sorted(set(groups.tolist()))
-        if len(kinds) > _MOST_GROUPS:
-            raise DataError(
-                f"{name}: more than {_MOST_GROUPS} groups: give a column of fewer, coarser ones"
+    values: dict[str, Any] = {}
+    for one in reading.roles.covariates:  # type: ignore[attr-defined]
+        if column := cells.get(f"covariate {one}"):
+            what = (
+                "which item was shown first is blank here, so the sign of the number is not known"
             )
-        values |= {f"{side}, {kind}": known * (groups == kind) for kind in kinds}
+            faults.where(shown == 0, column.name, lambda _: what)  # noqa: B023
+            number = shown * faults.read(column, value_of, float)
+        else:
+            both = (cells[f"{place} {one}"] for place in ("first", "second"))
+            of_left, of_right = (faults.read(column, value_of, float) for column in both)
+            number = of_left - of_right
+        # Adding 0 makes the difference of equal values 0 whoever won, and never -0.
+        values[one] = np.where(ahead, 1.0, -1.0) * number + 0.0
+    known, sides = (shown != 0).astype(float), ()
+    if group := cells.get("group"):
+        kinds = sorted({str(word or "").strip() for word in group.words})
+        place = {kind: k for k, kind in enumerate(kinds)}
+        at = faults.read(group, lambda word: place[_group(word)])
+        if len(set(at.tolist())) > _MOST_GROUPS:
+            raise DataError(
+                f"{reading.table.name}: more than {_MOST_GROUPS} groups: give a column of fewer, coarser ones"
+            )
+        sides = {f"{side}, {kinds[k]}": known * (at == k) for k in np.unique(at)}
     elif side is not None:
-        values[side] = known
+        sides = {side: known}
+    faults.stop()
     items = np.where(ahead, first, second), np.where(ahead, second, first)
-    sides = tuple(one for one in values if one not in numbers)
-    return Covariates(*items, values, sides, grouped=groups is not None)
+    return Covariates(*items, values | dict(sides), tuple(sides), grouped="group" in cells)
+
+
+def _shown_first(reading: Reading, side: str | None) -> np.ndarray:
+    """1 where the item of the left column was shown first, -1 where the other was, 0 where neither; (N,)."""
+    cells, pair = reading.cells, [reading.cells[one] for one in ("left", "right")]
+    if side in [column.name for column in pair]:  # the item there was always shown first
+        return np.full(reading.size, 1 if side == pair[0].name else -1)
+    if "side" not in cells:
+        return np.zeros(reading.size, int)
+    column = cells["side"]
+    words = [str(word or "").strip() for word in column.words]
+    blank = np.array([not word for word in words], bool)[column.codes]
+    same = []
+    for items in pair:
+        place = {str(word or "").strip(): k for k, word in enumerate(items.words)}
+        code = np.array([place.get(word, -1) for word in words])
+        same.append(code[column.codes] == items.codes)
+    what = "{} is neither of the two items: name the one shown first, or nothing where none was"
+    wrong = ~(blank | same[0] | same[1])
+    reading.faults.where(wrong, column.name, lambda row: column.quoted(what, row))
+    return np.where(blank, 0, np.where(same[0], 1, -1))
 
 
 def _group(word: Any) -> str:
     if not text_of(word):
         raise BadCell("blank: name the group of each comparison")
     return text_of(word)
-
-
-def _same(column: Column, words: Sequence[str], items: Column) -> np.ndarray:
-    """Whether a cell names the item of another column, ``(N,)`` bool."""
-    place = {str(word or "").strip(): k for k, word in enumerate(items.words)}
-    found = np.array([place.get(word, -1) for word in words])
-    return found[column.codes] == items.codes

@@ -14,7 +14,7 @@ from privrank_jax.data.columns import Column, Table
 from privrank_jax.data.errors import DataError, listed, quoted, short
 from privrank_jax.data.file import File
 from privrank_jax.data.names import unclear
-from privrank_jax.data.outcomes import form_of
+from privrank_jax.data.outcomes import plan_of
 from privrank_jax.data.reader import KINDS, kind_of, named_sets, open_table, read_told
 from privrank_jax.data.roles import ComparisonRoles
 
@@ -208,7 +208,7 @@ def _odd(column: Column) -> list[str]:
 
 def _roles(table: Table, kind: str) -> dict[str, str]:
     if kind == "comparisons":
-        found = form_of(table.name, table.header, ComparisonRoles()).columns
+        found = plan_of(table.name, table.header, ComparisonRoles()).columns
     elif kind:
         roles = KINDS[kind].roles()
         found = roles.find(table.header, *roles.columns())

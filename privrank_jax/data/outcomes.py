@@ -1,10 +1,9 @@
 """How comparisons are written: which columns hold the items, and what says which one is preferred.
 
-*Winner, loser*: a row names the preferred item and the other one. *Battles*: two items and, in a third column, the
-outcome, as chatbot arenas (``model_a, model_b, winner``) and games have it. *One-hot*: ``winner_model_a``,
-``winner_model_b`` and ``winner_tie`` are 1 or 0, one of them 1. *Pairs*: a column such as ``Oslo vs Rome`` says which
-of its two items each user preferred. *Tallies*: how often each of two items won. *Scores*: what each of them scored.
-The words for an outcome are the same for all files, so that what a cell means never depends on other cells.
+*Winners*: a row names the preferred item and the other one. *Battles*: two items and, in a third column, the outcome,
+as chatbot arenas (``model_a, model_b, winner``) and games have it. *One-hot*: ``winner_model_a``, ``winner_model_b``
+and ``winner_tie`` are 1 or 0, one of them 1. *Pairs*: a column such as ``Oslo vs Rome`` says which of its two items
+each user preferred. *Tallies*: how often each of two items won. *Scores*: what each of them scored.
 """
 
 from __future__ import annotations
@@ -13,45 +12,52 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
+from privrank_jax.data.covariates import covariate_roles
 from privrank_jax.data.errors import DataError, listed
-from privrank_jax.data.header import letters, usual_column
+from privrank_jax.data.header import letters, usual_column, without
 from privrank_jax.data.names import form, item_list, public_items
 from privrank_jax.data.roles import ComparisonRoles
 
 LEFT, RIGHT, TIE = range(3)
-_USUAL_OUTCOMES = ("winner", "outcome", "result", "preferred", "preference", "verdict", "judgment")
-_USUAL_PAIRS = (
+_OUTCOMES = ("winner", "outcome", "result", "preferred", "preference", "verdict", "judgment")
+_PAIRS = (
     ("model_a", "model_b"),
     ("left", "right"),
     ("item_a", "item_b"),
     ("item_1", "item_2"),
     ("option_a", "option_b"),
 )
-WORDS = {
-    **dict.fromkeys(
-        ("a", "left", "model a", "item a", "option a", "1", "1.0", "w", "win", "won", "1-0"), LEFT
-    ),
-    **dict.fromkeys(
-        ("b", "right", "model b", "item b", "option b", "0", "0.0", "l", "loss", "lost", "0-1"),
-        RIGHT,
-    ),
-    **dict.fromkeys(("tie", "draw", "d", "equal", "0.5", ".5", "1/2-1/2", "½-½", "both bad"), TIE),
-    **dict.fromkeys(("bothbad", "tie (bothbad)", "tie (both bad)", "both equal"), TIE),
-}
-"""What a cell says of two items, where it names neither."""
+_SAID = (  # what a cell says of two items where it names neither, in every file, whatever other cells say
+    "a,left,model a,item a,option a,1,1.0,w,win,won,1-0",
+    "b,right,model b,item b,option b,0,0.0,l,loss,lost,0-1",
+    "tie,draw,d,equal,0.5,.5,1/2-1/2,½-½,both bad,bothbad,tie (bothbad),tie (both bad),both equal",
+)
+WORDS = {word: side for side, words in enumerate(_SAID) for word in words.split(",")}
 _AT_HOME = {"h": LEFT, "home": LEFT, "a": RIGHT, "away": RIGHT, "x": TIE}
 _TIED = ("tie", "draw", "tie_bothbad", "tie_both_bad", "both_bad")
-_DIGITS = re.compile(r"[0-9]+")
 _VERSUS = re.compile(r"(?:\s+|_)(?:vs\.?|versus)(?:\s+|_)", re.IGNORECASE)
+
+_TAKES = {  # the roles of each form; those of the first four may be told
+    "winners": ("winner", "loser", "tie"),
+    "tallies": ("left", "right", "left_wins", "right_wins", "tie_count"),
+    "scores": ("left", "right", "left_score", "right_score"),
+    "battles": ("left", "right", "outcome", "tie", "words"),
+    "one-hot": (),
+    "pairs": ("words",),
+}
+_OPTIONAL = {"tie", "tie_count", "words"}
+_SEVERAL = ("pairs", "tallies")  # a row is several comparisons
+_OF_ROWS = {"side", "covariate_group", "covariates", "time"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Form:
-    """How a table of comparisons is written.
+class Plan:
+    """How a table of comparisons is read, by its header and what was told alone.
 
     Attributes:
         kind: ``"winners"``, ``"battles"``, ``"one-hot"``, ``"pairs"``, ``"tallies"`` or ``"scores"``.
         columns: by role; ``left`` and ``right`` are those of the items, but of pairs.
+        roles: what was told.
         pairs: of pairs, the two items of each column.
         words: that say an outcome.
         usual: whether usual names said so, rather than the caller.
@@ -59,74 +65,106 @@ class Form:
 
     kind: str
     columns: dict[str, str]
+    roles: ComparisonRoles
     pairs: tuple[tuple[str, str], ...] = ()
     words: dict[str, int] = dataclasses.field(default_factory=dict)
     usual: bool = True
 
     @property
-    def items(self) -> tuple[str, ...] | None:
-        """The items that the header names."""
-        return item_list({item for pair in self.pairs for item in pair}) if self.pairs else None
+    def several(self) -> bool:
+        """Whether a row is several comparisons."""
+        return self.kind in _SEVERAL
+
+    @property
+    def by_cells(self) -> bool:
+        """Whether rows with the same items, outcome and tie say the same, but for their user."""
+        beside = {"weight", "time", "side", "group"} & self.columns.keys()
+        told = self.roles.count or self.roles.covariates or self.roles.blank
+        return not (self.several or beside or told)
+
+    @property
+    def outcomes(self) -> list[str]:
+        """The roles of the columns that say or count outcomes."""
+        known = ("outcome", "left_wins", "right_wins", "tie_count")
+        return [one for one in self.columns if one.partition(" ")[0] in known]
 
     @property
     def reading(self) -> tuple[str, ...]:
         """How such a file is read, in words that depend on its columns alone."""
-        named = list(map(repr, self.columns.values()))
-        if self.kind == "battles":
-            said = f"{named[2]} the outcome: the preferred item or its column, or {self.sides}"
-            return (f"columns {named[0]} and {named[1]} hold the items, {said}",)
-        if self.kind == "one-hot":
-            return (
-                f"columns {named[0]} and {named[1]} hold the items; a 1 stands in one of {', '.join(named[2:])}",
-            )
         if self.kind == "pairs":
+            one = next(iter(self.columns.values()))
             return (
-                f"columns such as {named[0]} hold the preferred one of two items, or {self.sides}; blanks say nothing",
+                f"columns such as {one!r} hold the preferred one of two items, or {self.sides}; blanks say nothing",
             )
-        return ()
+        if not self.outcomes:
+            return ()
+        pair = f"columns {self.columns['left']!r} and {self.columns['right']!r} hold the items"
+        said = ", ".join(repr(self.columns[one]) for one in self.outcomes)
+        if self.kind == "one-hot":
+            return (f"{pair}; a 1 stands in one of {said}",)
+        return (f"{pair}, {said} the outcome: the preferred item or its column, or {self.sides}",)
 
     @property
     def sides(self) -> str:
         """The words for the items of the two columns."""
-        found = [[], [], []]
-        for word, side in self.words.items():
-            found[side].append(word)
-        sides = zip(("the left one", "the right one", "a tie"), found)
-        return "; ".join(f"{', '.join(words[:3])} for {side}" for side, words in sides if words)
+        found = []
+        for side, of in enumerate(("the left one", "the right one", "a tie")):
+            words = [word for word, known in self.words.items() if known == side]
+            found += [f"{', '.join(words[:3])} for {of}"] * bool(words)
+        return "; ".join(found)
 
 
-def form_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Form:
-    """How a table is written: as it was told, else by usual names.
+def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
+    """Recognize how comparisons are written: as it was told, else by usual names.
 
     Args:
         name: of the file, for messages.
-        header: its columns, without those that are not to be used.
+        header: its columns.
         roles: what was told.
 
     Raises:
-        DataError: it is unclear which columns say who was preferred.
+        DataError: it is unclear which columns say who was preferred, or something was told that this form does not use.
     """
-    told = roles.told
-    of_winners = {"winner", "loser"} & told.keys()
-    numbers = [pair for pair in _NUMBERS if set(pair) & told.keys()]
-    of_pairs = {"left", "right", "outcome"} & told.keys()
-    if of_winners and (numbers or of_pairs):
-        others = sorted({*of_pairs, *sum(numbers, ())} & told.keys())
-        raise DataError(f"{name}: `winner` and `loser` say all: leave out {listed(others)}")
-    if numbers or of_pairs:
-        return _told(name, header, roles, numbers)
+    kept = without(name, header, roles.ignore)
+    told = {one for one, value in roles.told.items() if value is not None}
+    plan = _told(name, kept, roles, told) or _usual(name, kept, roles)
+    unused = (_OPTIONAL | set().union(*_TAKES.values())) - set(_TAKES[plan.kind])
+    unused |= _OF_ROWS if plan.several else set()
+    unused |= {"count"} if plan.kind == "tallies" else set()
+    if others := sorted(unused & told):
+        raise DataError(
+            f"{name} is read as {plan.kind}, which have no use for `{others[0]}`: leave it out"
+        )
+    columns = plan.columns | covariate_roles(name, kept, plan.kind, plan.columns, roles)
+    columns |= roles.find(kept, "weight", "time")
+    columns |= roles.find(kept, *({"tie", "tie_count"} & set(_TAKES[plan.kind])))
+    return dataclasses.replace(plan, columns=columns)
+
+
+def _told(name: str, header: Sequence[str], roles: ComparisonRoles, told: set[str]) -> Plan | None:
+    """The form of which at least one column was named; None if none was."""
+    for kind, takes in list(_TAKES.items())[:4]:
+        needed = [one for one in takes if one not in _OPTIONAL]
+        if not told & (set(needed) - ({"left", "right"} if kind != "battles" else set())):
+            continue
+        usual = dict(zip(("left", "right"), usual_pair(header) or ()))
+        usual |= {"outcome": usual_column(header, _OUTCOMES)}
+        usual |= roles.find(header, "winner", "loser")
+        columns = {one: getattr(roles, one) or usual.get(one) for one in needed}
+        if lacking := [one for one, column in columns.items() if column is None]:
+            raise DataError(f"{name}: name the column `{lacking[0]}` too; {_columns(header)}")
+        columns = dict(zip(("left", "right", *needed[2:]), map(str, columns.values())))
+        words = _words(name, columns, roles) if kind == "battles" else {}
+        return Plan(kind, columns, roles, words=words, usual=False)
+    return None
+
+
+def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
     winners = roles.find(header, "winner", "loser")
-    if of_winners or len(winners) == 2:
-        if len(winners) < 2:
-            lacks = ({"winner", "loser"} - winners.keys()).pop()
-            raise DataError(f"{name}: name the column of {lacks}s by `{lacks}`; {_columns(header)}")
-        columns = {"left": winners["winner"], "right": winners["loser"]}
-        return Form("winners", columns, usual=not of_winners)
-    found = [
-        one
-        for one in (_battle(header, roles), _one_hot(header), _pairs(name, header, roles))
-        if one
-    ]
+    if len(winners) == 2:
+        return Plan("winners", {"left": winners["winner"], "right": winners["loser"]}, roles)
+    every = _battle(header, roles), _one_hot(header, roles), _pairs(name, header, roles)
+    found = [plan for plan in every if plan]
     if len(found) > 1:
         raise DataError(
             f"{name}: it is unclear which columns say who was preferred: "
@@ -143,9 +181,6 @@ def form_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Form:
     return found[0]
 
 
-_NUMBERS = (("left_wins", "right_wins"), ("left_score", "right_score"))
-
-
 def _columns(header: Sequence[str]) -> str:
     if len(header) == 1 and any(sign in header[0] for sign in ";\t|,"):
         return f"its only column is {header[0]!r}: is it separated by another character? Say separator={'|'!r}"
@@ -154,58 +189,63 @@ def _columns(header: Sequence[str]) -> str:
 
 def usual_pair(header: Sequence[str]) -> tuple[str, str] | None:
     """The columns of two items by their usual names; None unless there is exactly one such pair."""
-    pairs = [
-        (usual_column(header, [one]), usual_column(header, [other])) for one, other in _USUAL_PAIRS
-    ]
+    pairs = [[usual_column(header, [one]) for one in pair] for pair in _PAIRS]
     found = [(one, other) for one, other in pairs if one is not None and other is not None]
     return found[0] if len(found) == 1 else None
 
 
-def _told(
-    name: str, header: Sequence[str], roles: ComparisonRoles, numbers: list[tuple[str, str]]
-) -> Form:
-    """The form of a table of which at least one column of a pair of items was named."""
-    usual = usual_pair(header) or (None, None)
-    columns = {"left": roles.left or usual[0], "right": roles.right or usual[1]}
-    if None in columns.values():
-        raise DataError(
-            f"{name}: name the columns of the two items by `left` and `right`; {_columns(header)}"
-        )
-    given = [numbers[0][k] for k in (0, 1)] if numbers else ["outcome"]
-    if len(numbers) > 1 or (numbers and roles.outcome) or (roles.words and numbers):
-        raise DataError(
-            f"{name}: give `outcome`, or `left_wins` and `right_wins`, or `left_score` and `right_score`"
-        )
-    for one in given:
-        column = (
-            getattr(roles, one)
-            or (one == "outcome" and usual_column(header, _USUAL_OUTCOMES))
-            or None
-        )
-        if column is None:
-            raise DataError(f"{name}: name the column `{one}` too; {_columns(header)}")
-        columns[one] = column
-    if roles.tie_count is not None:
-        if given[0] != "left_wins":
-            raise DataError(f"{name}: `tie_count` stands beside `left_wins` and `right_wins`")
-        columns["tie_count"] = roles.tie_count
-    kind = {"outcome": "battles", "left_wins": "tallies", "left_score": "scores"}[given[0]]
-    found = {one: str(column) for one, column in columns.items()}
-    return Form(
-        kind, found, words=_words(name, found, roles) if kind == "battles" else {}, usual=False
-    )
+def _battle(header: Sequence[str], roles: ComparisonRoles) -> Plan | None:
+    pair, outcome = usual_pair(header), usual_column(header, _OUTCOMES)
+    if pair is None or outcome is None or usual_column(header, ["loser"]):
+        return None
+    columns = {"left": pair[0], "right": pair[1], "outcome": outcome}
+    return Plan("battles", columns, roles, words=_words("", columns, roles))
+
+
+def _one_hot(header: Sequence[str], roles: ComparisonRoles) -> Plan | None:
+    pair = usual_pair(header)
+    sides = [usual_column(header, [f"winner_{one}"]) for one in pair or ()]
+    if pair is None or None in sides:
+        return None
+    ties = (usual_column(header, [f"winner_{one}"]) for one in _TIED)
+    said = dict.fromkeys([*sides, *(column for column in ties if column)])
+    outcomes = {f"outcome {k}": str(column) for k, column in enumerate(said)}
+    return Plan("one-hot", {"left": pair[0], "right": pair[1], **outcomes}, roles)
+
+
+def _pairs(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan | None:
+    """The columns of a file of pairs; None where there are none."""
+    found: dict[str, tuple[str, ...]] = {}
+    for column in header:
+        parts = [part.strip() for part in _VERSUS.split(column)]
+        if len(parts) > 1 and all(parts):
+            found[column] = tuple(parts)
+            if len(parts) > 2 or form(parts[0]) == form(parts[1]):
+                raise DataError(
+                    f"{name}: it is unclear which two items column {column!r} compares: name it by two different items "
+                    "with one 'vs' between"
+                )
+    if not found:
+        return None
+    try:
+        public_items(items_of(found.values()))
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from None
+    words = _told_words(name, roles) if roles.words else dict(WORDS)
+    columns = {f"pair {k}": column for k, column in enumerate(found)}
+    return Plan("pairs", columns, roles, tuple(found.values()), words)  # type: ignore[arg-type]
+
+
+def items_of(pairs) -> tuple[str, ...]:
+    """The items of some pairs, sorted."""
+    return item_list({item for pair in pairs for item in pair})
 
 
 def _told_words(name: str, roles: ComparisonRoles) -> dict[str, int]:
-    """The words for an outcome that were told."""
-    if not 2 <= len(roles.words) <= 3:
-        raise DataError(
-            f"{name}: `words` are those for left, right and, if there is a third, a tie, such as H, A, D"
-        )
     words = {folded(word): side for side, word in enumerate(roles.words)}
-    if len(words) < len(roles.words):
+    if not 2 <= len(roles.words) == len(words) <= 3:
         raise DataError(
-            f"{name}: two of the `words` of the outcome are the same: {listed(roles.words)}"
+            f"{name}: `words` are those for left, right and, if there is a third, a tie, such as H, A, D, each another"
         )
     return words
 
@@ -216,76 +256,22 @@ def _words(name: str, columns: dict[str, str], roles: ComparisonRoles) -> dict[s
     They are the same for all files, but that 0 and 1 say which column is preferred where the columns are numbered so,
     and that H and A are home and away where the columns are.
     """
-    left, right = columns["left"], columns["right"]
     if roles.words:
         return _told_words(name, roles)
-    words = dict(WORDS)
-    if letters(left).startswith("home") and letters(right).startswith("away"):
+    words, pair = dict(WORDS), (columns["left"], columns["right"])
+    if letters(pair[0]).startswith("home") and letters(pair[1]).startswith("away"):
         words = {word: side for word, side in words.items() if word != "b"} | _AT_HOME
-    numbers = [_DIGITS.findall(column) for column in (left, right)]
-    differ = {pair for pair in zip(*numbers) if pair[0] != pair[1]}
-    if (
-        len(numbers[0]) == len(numbers[1])
-        and len(differ) == 1
-        and differ <= {("0", "1"), ("1", "0"), ("1", "2")}
-    ):
-        for number, side in zip(differ.pop(), (LEFT, RIGHT)):
+    numbers = [re.findall("[0-9]+", column) for column in pair]
+    differ = {both for both in zip(*numbers) if both[0] != both[1]}
+    if len(numbers[0]) == len(numbers[1]) and differ in ({("0", "1")}, {("1", "0")}, {("1", "2")}):
+        for side, number in enumerate(differ.pop()):
             words |= {number: side, f"{number}.0": side}
-    for side, column in ((LEFT, left), (RIGHT, right)):
+    for side, column in enumerate(pair):
         if words.setdefault(folded(column), side) != side:
             raise DataError(
                 f"{name}: column {column!r} is named like another outcome than that of its side: rename it"
             )
     return words
-
-
-def _battle(header: Sequence[str], roles: ComparisonRoles) -> Form | None:
-    pair, outcome = usual_pair(header), usual_column(header, _USUAL_OUTCOMES)
-    if pair is None or outcome is None or usual_column(header, ["loser"]):
-        return None
-    columns = {"left": pair[0], "right": pair[1], "outcome": outcome}
-    return Form("battles", columns, words=_words("", columns, roles))
-
-
-def _one_hot(header: Sequence[str]) -> Form | None:
-    pair = usual_pair(header)
-    if pair is None:
-        return None
-    sides = [usual_column(header, [f"winner_{one}"]) for one in pair]
-    found = (usual_column(header, [f"winner_{one}"]) for one in _TIED)
-    ties = dict.fromkeys(column for column in found if column)
-    if None in sides:
-        return None
-    outcomes = {f"outcome {k}": str(column) for k, column in enumerate([*sides, *ties])}
-    return Form("one-hot", {"left": pair[0], "right": pair[1], **outcomes})
-
-
-def _pairs(name: str, header: Sequence[str], roles: ComparisonRoles) -> Form | None:
-    """The columns of a file of pairs; None where there are none."""
-    found: dict[str, tuple[str, str]] = {}
-    for column in header:
-        parts = [part.strip() for part in _VERSUS.split(column)]
-        if len(parts) < 2 or not all(parts):
-            continue
-        if len(parts) > 2 or form(parts[0]) == form(parts[1]):
-            raise DataError(
-                f"{name}: it is unclear which two items column {column!r} compares: name it by two different items "
-                "with one 'vs' between"
-            )
-        found[column] = parts[0], parts[1]
-    if not found:
-        return None
-    made = Form(
-        "pairs",
-        {f"pair {k}": column for k, column in enumerate(found)},
-        tuple(found.values()),
-        _told_words(name, roles) if roles.words else dict(WORDS),
-    )
-    try:
-        public_items(made.items or ())
-    except DataError as error:
-        raise DataError(f"{name}: {error}") from None
-    return made
 
 
 def folded(cell: str) -> str:

@@ -17,7 +17,7 @@ from privrank_jax.data.header import places_of_questions, usual_column, without
 from privrank_jax.data.kinds import Data
 from privrank_jax.data.named import load, named_sets
 from privrank_jax.data.names import did_you_mean
-from privrank_jax.data.outcomes import form_of
+from privrank_jax.data.outcomes import plan_of
 from privrank_jax.data.roles import (
     ROLES,
     TEXT,
@@ -61,7 +61,7 @@ def _has(*names: str) -> Callable[[Sequence[str]], bool]:
 
 def _compares(header: Sequence[str]) -> bool:
     try:
-        return bool(form_of("", header, ComparisonRoles()))
+        return bool(plan_of("", header, ComparisonRoles()))
     except DataError as error:
         return "unclear" in str(error)
 

@@ -96,7 +96,7 @@ def test_some_rows_may_be_kept(tmp_path):
     ("changed", "settings", "message"),
     [
         (None, {"covariates": ("length",)}, "says how much more one item has, but not which: .*`side`"),
-        (None, {"covariate_group": "judge"}, "column 'judge', tells nothing of the items.*`side`"),
+        (None, {"covariate_group": "judge"}, "column 'judge'.*`side`"),
         (None, {"covariates": ("width",), "side": "left"}, "no column 'width'"),
         (None, {"side": "winner"}, "'winner' has two roles"),
         ("u3,b,c,0,a,1,expert,1,2", {"side": "left"}, "line 5, column 'left': 'a' is neither of the two"),
