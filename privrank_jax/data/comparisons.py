@@ -274,7 +274,7 @@ def _of_rows(reading: Reading, plan: Plan) -> _Met:
     if plan.kind == "winners":
         return rows, first, second, np.where(tied, TIE, LEFT), None
     if plan.kind == "battles":
-        said = _said(faults, reading.items, plan, cells["outcome"], (first, second), tied)
+        said = _said(faults, _Words(plan, reading.items), cells["outcome"], (first, second), tied)
         return rows, first, second, said, None
     if plan.kind == "scores":
         both = (cells[one] for one in ("left_score", "right_score"))
@@ -304,49 +304,59 @@ def _of_pairs(reading: Reading, plan: Plan) -> _Met:
     except BadCell as error:
         raise DataError(f"{reading.table.name}: {error}") from None
     first, second = codes[answers].T
-    outcome = np.zeros(rows.size, np.int64)
+    outcome, words = np.zeros(rows.size, np.int64), _Words(plan, names)
     for k, column in enumerate(columns):
         mine = np.flatnonzero(answers == k)
         part = faults.part(rows[mine])
         cells, pair = column.take(rows[mine]), (first[mine], second[mine])
-        outcome[mine] = _said(part, names, plan, cells, pair, np.zeros(mine.size, bool))
+        outcome[mine] = _said(part, words, cells, pair, np.zeros(mine.size, bool))
         faults.join(part)
     return rows, first, second, outcome, None
 
 
+class _Words:
+    """What words say of two items, of which each may be the name of an item too."""
+
+    def __init__(self, plan: Plan, items: Names) -> None:
+        self.plan, self.items, self.spellings = plan, items, {form(name) for name in items}
+
+    def of(self, word: Any) -> tuple[int, int, bool]:
+        """The outcome that a word is for, the item that it names, -1: none, and whether it is like an item's name."""
+        if not isinstance(word, str):
+            return -1, -1, False
+        like = form(word) in self.spellings
+        letter = like and folded(word) in _LETTERS
+        return (
+            -1 if letter else self.plan.words.get(folded(word), -1),
+            self.items.get(word, -1),
+            like,
+        )
+
+
 def _said(
     faults: Faults,
-    names: Names,
-    plan: Plan,
+    words: _Words,
     column: Column,
     pair: tuple[np.ndarray, np.ndarray],
     tied: np.ndarray,
 ) -> np.ndarray:
     """Outcomes that are said in words, or by the name of an item or a column."""
-    words = [word if isinstance(word, str) else "" for word in column.words]
-    spellings = {form(name) for name in names}
-    named = np.array([form(word) in spellings for word in words], bool)[column.codes]
-    known = [plan.words.get(folded(word), -1) for word in words]
-    for code, word in enumerate(words):
-        if folded(word) in _LETTERS and form(word) in spellings:
-            known[code] = -1
-    word, item = (
-        np.array(one, np.int64)[column.codes]
-        for one in (known, [names.get(one, -1) if one else -1 for one in words])
-    )
+    known = np.array([words.of(word) for word in column.words], np.int64).reshape(-1, 3)
+    word, item, like = known[column.codes].T
     by_item = np.where(item == pair[0], LEFT, np.where(item == pair[1], RIGHT, -1))
     said = np.where(by_item < 0, word, by_item)
     said = np.where(tied & _one_of(column, {""}), TIE, said)
-    faults.where(said < 0, column.name, lambda row: _unknown(column.words[column.codes[row]], plan))
-    what = "{} is the name of an item and also a word for an outcome: rename the item in the whole file"
-    clash = named & (word >= 0) & (word != by_item)
-    faults.where(clash, column.name, functools.partial(column.quoted, what))
-    what = "{} is no tie, and another column marks one: correct one of them"
-    faults.where(tied & (said != TIE), column.name, functools.partial(column.quoted, what))
+    what = functools.partial(_unknown, words.plan)
+    faults.where(said < 0, column.name, lambda row: what(column.words[column.codes[row]]))
+    clash = "{} is the name of an item and also a word for an outcome: rename the item in the whole file"
+    clashes = (like == 1) & (word >= 0) & (word != by_item)
+    faults.where(clashes, column.name, functools.partial(column.quoted, clash))
+    no_tie = "{} is no tie, and another column marks one: correct one of them"
+    faults.where(tied & (said != TIE), column.name, functools.partial(column.quoted, no_tie))
     return said
 
 
-def _unknown(cell: Any, plan: Plan) -> str:
+def _unknown(plan: Plan, cell: Any) -> str:
     if not str(cell or "").strip():
         return (
             "the outcome is missing: fill it in or remove the row, or name the column that marks ties by `tie`: a "
