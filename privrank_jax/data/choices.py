@@ -13,17 +13,17 @@ import dataclasses
 import re
 import string
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from privrank_jax.data.cells import mark_of, number_of, text_of
-from privrank_jax.data.columns import Column, Faults, Table
+from privrank_jax.data.columns import Column, Table
 from privrank_jax.data.comparisons import Comparisons, leave_out_blanks
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.header import span_of, usual_column, without
-from privrank_jax.data.kinds import Data, named_once
+from privrank_jax.data.kinds import Answers, Data, named_once
 from privrank_jax.data.names import check_names, form
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import BestWorstRoles, ChoiceRoles, reader_of
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 _SHOWN = ("shown", "options", "offered", "alternatives", "choice set")
 _ONE_SHOWN = re.compile(r"(shown|options?|offered|alternatives?)[ _.-]?[0-9]+", re.ASCII)
-_BETWEEN = re.compile(r"[|;]")
+_split = re.compile(r"[|;]").split
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class _Sets(Data):
+class _Sets(Answers):
     """Sets of items that were shown; what was chosen stands first.
 
     Attributes:
@@ -48,24 +48,10 @@ class _Sets(Data):
     Other attributes are those of all data.
     """
 
-    users: Int[np.ndarray, "rows"]
     sets: Int[np.ndarray, "rows size"]
     item_names: tuple[str, ...]
 
     questionnaire = None  # as of comparisons: nothing is known of what all users were asked
-
-    def __len__(self) -> int:
-        return self.users.size
-
-    @property
-    def num_users(self) -> int:
-        """The number of users; each set is of another one where the data name none."""
-        return len(self.user_names) or len(self)
-
-    @property
-    def comparisons_per_user(self) -> int:
-        """The largest number of sets of one user."""
-        return int(np.bincount(self.users).max(initial=0))
 
     @property
     def rare_items(self) -> tuple[str, ...]:
@@ -160,24 +146,72 @@ def read_best_worst(table: Table, roles: BestWorstRoles) -> BestWorst:
     return _read(table, roles, BestWorst, ("best", "worst"))
 
 
+class _Met(NamedTuple):
+    """Sets that were shown.
+
+    Attributes:
+        rows: of the sets.
+        sets: ``(N, s)`` codes of items, -1 for none.
+        marks: ``(N, s)`` 1 for what was chosen or the best, -1 for the worst, else 0.
+        columns: those of the items and of the answers, one for all or for each set.
+        how: the form was read.
+    """
+
+    rows: np.ndarray
+    sets: np.ndarray
+    marks: np.ndarray
+    columns: Sequence[Any]
+    how: tuple[str, ...] = ()
+
+
 def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...]) -> Any:
     header = without(table.name, table.header, roles.ignore)
+    shown, item = _shown(header, roles), roles.find(header, "item")
     if getattr(roles, "blocks", ()):
-        return _blocks(table, roles, header)
-    shown = _shown(header, roles)
-    item = roles.item or usual_column(header, roles.columns()["item"])
-    if item is not None and not shown:
-        return _long(table, roles, header, item, kind)
-    return _rows(table, roles, header, shown, kind, answers)
+        reading, met = _blocks(table, roles, header)
+    elif item and not shown:
+        reading, met = _long(table, roles, header, item)
+    else:
+        reading, met = _rows(table, roles, header, shown, answers)
+    rows, sets, marks, columns, how = met
+    few, ordered = np.sum(sets >= 0, axis=1) < 2, np.sort(sets, axis=1)
+    twice = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
+    wrong = [
+        ("fewer than two items: write them with | or ; between, or in columns or rows each", few),
+        ("an item twice: keep it once, or name the column of sets by `block`", twice),
+    ]
+    for one, mark in zip(answers, (1, -1)):
+        wrong.append(
+            (
+                f"no single {one} item: name one of those shown, and not for two answers the same",
+                (marks == mark).sum(axis=1) != 1,
+            )
+        )
+    for column, (what, where) in zip((columns[0], *columns), wrong):
+        if where.any():
+            k = int(np.argmax(where))
+            spelled = str(np.broadcast_to(column, len(sets))[k])
+            reading.faults.add(int(rows[k]), spelled, f"its set has {what}")
+    users = reading.read_users()
+    reading.stop(len(sets))
+    names, place = reading.items.in_order()
+    check_names(names)
+    sets = np.append(np.array(place, np.int64), -1)[sets]
+    chosen_first = np.where(sets < 0, 3, np.array([2, 0, 1])[marks])
+    sets = np.take_along_axis(sets, np.argsort(chosen_first, axis=1, kind="stable"), axis=1)
+    users = None if users is None else users[rows]
+    each = reading.repeated(None if reading.number is None else reading.number[rows], users)
+    each = np.arange(len(sets)) if each is None else each
+    users = np.arange(each.size) if users is None else users[each]
+    facts = reading.facts(names, *how)
+    return kind(users.astype(np.int32), sets[each].astype(np.int32), **facts)
 
 
-def _shown(header: Sequence[str], roles: Any) -> tuple[str, ...]:
+def _shown(header: Sequence[str], roles: Any) -> Sequence[str]:
     """The columns of the items shown, by what was told, else by usual names."""
-    if roles.shown:
-        return tuple(roles.shown)
     one = usual_column(header, _SHOWN)
-    several = (column for column in header if _ONE_SHOWN.fullmatch(form(column)))
-    return (one,) if one else tuple(several)
+    several = [column for column in header if _ONE_SHOWN.fullmatch(form(column))]
+    return roles.shown or ([one] if one else several)
 
 
 def chooses(header: Sequence[str]) -> bool:
@@ -192,13 +226,8 @@ def chooses(header: Sequence[str]) -> bool:
 
 
 def _rows(
-    table: Table,
-    roles: Any,
-    header: Sequence[str],
-    shown: tuple[str, ...],
-    kind: type[_Sets],
-    answers: tuple[str, ...],
-) -> Any:
+    table: Table, roles: Any, header: Sequence[str], shown: Sequence[str], answers: Sequence[str]
+) -> tuple[Reading, _Met]:
     """A row for each set."""
     columns = roles.find(header, *answers)
     if len(columns) < len(answers) or not shown:
@@ -209,25 +238,15 @@ def _rows(
     columns |= {f"shown {k}": column for k, column in enumerate(shown)}
     reading = Reading(table, roles, columns)
     leave_out_blanks(reading, *answers)
-    faults, shown = reading.faults, [reading.columns[f"shown {k}"] for k in range(len(shown))]
-    sets = _sets(reading, reading.several("shown"))
+    items = reading.several("shown")
+    sets = _sets(reading, items)
     marks = np.zeros(sets.shape, np.int8)
     for one, mark in zip(answers, (1, -1)):
-        column = reading.cells[one]
-        code = _answer(reading, column, sets, shown)
-        chosen = (sets == code[:, None]) & (sets >= 0)
-        what = "{} was chosen, but is not among the items shown"
-        faults.where(~chosen.any(axis=1), column.name, lambda row: column.quoted(what, row))  # noqa: B023
-        what = "the best item is also the worst one"
-        faults.where(np.any(chosen & (marks != 0), axis=1), column.name, lambda _: what)  # noqa: B023
-        marks[chosen] = mark
-    _check(faults, np.arange(len(sets)), sets, shown[0])
-    how = f"columns {shown[0]!r} to {shown[-1]!r} (an item each, or blank)"
-    if len(shown) == 1:
-        how = f"column {shown[0]!r} (items with | or ; between them)"
-    found = ", ".join(repr(reading.columns[one]) for one in answers)
-    users = reading.read_users()
-    return _made(reading, kind, users, sets, marks, f"column {found} is chosen from those of {how}")
+        code = _answer(reading, reading.cells[one], sets, [column.name for column in items])
+        marks[(sets == code[:, None]) & (sets >= 0)] = mark
+    spelled = [reading.columns[one] for one in answers]
+    how = f"columns {listed(spelled)} are chosen from the items in {listed(one.name for one in items)}"
+    return reading, _Met(np.arange(len(sets)), sets, marks, (items[0].name, *spelled), (how,))
 
 
 def _sets(reading: Reading, columns: Sequence[Column]) -> np.ndarray:
@@ -236,15 +255,11 @@ def _sets(reading: Reading, columns: Sequence[Column]) -> np.ndarray:
     def code_of(word: Any) -> int:
         return reading.items[text_of(word)] if text_of(word) else -1
 
+    def codes_of(word: Any) -> list[int]:
+        return [code_of(one) for one in (word if isinstance(word, tuple) else _split(word or ""))]
+
     if len(columns) > 1:
         return np.stack(reading.faults.together(columns, code_of), axis=1)
-
-    def codes_of(word: Any) -> list[int]:
-        return [
-            code_of(one)
-            for one in (word if isinstance(word, tuple) else _BETWEEN.split(word or ""))
-        ]
-
     lists = [found or [] for found in reading.faults.values(columns[0], codes_of, object)]
     width = max(map(len, lists), default=0)
     padded = np.array([one + [-1] * (width - len(one)) for one in lists], np.int64)
@@ -253,9 +268,7 @@ def _sets(reading: Reading, columns: Sequence[Column]) -> np.ndarray:
 
 def _answer(reading: Reading, column: Column, sets: np.ndarray, shown: Sequence[str]) -> np.ndarray:
     """Codes of the items that a column names, or says by the letter or the name of their column."""
-    places = dict(zip(string.ascii_uppercase, range(len(shown)))) | {
-        name: k for k, name in enumerate(shown)
-    }
+    places = dict(zip([*string.ascii_uppercase[: len(shown)], *shown], [*range(len(shown))] * 2))
 
     def code_of(word: Any) -> int:
         text = text_of(word)
@@ -270,10 +283,12 @@ def _answer(reading: Reading, column: Column, sets: np.ndarray, shown: Sequence[
     return np.where(codes < -1, at_place, codes)
 
 
-def _long(table: Table, roles: Any, header: Sequence[str], item: str, kind: type[_Sets]) -> Any:
+def _long(
+    table: Table, roles: Any, header: Sequence[str], columns: dict[str, str]
+) -> tuple[Reading, _Met]:
     """A row for each item that was shown; the rows of a user with the same block are a set."""
-    one = "chosen" if kind is Choices else "answer"
-    columns = {"item": item, **roles.find(header, one, "block")}
+    one = "chosen" if isinstance(roles, ChoiceRoles) else "answer"
+    columns = {**columns, **roles.find(header, one, "block")}
     by = "block" if "block" in columns else "user"  # a single set of a user needs no name
     if one not in columns or (by == "user" and roles.user not in header):
         lacking = "block" if one in columns else one
@@ -283,31 +298,28 @@ def _long(table: Table, roles: Any, header: Sequence[str], item: str, kind: type
     reading = Reading(table, roles, columns)
     faults, cells = reading.faults, reading.cells
     if reading.number is not None:
-        raise DataError(
-            f"{table.name}: a row is an item of a set, which counts once: leave out `count`"
-        )
+        raise DataError(f"{table.name}: an item of a set counts once: leave out `count`")
     (codes,) = faults.named([cells["item"]], reading.items)
-    marks = faults.read(cells[one], mark_of if kind is Choices else _best_or_worst)
-    users = reading.read_users()
-    reading.stop(codes.size)
-    owners = np.zeros(codes.size, np.int64) if users is None else users.astype(np.int64)
-    key = owners * len(cells[by].words) + cells[by].codes
+    marks = faults.read(cells[one], mark_of if one == "chosen" else _best_or_worst)
+    faults.stop()
+    key = cells[by].codes.astype(np.int64)
+    if "user" in cells:
+        key += len(cells[by].words) * cells["user"].codes.astype(np.int64)
     # A set of which a blank was chosen says nothing; another one was not shown the blank.
     rows = np.flatnonzero((codes >= 0) & ~np.isin(key, key[(codes < 0) & (marks != 0)]))
     reading.take(rows)
     _, first, at = np.unique(key[rows], return_index=True, return_inverse=True)
     at = np.argsort(np.argsort(first))[at]  # in order of their first rows
-    first = np.sort(first)
     order, sizes = np.argsort(at, kind="stable"), np.bincount(at)
     place = np.arange(at.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     sets = np.full((sizes.size, sizes.max(initial=0)), -1, np.int64)
     marked = np.zeros(sets.shape, np.int8)
     sets[at[order], place] = codes[rows][order]
     marked[at[order], place] = marks[rows][order]
-    _check_marks(faults, first, marked, columns[one], kind)
-    _check(faults, first, sets, item)
     how = f"rows with the same {cells[by].name!r} are one set"
-    return _made(reading, kind, None if users is None else users[rows][first], sets, marked, how)
+    return reading, _Met(
+        np.sort(first), sets, marked, (cells["item"].name, *[cells[one].name] * 2), (how,)
+    )
 
 
 def _best_or_worst(cell: Any) -> int:
@@ -317,7 +329,7 @@ def _best_or_worst(cell: Any) -> int:
     return int(number)
 
 
-def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> BestWorst:
+def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple[Reading, _Met]:
     """Items with a column for each set, whose cells mark the best and the worst."""
     name, size = table.name, len(roles.public or ())
     spans = [span_of(name, header, span) for span in roles.blocks]
@@ -338,62 +350,8 @@ def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> BestW
             raise BadCell(f"{quoted(cell)} marks neither the best nor the worst: {listed(words)}")
         return words[text.casefold()]
 
-    found, rows, columns = [], [], reading.several("mark")
-    for k in range(len(spans)):
-        block = columns[k * size : (k + 1) * size]
-        marks = np.stack([reading.faults.read(one, mark_of_cell) for one in block], axis=1)
-        rows.append(np.flatnonzero(marks.any(axis=1)))
-        found.append(marks[rows[-1]])
-        _check_marks(reading.faults, rows[-1], found[-1], block[0].name, BestWorst)
-    users, owner, marks = reading.read_users(), np.concatenate(rows), np.concatenate(found)
-    reading.stop(owner.size, "answers")
-    if reading.number is not None:
-        reading.number = reading.number[owner]
-    sets = np.tile(np.arange(size), (owner.size, 1))
-    return _made(reading, BestWorst, None if users is None else users[owner], sets, marks)
-
-
-def _check_marks(
-    faults: Faults, rows: np.ndarray, marks: np.ndarray, column: str, kind: type[_Sets]
-) -> None:
-    """Refuse a set without one chosen item, or one best and one worst; ``rows`` are those of the sets."""
-    for mark, what in (1, "chosen or best"), (-1, "worst"):
-        wrong = np.sum(marks == mark, axis=1) != 1
-        if wrong.any() and (mark > 0 or kind is BestWorst):
-            row = int(rows[np.argmax(wrong)])
-            faults.add(row, column, f"its set has not one {what} item: correct or remove it")
-
-
-def _check(faults: Faults, rows: np.ndarray, sets: np.ndarray, column: str) -> None:
-    """Refuse a set with fewer than two items, or with one of them twice; ``rows`` are those of the sets."""
-    ordered = np.sort(sets, axis=1)
-    twice = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
-    few = np.sum(sets >= 0, axis=1) < 2
-    if np.any(wrong := twice | few):
-        k = int(np.argmax(wrong))
-        what = "fewer than two items: write them with | or ; between, such as A|B|C, or in rows or columns each"
-        if not few[k]:
-            what = "an item twice: keep it once, or name the column of sets by `block`"
-        faults.add(int(rows[k]), column, f"its set has {what}")
-
-
-def _made(
-    reading: Reading,
-    kind: type[_Sets],
-    users: np.ndarray | None,
-    sets: np.ndarray,
-    marks: np.ndarray,
-    *how: str,
-) -> Any:
-    """The data, of codes of the items shown, -1 for none, of which the chosen or best is marked 1, the worst -1."""
-    reading.stop(len(sets))
-    names, place = reading.items.in_order()
-    check_names(names)
-    key = np.where(sets < 0, 3, np.array([2, 0, 1])[marks])
-    sets = np.append(np.array(place, np.int64), -1)[sets]
-    sets = np.take_along_axis(sets, np.argsort(key, axis=1, kind="stable"), axis=1)
-    each = reading.repeated(users=users)
-    rows = np.arange(len(sets)) if each is None else each
-    users = np.arange(rows.size) if users is None else users[rows]
-    facts = reading.facts(names, *how)
-    return kind(users.astype(np.int32), sets[rows].astype(np.int32), **facts)
+    cells = [reading.faults.read(one, mark_of_cell) for one in reading.several("mark")]
+    marks = np.stack(cells, axis=1).reshape(-1, len(spans), size).swapaxes(0, 1)
+    block, rows = np.nonzero(marks.any(axis=2))
+    sets = np.tile(np.arange(size), (rows.size, 1))
+    return reading, _Met(rows, sets, marks[block, rows], [np.array(roles.blocks)[block]] * 3)

@@ -7,14 +7,14 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Integer, Shaped
+from jaxtyping import Bool, Float, Integer, Shaped
 
 from privrank_jax._counting import count_on_host
 from privrank_jax.data.cells import count_of, mark_of, number_of, score_of, time_of, weight_of
 from privrank_jax.data.columns import Column, Faults, Table
 from privrank_jax.data.covariates import Covariates, read_covariates
 from privrank_jax.data.errors import BadCell, DataError, quoted
-from privrank_jax.data.kinds import Data, named_once
+from privrank_jax.data.kinds import Answers, named_once
 from privrank_jax.data.names import Names, check_names, form
 from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, Plan, folded, items_of, plan_of
 from privrank_jax.data.reading import Reading
@@ -28,7 +28,7 @@ _LETTERS = frozenset("wldhx")  # words for an outcome, but where an item has thi
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Comparisons(Data):
+class Comparisons(Answers):
     """N comparisons of m named items by n users, as NumPy arrays that nothing writes to.
 
     Attributes:
@@ -57,18 +57,16 @@ class Comparisons(Data):
     (3, 2, 2, 1)
     """
 
-    users: Integer[np.ndarray, "rows"]
     winners: Integer[np.ndarray, "rows"]
     losers: Integer[np.ndarray, "rows"]
     tied: Bool[np.ndarray, "rows"]
     item_names: tuple[str, ...]
-    questionnaire: Integer[np.ndarray, "pairs 2"] | None = dataclasses.field(
-        default=None, kw_only=True
-    )
-    weights: Float[np.ndarray, "rows"] | None = dataclasses.field(default=None, kw_only=True)
-    weight_column: str = dataclasses.field(default="", kw_only=True)
-    covariates: Covariates | None = dataclasses.field(default=None, kw_only=True)
-    times: Shaped[np.ndarray, "rows"] | None = dataclasses.field(default=None, kw_only=True)
+    _: dataclasses.KW_ONLY
+    questionnaire: Integer[np.ndarray, "pairs 2"] | None = None
+    weights: Float[np.ndarray, "rows"] | None = None
+    weight_column: str = ""
+    covariates: Covariates | None = None
+    times: Shaped[np.ndarray, "rows"] | None = None
 
     read = reader_of(ComparisonRoles)
 
@@ -95,24 +93,6 @@ class Comparisons(Data):
         if self.users.min(initial=0) < 0 or self.users.max(initial=-1) >= self.num_users:
             raise DataError("users must be indices into user_names")
 
-    def __len__(self) -> int:
-        return self.users.size
-
-    @property
-    def num_users(self) -> int:
-        """Number n of users; those whose answers are all missing count too."""
-        return len(self.user_names) or int(self.users.max(initial=-1)) + 1
-
-    @property
-    def counts_per_user(self) -> Int[np.ndarray, "users"]:
-        """(n,) int64, comparisons of each user. Private: do not publish without noise."""
-        return np.bincount(self.users, minlength=self.num_users)
-
-    @property
-    def comparisons_per_user(self) -> int:
-        """The largest number of comparisons of one user, the smallest L that drops nothing."""
-        return int(self.counts_per_user.max(initial=0))
-
     @property
     def ties(self) -> int:
         """Number of ties."""
@@ -124,8 +104,8 @@ class Comparisons(Data):
         >>> Comparisons([0, 0], [0, 1], [1, 0], [True, False], ("a", "b")).ties_of_pairs().tolist()
         [[0.0, 1.0], [1.0, 0.0]]
         """
-        first, second = self.winners[self.tied], self.losers[self.tied]
-        found = count_on_host(first, second, self.num_items, None, None)
+        pairs = self.winners[self.tied], self.losers[self.tied]
+        found = count_on_host(*pairs, self.num_items, None, None)
         return found + found.T
 
     @property
@@ -141,9 +121,8 @@ class Comparisons(Data):
         answer may also vanish or appear, a pair inside a side of the cut can move the totals by 1, and the bound is
         maxcut(G) + P.
         """
-        if self.questionnaire is None:
-            return None
-        return len(self.questionnaire) * self.num_users - len(self)
+        asked = self.questionnaire
+        return None if asked is None else len(asked) * self.num_users - len(self)
 
     def arrays(self) -> Arrays:
         """The same comparisons as a pytree of JAX arrays, no row masked."""
@@ -175,16 +154,15 @@ class Comparisons(Data):
 
         if self.covariates is None:
             raise ValueError(f"{self.name} was read without covariates.")
-        found, rows = self.covariates, np.ones(len(self), bool) if kept is None else kept
-        outcomes = np.where(self.tied, 0.5, found.first == self.winners)
+        rows = np.arange(len(self)) if kept is None else np.flatnonzero(kept)
+        found = self.covariates.taken(rows)
         return covariate_table(
-            found.first[rows],
-            found.second[rows],
-            outcomes[rows],
-            {name: column[rows] for name, column in found.values.items()},
+            *(found.first, found.second),
+            np.where(self.tied[rows], 0.5, found.first == self.winners[rows]),
+            found.values,
             num_items=self.num_items,
             users=self.users[rows],
-            bounds={**dict.fromkeys(found.sides, (0.0, 1.0)), **(bounds or {})},
+            bounds=dict.fromkeys(found.sides, (0.0, 1.0)) | (bounds or {}),
             private=private,
         )
 
@@ -239,7 +217,9 @@ def read_planned(table: Table, plan: Plan) -> Comparisons:
         weight_column=weight,
         covariates=None if covariates is None else covariates.taken(each),
         times=None if times is None else times[rows],
-        **reading.facts(names, *(plan.reading if plan.usual else ()), notes=notes),
+        **reading.facts(
+            names, *[plan.reading] * (plan.usual and plan.kind != "winners"), notes=notes
+        ),
     )
 
 
@@ -364,7 +344,6 @@ def _unknown(plan: Plan, cell: Any) -> str:
         )
     counts = "; if it counts wins, name the columns `left_wins` and `right_wins`"
     return (
-        f"{quoted(cell)} does not say which of the two items is preferred: write the item, the name of its column or "
-        f"{plan.sides}; give other words by `words`, or say blank=[{quoted(cell)}] if the row gives no answer"
-        f"{counts if number_of(str(cell)) else ''}"
+        f"{quoted(cell)} does not say which of the two items is preferred: write {plan.sides}; give other words by "
+        f"`words`, or say blank=[{quoted(cell)}] if the row gives no answer{counts * bool(number_of(str(cell)))}"
     )

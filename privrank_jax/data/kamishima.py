@@ -37,30 +37,25 @@ def read_kamishima(file: File) -> Rankings:
     file.checked((SUFFIX,), "give an .order file")
     items, orders = 0, []
     for line, text in enumerate(map(str.strip, file.lines()), start=1):
+        row = [int(cell) for cell in text.split()] if _NUMBERS.fullmatch(text) else []
         with in_line(file.name, line):
-            if text and not _NUMBERS.fullmatch(text):
-                raise BadCell("whole numbers between blanks are expected here")
-            row = [int(cell) for cell in text.split()]
-            if row and not items:
-                if len(row) != 2 or row[0] < 2:
+            if text and not items:
+                items = row[0] if len(row) == 2 else 0
+                if items < 2:
+                    raise BadCell("the number of items and a 1 are expected first, as in 10 1")
+            elif text:
+                order, length = row[2:], len(orders[0]) if orders else len(row) - 2
+                ids = len(set(order)) == len(order) == length > 0 and max(order) < items
+                if not ids or row[1] != length:
                     raise BadCell(
-                        "the first line must hold the number of items and a 1, as in 10 1"
+                        f"whole numbers are expected: 0, the length of the order, in all lines the same, and as many "
+                        f"distinct ids of items from 0 to {items - 1}"
                     )
-                items = row[0]
-            elif row:
-                length = len(orders[0]) if orders else len(row) - 2
-                if len(row) < 3 or not row[1] == len(row) - 2 == length:
-                    raise BadCell(
-                        f"{len(row)} numbers, of which the second must be the length of the order, and all orders as "
-                        f"long as the first, {length}"
-                    )
-                if max(row[2:]) >= items or len(set(row[2:])) < length:
-                    raise BadCell(f"item ids must be distinct and from 0 to {items - 1}")
-                orders.append(row[2:])
+                orders.append(order)
     check_size(file.name, len(orders), items)
     known = SET_A if items == len(SET_A) else _names(file.path.with_name("sushi3.idata"), items)
-    ranks = ranks_from_orders(np.array(orders), items)
     missing = "last" if len(orders[0]) == items else "unknown"
+    ranks = ranks_from_orders(np.array(orders), items)
     return Rankings(ranks, item_names=known, name=file.name, missing=missing)
 
 
@@ -68,9 +63,8 @@ def _names(path: Path, items: int) -> tuple[str, ...]:
     """Names of set B: tab-separated lines (id, name, ...), in some copies below a header."""
     if not path.exists():
         return tuple(f"item {k}" for k in range(items))
-    cells = [line.rstrip("\r\n").split("\t") for line in File(path).lines()]
-    rows = [row for row in cells if row[0].strip().isdecimal() and len(row) > 1]
-    known = {row[0].strip(): row[1].strip() for row in rows}
-    if len(rows) != items or set(known) != set(map(str, range(items))):
+    cells = [[*map(str.strip, line.split("\t")), ""] for line in File(path).lines()]
+    rows = [(row[0], row[1]) for row in cells if row[0].isdecimal()]
+    if sorted(one for one, _ in rows) != sorted(map(str, range(items))):
         raise DataError(f"{path.name} does not name the items 0 to {items - 1}, each once")
-    return distinct(path.name, [known[str(k)] for k in range(items)])
+    return distinct(path.name, [dict(rows)[str(k)] for k in range(items)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from privrank_jax.data.covariates import covariate_roles
 from privrank_jax.data.errors import DataError, listed
@@ -66,7 +66,7 @@ class Plan:
     kind: str
     columns: dict[str, str]
     roles: ComparisonRoles
-    pairs: tuple[tuple[str, str], ...] = ()
+    pairs: Sequence[tuple[str, str]] = ()
     words: dict[str, int] = dataclasses.field(default_factory=dict)
     usual: bool = True
 
@@ -89,25 +89,15 @@ class Plan:
         return [one for one in self.columns if one.partition(" ")[0] in known]
 
     @property
-    def reading(self) -> tuple[str, ...]:
+    def reading(self) -> str:
         """How such a file is read, in words that depend on its columns alone."""
-        if self.kind == "pairs":
-            one = next(iter(self.columns.values()))
-            return (
-                f"columns such as {one!r} hold the preferred one of two items, or {self.sides}; blanks say nothing",
-            )
-        if not self.outcomes:
-            return ()
-        pair = f"columns {self.columns['left']!r} and {self.columns['right']!r} hold the items"
-        said = ", ".join(repr(self.columns[one]) for one in self.outcomes)
-        if self.kind == "one-hot":
-            return (f"{pair}; a 1 stands in one of {said}",)
-        return (f"{pair}, {said} the outcome: the preferred item or its column, or {self.sides}",)
+        said = f", where cells hold {self.sides}; blanks say nothing" * bool(self.words)
+        return f"columns {listed(self.columns.values())} hold {self.kind}{said}"
 
     @property
     def sides(self) -> str:
-        """The words for the items of the two columns."""
-        found = []
+        """What says which item is preferred."""
+        found = ["the item"] + ["the name of its column"] * (self.kind == "battles")
         for side, of in enumerate(("the left one", "the right one", "a tie")):
             words = [word for word, known in self.words.items() if known == side]
             found += [f"{', '.join(words[:3])} for {of}"] * bool(words)
@@ -160,16 +150,27 @@ def _told(name: str, header: Sequence[str], roles: ComparisonRoles, told: set[st
 
 
 def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
-    winners = roles.find(header, "winner", "loser")
+    """The form by usual names."""
+    winners, pair = roles.find(header, "winner", "loser"), usual_pair(header)
     if len(winners) == 2:
-        return Plan("winners", {"left": winners["winner"], "right": winners["loser"]}, roles)
-    every = _battle(header, roles), _one_hot(header, roles), _pairs(name, header, roles)
-    found = [plan for plan in every if plan]
+        return Plan("winners", dict(zip(("left", "right"), winners.values())), roles)
+    found = [_pairs(name, header, roles)] if any(map(_VERSUS.search, header)) else []
+    if pair is not None:
+        columns, outcome = dict(zip(("left", "right"), pair)), usual_column(header, _OUTCOMES)
+        if outcome is not None and usual_column(header, ["loser"]) is None:
+            columns["outcome"] = outcome
+            found.append(Plan("battles", columns, roles, words=_words("", columns, roles)))
+        every = [usual_column(header, [f"winner_{one}"]) for one in (*pair, *_TIED)]
+        if None not in every[:2]:
+            marks = enumerate(dict.fromkeys(column for column in every if column))
+            columns = {"left": pair[0], "right": pair[1]} | {
+                f"outcome {k}": one for k, one in marks
+            }
+            found.append(Plan("one-hot", columns, roles))
     if len(found) > 1:
         raise DataError(
-            f"{name}: it is unclear which columns say who was preferred: "
-            f"{'; or '.join(one.reading[0] for one in found)}. Leave columns out by `ignore`, or name them by `left`, "
-            "`right` and `outcome`"
+            f"{name}: it is unclear which columns say who was preferred: {'; or '.join(one.reading for one in found)}. "
+            "Leave columns out by `ignore`, or name them by `left`, `right` and `outcome`"
         )
     if not found:
         raise DataError(
@@ -194,49 +195,25 @@ def usual_pair(header: Sequence[str]) -> tuple[str, str] | None:
     return found[0] if len(found) == 1 else None
 
 
-def _battle(header: Sequence[str], roles: ComparisonRoles) -> Plan | None:
-    pair, outcome = usual_pair(header), usual_column(header, _OUTCOMES)
-    if pair is None or outcome is None or usual_column(header, ["loser"]):
-        return None
-    columns = {"left": pair[0], "right": pair[1], "outcome": outcome}
-    return Plan("battles", columns, roles, words=_words("", columns, roles))
-
-
-def _one_hot(header: Sequence[str], roles: ComparisonRoles) -> Plan | None:
-    pair = usual_pair(header)
-    sides = [usual_column(header, [f"winner_{one}"]) for one in pair or ()]
-    if pair is None or None in sides:
-        return None
-    ties = (usual_column(header, [f"winner_{one}"]) for one in _TIED)
-    said = dict.fromkeys([*sides, *(column for column in ties if column)])
-    outcomes = {f"outcome {k}": str(column) for k, column in enumerate(said)}
-    return Plan("one-hot", {"left": pair[0], "right": pair[1], **outcomes}, roles)
-
-
-def _pairs(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan | None:
-    """The columns of a file of pairs; None where there are none."""
-    found: dict[str, tuple[str, ...]] = {}
-    for column in header:
-        parts = [part.strip() for part in _VERSUS.split(column)]
-        if len(parts) > 1 and all(parts):
-            found[column] = tuple(parts)
-            if len(parts) > 2 or form(parts[0]) == form(parts[1]):
-                raise DataError(
-                    f"{name}: it is unclear which two items column {column!r} compares: name it by two different items "
-                    "with one 'vs' between"
-                )
-    if not found:
-        return None
+def _pairs(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
+    """The columns of a file of pairs."""
+    found = {column: _VERSUS.split(column.strip()) for column in header if _VERSUS.search(column)}
+    for column, parts in found.items():
+        if len(parts) != 2 or len({"", *map(form, parts)}) != 3:
+            raise DataError(
+                f"{name}: it is unclear which two items column {column!r} compares: name it by two different items "
+                "with one 'vs' between"
+            )
     try:
-        public_items(items_of(found.values()))
+        public_items(items_of(map(str.strip, parts) for parts in found.values()))
     except DataError as error:
         raise DataError(f"{name}: {error}") from None
-    words = _told_words(name, roles) if roles.words else dict(WORDS)
     columns = {f"pair {k}": column for k, column in enumerate(found)}
-    return Plan("pairs", columns, roles, tuple(found.values()), words)  # type: ignore[arg-type]
+    words = _told_words(name, roles) if roles.words else dict(WORDS)
+    return Plan("pairs", columns, roles, [(a.strip(), b.strip()) for a, b in found.values()], words)
 
 
-def items_of(pairs) -> tuple[str, ...]:
+def items_of(pairs: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """The items of some pairs, sorted."""
     return item_list({item for pair in pairs for item in pair})
 

@@ -403,7 +403,6 @@ def budgets_of(
         sheet: of an Excel file.
     """
     from privrank_jax.data.reports import read_epsilon
-    from privrank_jax.data.synthetic import read_user_epsilon
 
     table = open_file(file, sheet)
     usual = RankingRoles.columns()
@@ -411,7 +410,7 @@ def budgets_of(
         usual_column(table.header, usual[one]) for one in ("item", "rank")
     )
     if long and hasattr(data, "ranks"):
-        return read_user_epsilon(table, column, given.get("user") or "user")
+        return read_epsilon(table, column, given.get("user") or "user")
     return read_epsilon(table, column)
 
 

@@ -14,7 +14,7 @@ from privrank_jax.data.cells import count_of
 from privrank_jax.data.columns import Column, Faults, Table, repeated
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.header import check_no_counts, column_of, spelled_in, without
-from privrank_jax.data.kinds import ITEMS, NO_USERS, SEEN_ITEMS, counted_note
+from privrank_jax.data.kinds import ITEMS, NO_USERS, SEEN_ITEMS
 from privrank_jax.data.names import Names
 from privrank_jax.data.roles import Roles
 
@@ -173,7 +173,7 @@ class Reading:
             each = ONE_ROW_EACH if counted is None else ONE_ROW_EACH.replace("row", "ranking")
             told.append(each if self.whole else NO_USERS)
         if counted is not None:
-            told.insert(0, counted_note(counted))
+            told.insert(0, f"each row counts as often as column {counted!r} says")
         user = roles.user
         return {
             "item_names": names,

@@ -11,6 +11,7 @@ import csv
 import importlib.util
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from pathlib import Path
@@ -21,24 +22,27 @@ from jaxtyping import Bool, Float, Integer
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._whole_file import beside, whole_file
-from privrank_jax.data.cells import number_of, text_of
+from privrank_jax.data.cells import mark_of
+from privrank_jax.data.cells import reader_of as number_reader
 from privrank_jax.data.columns import Faults, Table
-from privrank_jax.data.errors import BadCell, DataError, quoted
+from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.header import column_of
-from privrank_jax.data.kinds import Data
+from privrank_jax.data.kinds import Answers
+from privrank_jax.data.names import Names
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import ReportRoles, reader_of
 from privrank_jax.data.table import DELIMITERS, PARQUET
 
-COLUMNS = ("user", "item_1", "item_2", "report", "epsilon")
-_BITS = {
-    **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
-    **dict.fromkeys(("0", "0.0", "false", "no"), 0),
-}
+_COLUMNS = ("item_1", "item_2", "report", "epsilon")
+epsilon_of = number_reader(
+    f"a usable epsilon: write a number such as 1, from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}",
+    lambda number: SMALLEST_EPSILON <= number <= LARGEST_EPSILON,
+)
+"""The ε that a cell says."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reports(Data):
+class Reports(Answers):
     """N randomized reports on pairs of m named items.
 
     Attributes:
@@ -52,7 +56,6 @@ class Reports(Data):
     Other attributes are those of all data.
     """
 
-    users: Integer[np.ndarray, "rows"]
     first: Integer[np.ndarray, "rows"]
     second: Integer[np.ndarray, "rows"]
     reports: Bool[np.ndarray, "rows"]
@@ -61,11 +64,8 @@ class Reports(Data):
 
     read = reader_of(ReportRoles)
 
-    def __len__(self) -> int:
-        return self.reports.size
-
     @property
-    def num_users(self) -> int | None:
+    def num_users(self) -> int | None:  # type: ignore[override]
         """Number of users with a report; None if the reports do not name users."""
         return np.unique(self.users).size if self.has_users else None
 
@@ -83,30 +83,19 @@ class Reports(Data):
 def largest_sum(users: np.ndarray, epsilon: np.ndarray) -> float:
     """The largest sum of a user's ε, each the shortest decimal of its float; a float whose decimal is not below it."""
     levels, level = np.unique(epsilon, return_inverse=True)
-    parts, counts = np.unique(np.stack([users, level]), axis=1, return_counts=True)
-    owners, level = parts
-    amounts = [Decimal(repr(float(one))) for one in levels]
-    alone = np.bincount(owners)[owners] == 1
+    amounts = np.array([Decimal(repr(float(one))) for one in levels], object)
+    sums = np.full(users.max() + 1, Decimal(0), object)
     with localcontext() as context:
         context.prec = 100
-        # Most users have the same ε in all their reports, so few sums differ.
-        same = np.unique(np.stack([level, counts])[:, alone], axis=1).T.tolist()
-        sums = [amounts[number] * count for number, count in same]
-        mixed: dict[int, Decimal] = {}
-        for owner, number, count in zip(*(x[~alone].tolist() for x in (owners, level, counts))):
-            mixed[owner] = mixed.get(owner, Decimal(0)) + amounts[number] * count
-        largest = max([*sums, *mixed.values()])
-        total = float(largest)
-        while Decimal(repr(total)) < largest:
-            total = math.nextafter(total, math.inf)
+        np.add.at(sums, users, amounts[level])
+    total = float(max(sums))
+    while Decimal(repr(total)) < max(sums):
+        total = math.nextafter(total, math.inf)
     return total
 
 
 def read_reports(table: Table, roles: ReportRoles) -> Reports:
-    """Read reports from an opened table; the columns are named at the head.
-
-    Returns:
-        Reports in the order of the rows.
+    """Read reports from an opened table, in the order of the rows; the columns are named at the head.
 
     Raises:
         DataError: what is wrong, where, and how to fix it: as of comparisons; a report that is neither 0 nor 1, an ε
@@ -114,59 +103,76 @@ def read_reports(table: Table, roles: ReportRoles) -> Reports:
     """
     if roles.blank or roles.count:
         raise DataError(f"{table.name} holds reports, one a row: leave out `blank` and `count`")
-    reading = Reading(table, roles, {column: column for column in COLUMNS[1:]})
+    reading = Reading(table, roles, {column: column for column in _COLUMNS})
     faults, cells = reading.faults, reading.cells
     first, second = faults.named([cells["item_1"], cells["item_2"]], reading.items)
     message = "an item is compared with itself: correct or remove the row"
-    faults.where(first == second, reading.columns["item_2"], lambda _: message)
+    faults.where(first == second, cells["item_2"].name, lambda _: message)
     reports = faults.read(cells["report"], _bit_of).astype(bool)
     epsilon = faults.read(cells["epsilon"], epsilon_of, float)
     users = reading.read_users()
     reading.stop(reports.size)
     names, place = reading.items.in_order()
-    notes = ["the list of items was taken from the file"] if roles.public is None else []
+    notes = ["the list of items was taken from the file"] * (roles.public is None)
     if users is None:
         notes.append("the file names no users: what all reports of one user spend is not known")
     return Reports(
-        users=np.arange(reports.size) if users is None else users,
-        first=np.array(place)[first],
-        second=np.array(place)[second],
-        reports=reports,
-        epsilon=epsilon,
-        item_names=names,
+        np.arange(reports.size) if users is None else users,
+        *(np.array(place)[codes] for codes in (first, second)),
+        *(reports, epsilon, names),
         user_names=tuple(reading.people),
         name=table.name,
         notes=tuple(notes),
     )
 
 
-def read_epsilon(table: Table, column: str) -> Float[np.ndarray, "rows"]:
-    """The ε of each row of a table.
+def _bit_of(cell: Any) -> int:
+    if not str(cell or "").strip():
+        raise BadCell("the report is missing")
+    return mark_of(cell, "the first item is preferred")
+
+
+def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np.ndarray, "some"]:
+    """The ε of each row of a table, or of each user, in order of first appearance.
 
     Args:
-        table: with that column.
+        table: with these columns.
         column: of ε.
+        user: column of users, each of whom has one ε.
 
     Raises:
-        DataError: no such column, or an ε that isn't a number from 1e-9 to 1e9.
+        DataError: no such columns, a blank user, an ε that isn't a number from 1e-9 to 1e9, or that differs between
+            rows of one user.
     """
-    (cells,) = table.columns([column_of(table.name, table.header, "epsilon", column)])
+    asked = [("epsilon", column)] + [("user", user)] * (user is not None)
+    columns = table.columns([column_of(table.name, table.header, *one) for one in asked])
     faults = Faults(table)
-    found = faults.read(cells, epsilon_of, float)
+    found = faults.read(columns[0], epsilon_of, float)
+    for people in columns[1:]:
+        users = faults.read(people, Names("user").__getitem__)
+        each = found[np.unique(users, return_index=True)[1]]
+        what = (
+            "a row before has another epsilon for this user: write the same in all rows of a user"
+        )
+        faults.where(found != each[users], columns[0].name, lambda _: what)  # noqa: B023
+        found = each
     faults.stop()
     return found
 
 
+# --- writing -------------------------------------------------------------------------------------------
+
+
 def check_destination(path: str | os.PathLike[str]) -> None:
-    """Raise :class:`DataError` unless reports can be written to a file of this name."""
+    """Raise :class:`DataError` unless a table can be written to a file of this name."""
     path = Path(path)
-    if path.suffix.lower() not in (*DELIMITERS, *PARQUET):
+    suffix = path.suffix.lower()
+    if suffix not in (*DELIMITERS, *PARQUET):
         raise DataError(
-            f"{path.name}: unknown kind of file ({path.suffix or 'no suffix'}); name a .csv, .tsv or "
-            ".parquet file"
+            f"{path.name}: unknown kind of file ({suffix or 'no suffix'}): name a .csv, .tsv or .parquet file"
         )
     check_writable(path)
-    if path.suffix.lower() in PARQUET and importlib.util.find_spec("pyarrow") is None:
+    if suffix in PARQUET and importlib.util.find_spec("pyarrow") is None:
         raise DataError(
             f'{path.name}: writing Parquet needs PyArrow: pip install "privrank-jax[tables]"'
         )
@@ -207,68 +213,51 @@ def write_reports(
     Raises:
         DataError: as :func:`check_destination`.
     """
-    path = Path(path)
-    check_destination(path)
     items = np.array(table.item_names, object)
-    columns: dict[str, np.ndarray] = {
-        "item_1": items[table.first],
-        "item_2": items[table.second],
-        "report": table.reports.astype(np.int8),
-        "epsilon": table.epsilon,
-    }
+    cells = items[table.first], items[table.second], table.reports.astype(np.int8), table.epsilon
     keys = [table.reports, table.epsilon, table.second, table.first]
-    if users and table.has_users:
-        people = np.array(table.user_names, object)
-        columns = {"user": people[table.users], **columns}
-        keys.append(np.argsort(np.argsort(people))[table.users])
+    people = table.user_names if users else ()
+    return write_sorted(Path(path), dict(zip(_COLUMNS, cells)), keys, people, table.users)
+
+
+def write_sorted(
+    path: Path,
+    columns: dict[str, np.ndarray],
+    keys: Sequence[np.ndarray],
+    people: Sequence[str],
+    users: np.ndarray,
+) -> tuple[str, ...]:
+    """Write a table atomically in the format of the suffix, with users where there are people; masked cells are blank.
+
+    Rows are sorted by user, then by the last of ``keys`` and so on.
+    """
+    check_destination(path)
+    if people:
+        names = np.array(people, object)
+        columns = {"user": names[users], **columns}
+        keys = [*keys, np.argsort(np.argsort(names))[users]]
     order = np.lexsort(keys)
-    columns = {name: column[order] for name, column in columns.items()}
-    write_columns(path, columns)
+    cells = {name: column[order].tolist() for name, column in columns.items()}
+    with whole_file(path) as part:
+        if path.suffix.lower() in PARQUET:
+            import pyarrow
+            from pyarrow import parquet
+
+            parquet.write_table(pyarrow.table(cells), part)
+        else:
+            _write_text(part, cells, DELIMITERS[path.suffix.lower()])
     return tuple(columns)
 
 
-def write_columns(path: Path, columns: dict[str, np.ndarray]) -> None:
-    """Write a table atomically in the format of the suffix; masked cells are left blank."""
-    with whole_file(path) as part:
-        if path.suffix.lower() in PARQUET:
-            _write_parquet(part, columns)
-        else:
-            _write_text(part, columns, DELIMITERS[path.suffix.lower()])
-
-
-def _write_text(path: Path, columns: dict[str, np.ndarray], delimiter: str) -> None:
-    cells = [column.tolist() for column in columns.values()]
+def _write_text(path: Path, cells: dict[str, list[Any]], delimiter: str) -> None:
     # The csv writer does not quote a carriage return, which ends a line.
-    words = (word for words in (columns, *cells) for word in words if isinstance(word, str))
-    quoting = csv.QUOTE_ALL if any("\r" in word for word in words) else csv.QUOTE_MINIMAL
+    odd = any(
+        isinstance(word, str) and "\r" in word
+        for words in (cells, *cells.values())
+        for word in words
+    )
+    quoting = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=quoting)
-        writer.writerow(columns)
-        writer.writerows(zip(*cells))
-
-
-def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
-    import pyarrow
-    from pyarrow import parquet
-
-    arrays = {name: pyarrow.array(column.tolist()) for name, column in columns.items()}
-    parquet.write_table(pyarrow.table(arrays), path)
-
-
-def _bit_of(cell: Any) -> int:
-    """The bit that a report says."""
-    code = _BITS.get(text_of(cell).casefold())
-    if code is None:
-        raise BadCell(f"{quoted(cell)} is not a report: write 1 (the first item) or 0 (the second)")
-    return code
-
-
-def epsilon_of(cell: Any) -> float:
-    """The ε that a cell says."""
-    value = number_of(text_of(cell))
-    if value is None or not SMALLEST_EPSILON <= value <= LARGEST_EPSILON:
-        raise BadCell(
-            f"{quoted(cell)} is not a usable epsilon: write a number such as 1, from {SMALLEST_EPSILON:g} to "
-            f"{LARGEST_EPSILON:g}"
-        )
-    return value
+        writer.writerow(cells)
+        writer.writerows(zip(*cells.values()))

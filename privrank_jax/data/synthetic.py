@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +18,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from privrank_jax.data.ballots import SYNTHETIC, Cells, read_wide, wide_items
-from privrank_jax.data.columns import Column, Faults, Table
-from privrank_jax.data.errors import DataError, quoted
+from privrank_jax.data.columns import Faults, Table
+from privrank_jax.data.errors import DataError
 from privrank_jax.data.header import column_of, spelled_in
-from privrank_jax.data.names import Names
 from privrank_jax.data.rankings import Rankings
-from privrank_jax.data.reports import check_destination, epsilon_of, write_columns
+from privrank_jax.data.reports import check_destination, epsilon_of, write_sorted
 from privrank_jax.data.roles import SEEN, RankingRoles, SyntheticRoles
 from privrank_jax.data.table import PARQUET
 
@@ -52,48 +51,34 @@ class SyntheticRankings:
 def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRankings:
     """Read synthetic rankings from an opened table: wide, with all of its items, for the law of a rank depends on them.
 
-    Returns:
-        The rankings and the ε of each user.
-
     Raises:
         DataError: as of other rankings; no column ``synthetic_epsilon``, an ε that isn't a number from 1e-9 to 1e9,
             ties, a rank left out, as where items were taken out of the file, or out of ``items``.
     """
-    budgets: list[Column] = []
-
-    def columns(names: Sequence[str]) -> list[Column]:
-        *found, budget = table.columns([*names, of_budgets])
-        budgets.append(budget)
-        return found
-
-    of_budgets = column_of(table.name, table.header, "epsilon", SYNTHETIC)
-    header = type(table.header)(column for column in table.header if column != of_budgets)
-    ranked = dataclasses.replace(table, header=header, columns=columns)
-    asked = RankingRoles(
-        user=roles.user,
-        items=roles.items or SEEN,
-        blank=roles.blank,
-        missing=roles.missing,
-        ranks=True,
+    name, budgets = table.name, column_of(table.name, table.header, "epsilon", SYNTHETIC)
+    cells = {column.name: column for column in table.columns(table.header)}  # rows are read once
+    header = type(table.header)(column for column in table.header if column != budgets)
+    ranked = dataclasses.replace(
+        table, header=header, columns=lambda names: [cells[one] for one in names]
     )
-    rankings, ranks = read_wide(
-        ranked, asked, wide_items(table.name, header, asked), Cells("ranks"), counted=False
-    )
+    told = {one: getattr(roles, one) for one in ("user", "blank", "missing")}
+    asked = RankingRoles(**told, items=roles.items or SEEN, ranks=True)
+    items = wide_items(name, header, asked)
+    rankings, ranks = read_wide(ranked, asked, items, Cells("ranks"), counted=False)
     faults = Faults(table)
-    epsilon = faults.read(budgets[0], epsilon_of, float)
+    epsilon = faults.read(cells[budgets], epsilon_of, float)
     faults.stop()
-    user = spelled_in(header, roles.user or "")
-    if left := [column for column in header if column not in (user, *rankings.item_names)]:
+    known = (spelled_in(header, roles.user or ""), *rankings.item_names)
+    if left := [column for column in header if column not in known]:
         raise DataError(
-            f"{table.name}: `items` has no {left[0]!r}, but synthetic rankings can only be debiased whole: name all "
-            "items, or none"
+            f"{name}: `items` has no {left[0]!r}, but synthetic rankings are debiased whole: name all items, or none"
         )
     if rankings.tied:
-        raise DataError(f"{table.name} holds ties, which synthetic rankings never do")
+        raise DataError(f"{name} holds ties, which synthetic rankings never do")
     if np.any(gaps := np.any(ranks != rankings.ranks, axis=1)):
         raise DataError(
-            f"{table.name}, row {int(np.argmax(gaps)) + 1} below the header leaves out a rank, which synthetic "
-            "rankings never do: were items taken out? Aggregate the whole file"
+            f"{name}, row {int(np.argmax(gaps)) + 1} below the header leaves out a rank, which synthetic rankings "
+            "never do: were items taken out? Aggregate the whole file"
         )
     return SyntheticRankings(rankings, epsilon)
 
@@ -129,52 +114,11 @@ def write_synthetic_rankings(
     Raises:
         DataError: as :func:`~privrank_jax.data.write_reports`; an item or two with the name of another column.
     """
-    path = Path(path)
+    path, table = Path(path), rankings.table
     check_destination(path)
-    table = rankings.table
     check_item_names(path, table.item_names)
     ranks = np.ma.masked_less(table.ranks, 0) + 1
-    columns: dict[str, np.ndarray] = {SYNTHETIC: rankings.epsilon}
+    columns = {SYNTHETIC: rankings.epsilon, **dict(zip(table.item_names, ranks.T))}
     keys = [*table.ranks.T[::-1], rankings.epsilon]
-    if users and table.user_names:
-        people = np.array(table.user_names, object)
-        columns = {"user": people, **columns}
-        keys.append(np.argsort(np.argsort(people)))
-    columns |= {name: ranks[:, k] for k, name in enumerate(table.item_names)}
-    order = np.lexsort(keys)
-    write_columns(path, {name: column[order] for name, column in columns.items()})
-    return tuple(columns)
-
-
-def read_user_epsilon(table: Table, column: str, user: str) -> Float[np.ndarray, "users"]:
-    """The ε of each user of a table with several rows per user, in order of first appearance.
-
-    Args:
-        table: with these columns.
-        column: of ε.
-        user: column of users.
-
-    Raises:
-        DataError: no such columns, a blank user, an ε that isn't a number from 1e-9 to 1e9, or that differs between
-            rows of one user.
-    """
-    named = [
-        column_of(table.name, table.header, one, given)
-        for one, given in (("user", user), ("epsilon", column))
-    ]
-    people, budgets = table.columns(named)
-    faults, names = Faults(table), Names("user")
-    users = faults.read(people, names.__getitem__)
-    epsilon = faults.read(budgets, epsilon_of, float)
-    _, first = np.unique(users, return_index=True)
-    found = epsilon[first]
-    faults.where(
-        epsilon != found[users],
-        named[1],
-        lambda row: (
-            f"user {quoted(people.words[people.codes[row]])} has {found[users[row]]:g} and {epsilon[row]:g}: a "
-            "ranking is drawn at one epsilon; write the same in all rows of a user"
-        ),
-    )
-    faults.stop()
-    return found
+    people = table.user_names if users else ()
+    return write_sorted(path, columns, keys, people, np.arange(len(table.ranks)))
