@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Integer, Shaped
 
 from privrank_jax._counting import count_on_host
-from privrank_jax.data.cells import count_of, mark_of, number_of, score_of, time_of, weight_of
+from privrank_jax.data.cells import count_of, mark_of, score_of, time_of, weight_of
 from privrank_jax.data.columns import Column, Faults, Table
 from privrank_jax.data.covariates import Covariates, read_covariates
-from privrank_jax.data.errors import BadCell, DataError, quoted
+from privrank_jax.data.errors import BadCell, DataError, listed
 from privrank_jax.data.kinds import Answers, named_once
 from privrank_jax.data.names import Names, check_names, form
 from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, Plan, folded, items_of, plan_of
@@ -113,17 +114,6 @@ class Comparisons(Answers):
         """Items that one user alone was shown, or one row where the data name no users. Private."""
         return named_once(self.item_names, self.users, self.winners, self.losers)
 
-    @property
-    def missing(self) -> int | None:
-        """Questions left unanswered, over all users; None without a questionnaire.
-
-        The sensitivity 2 maxcut(G) of noisy counts holds while *which* questions a user answered is public. Where an
-        answer may also vanish or appear, a pair inside a side of the cut can move the totals by 1, and the bound is
-        maxcut(G) + P.
-        """
-        asked = self.questionnaire
-        return None if asked is None else len(asked) * self.num_users - len(self)
-
     def arrays(self) -> Arrays:
         """The same comparisons as a pytree of JAX arrays, no row masked."""
         import jax.numpy as jnp
@@ -171,11 +161,7 @@ class Comparisons(Answers):
 
 
 def read_comparisons(table: Table, roles: ComparisonRoles) -> Comparisons:
-    """Read comparisons from an opened table.
-
-    Raises:
-        DataError: what is wrong, where, and how to fix it.
-    """
+    """Read comparisons from an opened table."""
     return read_planned(table, plan_of(table.name, table.header, roles))
 
 
@@ -196,10 +182,8 @@ def read_planned(table: Table, plan: Plan) -> Comparisons:
     users = reading.read_users(rows if plan.several else None)
     reading.stop(rows.size, "answers" if plan.several else "rows")
     names, place = reading.items.in_order()
-    left, right = (np.array(place)[codes] for codes in (left, right))
-    covariates = None
-    if roles.covariates or roles.side is not None:
-        covariates = read_covariates(reading, left, right)
+    left, right = np.array(place)[left], np.array(place)[right]
+    covariates = read_covariates(reading, names, left, right)
     each: Any = slice(None)
     if number is not None or reading.number is not None:
         once = np.ones(rows.size, np.int64) if number is None else number
@@ -245,29 +229,28 @@ def _of_rows(reading: Reading, plan: Plan) -> _Met:
     """Comparisons of the two items that each row names."""
     faults, cells = reading.faults, reading.cells
     first, second = faults.named([cells["left"], cells["right"]], reading.items)
-    what = "item {} is compared with itself: correct or remove the row"
-    what = functools.partial(cells["right"].quoted, what)
-    faults.where(first == second, cells["right"].name, what)
+    what = "an item is compared with itself: correct or remove the row"
+    faults.where(first == second, cells["right"].name, lambda _: what)
     rows, tied = np.arange(first.size), np.zeros(first.size, bool)
     if "tie" in cells:
         tied = faults.read(cells["tie"], mark_of).astype(bool)
     if plan.kind == "winners":
         return rows, first, second, np.where(tied, TIE, LEFT), None
     if plan.kind == "battles":
-        said = _said(faults, _Words(plan, reading.items), cells["outcome"], (first, second), tied)
-        return rows, first, second, said, None
+        meaning, pair = _meanings(plan, reading.items), (first, second)
+        return rows, *pair, _said(faults, plan, meaning, cells["outcome"], pair, tied), None
     if plan.kind == "scores":
         both = (cells[one] for one in ("left_score", "right_score"))
         one, other = (faults.read(column, score_of, float) for column in both)
         better = np.where(one > other, LEFT, RIGHT)
         return rows, first, second, np.where(one == other, TIE, better), None
-    columns = [cells[one] for one in plan.outcomes]
     one_hot = plan.kind == "one-hot"
+    counts = [cells[one] for one in ("left_wins", "right_wins", "tie_count") if one in cells]
+    columns = reading.several("outcome") or counts
     reader = functools.partial(mark_of, what="this is the outcome") if one_hot else count_of
     number = np.stack([faults.read(column, reader, np.int64) for column in columns], axis=1)
     if one_hot:
-        names = ", ".join(repr(column.name) for column in columns)
-        what = f"one of the columns {names} must be 1 and the others 0: correct or remove the row"
+        what = f"one of {listed(column.name for column in columns)} must be 1, the others 0"
         faults.where(number.sum(axis=1) != 1, columns[0].name, lambda _: what)
         return rows, first, second, np.minimum(np.argmax(number, axis=1), TIE), None
     at, outcome = np.nonzero(number)
@@ -284,66 +267,56 @@ def _of_pairs(reading: Reading, plan: Plan) -> _Met:
     except BadCell as error:
         raise DataError(f"{reading.table.name}: {error}") from None
     first, second = codes[answers].T
-    outcome, words = np.zeros(rows.size, np.int64), _Words(plan, names)
+    outcome, meaning = np.zeros(rows.size, np.int64), _meanings(plan, names)
     for k, column in enumerate(columns):
         mine = np.flatnonzero(answers == k)
         part = faults.part(rows[mine])
         cells, pair = column.take(rows[mine]), (first[mine], second[mine])
-        outcome[mine] = _said(part, words, cells, pair, np.zeros(mine.size, bool))
+        outcome[mine] = _said(part, plan, meaning, cells, pair)
         faults.join(part)
     return rows, first, second, outcome, None
 
 
-class _Words:
-    """What words say of two items, of which each may be the name of an item too."""
+def _meanings(plan: Plan, items: Names) -> Callable[[Any], tuple[int, int, bool]]:
+    """From a word: the outcome that it is for, the item that it names, -1: none, whether it is like an item's name."""
+    spellings = {form(name) for name in items}
 
-    def __init__(self, plan: Plan, items: Names) -> None:
-        self.plan, self.items, self.spellings = plan, items, {form(name) for name in items}
+    def of(word: Any) -> tuple[int, int, bool]:
+        word = word if isinstance(word, str) else ""
+        said, like = folded(word), form(word) in spellings
+        outcome = -1 if like and said in _LETTERS else plan.words.get(said, -1)
+        return outcome, items.get(word, -1), like
 
-    def of(self, word: Any) -> tuple[int, int, bool]:
-        """The outcome that a word is for, the item that it names, -1: none, and whether it is like an item's name."""
-        if not isinstance(word, str):
-            return -1, -1, False
-        like = form(word) in self.spellings
-        letter = like and folded(word) in _LETTERS
-        return (
-            -1 if letter else self.plan.words.get(folded(word), -1),
-            self.items.get(word, -1),
-            like,
-        )
+    return of
 
 
 def _said(
     faults: Faults,
-    words: _Words,
+    plan: Plan,
+    meaning: Callable[[Any], tuple[int, int, bool]],
     column: Column,
     pair: tuple[np.ndarray, np.ndarray],
-    tied: np.ndarray,
+    tied: np.ndarray | bool = False,
 ) -> np.ndarray:
     """Outcomes that are said in words, or by the name of an item or a column."""
-    known = np.array([words.of(word) for word in column.words], np.int64).reshape(-1, 3)
+    known = np.array([meaning(word) for word in column.words], np.int64).reshape(-1, 3)
     word, item, like = known[column.codes].T
     by_item = np.where(item == pair[0], LEFT, np.where(item == pair[1], RIGHT, -1))
     said = np.where(by_item < 0, word, by_item)
     said = np.where(tied & _one_of(column, {""}), TIE, said)
-    what = functools.partial(_unknown, words.plan)
-    faults.where(said < 0, column.name, lambda row: what(column.words[column.codes[row]]))
-    clash = "{} is the name of an item and also a word for an outcome: rename the item in the whole file"
-    clashes = (like == 1) & (word >= 0) & (word != by_item)
-    faults.where(clashes, column.name, functools.partial(column.quoted, clash))
-    no_tie = "{} is no tie, and another column marks one: correct one of them"
-    faults.where(tied & (said != TIE), column.name, functools.partial(column.quoted, no_tie))
-    return said
 
-
-def _unknown(plan: Plan, cell: Any) -> str:
-    if not str(cell or "").strip():
+    def unknown(row: int) -> str:
+        cell = column.quoted("{}", row)
         return (
-            "the outcome is missing: fill it in or remove the row, or name the column that marks ties by `tie`: a "
-            "blank is a tie there"
+            f"{cell} does not say which of the two items is preferred: write {plan.sides}; give other words by `words`, "
+            f"say blank=[{cell}] if it gives no answer, or name the column that marks ties by `tie`, or those of counts "
+            "of wins by `left_wins` and `right_wins`"
         )
-    counts = "; if it counts wins, name the columns `left_wins` and `right_wins`"
-    return (
-        f"{quoted(cell)} does not say which of the two items is preferred: write {plan.sides}; give other words by "
-        f"`words`, or say blank=[{quoted(cell)}] if the row gives no answer{counts * bool(number_of(str(cell)))}"
-    )
+
+    faults.where(said < 0, column.name, unknown)
+    what = "{} is the name of an item and also a word for an outcome: rename the item in the whole file"
+    clash = (like == 1) & (word >= 0) & (word != by_item)
+    faults.where(clash, column.name, functools.partial(column.quoted, what))
+    what = "{} is no tie, and another column marks one: correct one of them"
+    faults.where(tied & (said != TIE), column.name, functools.partial(column.quoted, what))
+    return said

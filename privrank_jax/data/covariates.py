@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from privrank_jax.data.cells import text_of, value_of
-from privrank_jax.data.errors import BadCell, DataError
+from privrank_jax.data.errors import DataError
 from privrank_jax.data.roles import ComparisonRoles
 
 if TYPE_CHECKING:
@@ -58,15 +58,7 @@ def covariate_roles(
 ) -> dict[str, str]:
     """The columns to read, by roles: ``side``, ``group``, and of each covariate its own or one for each item.
 
-    Args:
-        name: of the file.
-        header: its columns.
-        kind: how comparisons are written: where winners have a column, it is no side.
-        columns: of the items, ``left`` and ``right``.
-        roles: what was told.
-
-    Raises:
-        DataError: it is not known which item a number or a group is about.
+    ``kind`` and ``columns`` are of :class:`~privrank_jax.data.outcomes.Plan`; a column of winners is no side.
     """
     side, pair = roles.side, [columns[one] for one in ("left", "right") if one in columns]
     found = {"side": None if side in pair and kind != "winners" else side}
@@ -91,26 +83,28 @@ def covariate_roles(
 
 
 def read_covariates(
-    reading: Reading, first: Int[np.ndarray, "rows"], second: Int[np.ndarray, "rows"]
-) -> Covariates:
-    """Covariates of the item shown first against the other.
+    reading: Reading, names: Sequence[str], first: np.ndarray, second: np.ndarray
+) -> Covariates | None:
+    """Covariates of the item shown first against the other; None without columns of :func:`covariate_roles`.
 
     Args:
-        reading: with the columns of :func:`covariate_roles`.
-        first, second: (N,) the items of the two columns, as places in the list of items.
+        reading: its columns.
+        names: the list of items.
+        first, second: (N,) the items of the two columns, as places in that list.
 
     Raises:
         DataError: a cell that can't be read, or too many groups.
     """
-    faults, cells, side = reading.faults, reading.cells, reading.roles.side  # type: ignore[attr-defined]
-    shown = _shown_first(reading, side)
+    roles: Any = reading.roles
+    faults, cells, side = reading.faults, reading.cells, roles.side
+    if side is None and not roles.covariates:
+        return None
+    shown = _shown_first(reading, names, first, second)
     ahead = np.where(shown == 0, first < second, shown > 0)
-    values: dict[str, Any] = {}
-    for one in reading.roles.covariates:  # type: ignore[attr-defined]
+    values, sides = {}, [side] * (side is not None)
+    for one in roles.covariates:
         if column := cells.get(f"covariate {one}"):
-            what = (
-                "which item was shown first is blank here, so the sign of the number is not known"
-            )
+            what = "which item was shown first is blank, so the sign of the number is not known"
             faults.where(shown == 0, column.name, lambda _: what)  # noqa: B023
             number = shown * faults.read(column, value_of, float)
         else:
@@ -119,45 +113,38 @@ def read_covariates(
             number = of_left - of_right
         # Adding 0 makes the difference of equal values 0 whoever won, and never -0.
         values[one] = np.where(ahead, 1.0, -1.0) * number + 0.0
-    known, sides = (shown != 0).astype(float), ()
+    at = np.zeros(first.size, int)
     if group := cells.get("group"):
-        kinds = sorted({str(word or "").strip() for word in group.words})
-        place = {kind: k for k, kind in enumerate(kinds)}
-        at = faults.read(group, lambda word: place[_group(word)])
-        if len(set(at.tolist())) > _MOST_GROUPS:
+        what = "blank: name the group of each comparison"
+        faults.where(reading.blanks(group), group.name, lambda _: what)
+        kinds = sorted({str(word or "").strip() for _, _, word in group.in_order()})
+        if len(kinds) > _MOST_GROUPS:
             raise DataError(
                 f"{reading.table.name}: more than {_MOST_GROUPS} groups: give a column of fewer, coarser ones"
             )
-        sides = {f"{side}, {kinds[k]}": known * (at == k) for k in np.unique(at)}
-    elif side is not None:
-        sides = {side: known}
+        at = faults.read(group, lambda word: kinds.index(text_of(word)))
+        sides = [f"{side}, {kind}" for kind in kinds]
+    values |= {one: np.where(at == k, shown != 0, 0).astype(float) for k, one in enumerate(sides)}
     faults.stop()
     items = np.where(ahead, first, second), np.where(ahead, second, first)
-    return Covariates(*items, values | dict(sides), tuple(sides), grouped="group" in cells)
+    return Covariates(*items, values, tuple(sides), grouped="group" in cells)
 
 
-def _shown_first(reading: Reading, side: str | None) -> np.ndarray:
+def _shown_first(
+    reading: Reading, names: Sequence[str], first: np.ndarray, second: np.ndarray
+) -> np.ndarray:
     """1 where the item of the left column was shown first, -1 where the other was, 0 where neither; (N,)."""
-    cells, pair = reading.cells, [reading.cells[one] for one in ("left", "right")]
-    if side in [column.name for column in pair]:  # the item there was always shown first
-        return np.full(reading.size, 1 if side == pair[0].name else -1)
-    if "side" not in cells:
-        return np.zeros(reading.size, int)
-    column = cells["side"]
-    words = [str(word or "").strip() for word in column.words]
-    blank = np.array([not word for word in words], bool)[column.codes]
-    same = []
-    for items in pair:
-        place = {str(word or "").strip(): k for k, word in enumerate(items.words)}
-        code = np.array([place.get(word, -1) for word in words])
-        same.append(code[column.codes] == items.codes)
+    pair = [reading.cells[one].name for one in ("left", "right")]
+    if reading.roles.side in pair:  # type: ignore[attr-defined]
+        return np.full(first.size, 1 if reading.roles.side == pair[0] else -1)  # type: ignore[attr-defined]
+    if "side" not in reading.cells:
+        return np.zeros(first.size, int)
+    column, places = (
+        reading.cells["side"],
+        {"": -1, **{one.strip(): k for k, one in enumerate(names)}},
+    )
+    item = reading.faults.read(column, lambda word: places.get(text_of(word), -2))
     what = "{} is neither of the two items: name the one shown first, or nothing where none was"
-    wrong = ~(blank | same[0] | same[1])
+    wrong = (item != first) & (item != second) & (item != -1)
     reading.faults.where(wrong, column.name, lambda row: column.quoted(what, row))
-    return np.where(blank, 0, np.where(same[0], 1, -1))
-
-
-def _group(word: Any) -> str:
-    if not text_of(word):
-        raise BadCell("blank: name the group of each comparison")
-    return text_of(word)
+    return np.where(item == first, 1, np.where(item == second, -1, 0))

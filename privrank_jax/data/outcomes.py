@@ -37,17 +37,20 @@ _AT_HOME = {"h": LEFT, "home": LEFT, "a": RIGHT, "away": RIGHT, "x": TIE}
 _TIED = ("tie", "draw", "tie_bothbad", "tie_both_bad", "both_bad")
 _VERSUS = re.compile(r"(?:\s+|_)(?:vs\.?|versus)(?:\s+|_)", re.IGNORECASE)
 
-_TAKES = {  # the roles of each form; those of the first four may be told
-    "winners": ("winner", "loser", "tie"),
-    "tallies": ("left", "right", "left_wins", "right_wins", "tie_count"),
-    "scores": ("left", "right", "left_score", "right_score"),
-    "battles": ("left", "right", "outcome", "tie", "words"),
-    "one-hot": (),
-    "pairs": ("words",),
+# The roles of forms that are told: those that are needed, beside left and right but of winners, and others.
+_NEEDS = {
+    "winners": ("winner", "loser"),
+    "tallies": ("left_wins", "right_wins"),
+    "scores": ("left_score", "right_score"),
+    "battles": ("outcome",),
 }
-_OPTIONAL = {"tie", "tie_count", "words"}
-_SEVERAL = ("pairs", "tallies")  # a row is several comparisons
-_OF_ROWS = {"side", "covariate_group", "covariates", "time"}
+_MORE = {
+    "winners": ["tie"],
+    "tallies": ["tie_count"],
+    "battles": ["tie", "words"],
+    "pairs": ["words"],
+}
+_OF_ROWS = ("side", "covariate_group", "covariates", "time")  # where a row is one comparison
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,14 +69,14 @@ class Plan:
     kind: str
     columns: dict[str, str]
     roles: ComparisonRoles
-    pairs: Sequence[tuple[str, str]] = ()
+    pairs: Sequence[tuple[str, ...]] = ()
     words: dict[str, int] = dataclasses.field(default_factory=dict)
     usual: bool = True
 
     @property
     def several(self) -> bool:
         """Whether a row is several comparisons."""
-        return self.kind in _SEVERAL
+        return self.kind in ("pairs", "tallies")
 
     @property
     def by_cells(self) -> bool:
@@ -81,12 +84,6 @@ class Plan:
         beside = {"weight", "time", "side", "group"} & self.columns.keys()
         told = self.roles.count or self.roles.covariates or self.roles.blank
         return not (self.several or beside or told)
-
-    @property
-    def outcomes(self) -> list[str]:
-        """The roles of the columns that say or count outcomes."""
-        known = ("outcome", "left_wins", "right_wins", "tie_count")
-        return [one for one in self.columns if one.partition(" ")[0] in known]
 
     @property
     def reading(self) -> str:
@@ -97,56 +94,47 @@ class Plan:
     @property
     def sides(self) -> str:
         """What says which item is preferred."""
-        found = ["the item"] + ["the name of its column"] * (self.kind == "battles")
-        for side, of in enumerate(("the left one", "the right one", "a tie")):
-            words = [word for word, known in self.words.items() if known == side]
-            found += [f"{', '.join(words[:3])} for {of}"] * bool(words)
-        return "; ".join(found)
+        first = {side: word for word, side in reversed(self.words.items())}
+        sides = enumerate(("the left one", "the right one", "a tie"))
+        said = [f"{first[side]} for {of}" for side, of in sides if side in first]
+        return "; ".join(["the item", *["its column"] * (self.kind == "battles"), *said])
 
 
 def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
-    """Recognize how comparisons are written: as it was told, else by usual names.
-
-    Args:
-        name: of the file, for messages.
-        header: its columns.
-        roles: what was told.
+    """Recognize how comparisons are written: as it was told, else by usual names; ``name`` is that of the file.
 
     Raises:
         DataError: it is unclear which columns say who was preferred, or something was told that this form does not use.
     """
     kept = without(name, header, roles.ignore)
     told = {one for one, value in roles.told.items() if value is not None}
-    plan = _told(name, kept, roles, told) or _usual(name, kept, roles)
-    unused = (_OPTIONAL | set().union(*_TAKES.values())) - set(_TAKES[plan.kind])
-    unused |= _OF_ROWS if plan.several else set()
-    unused |= {"count"} if plan.kind == "tallies" else set()
-    if others := sorted(unused & told):
-        raise DataError(
-            f"{name} is read as {plan.kind}, which have no use for `{others[0]}`: leave it out"
-        )
+    kind = next((kind for kind, own in _NEEDS.items() if told & {*own}), None)
+    if kind or told & {"left", "right"}:
+        plan = _told(name, kept, roles, kind or "battles")
+    else:
+        plan = _usual(name, kept, roles)
+    pair = ("left", "right") if plan.kind in ("tallies", "scores", "battles") else ()
+    takes, more = (*_NEEDS.get(plan.kind, ()), *pair), _MORE.get(plan.kind, [])
+    unused = {"left", "right", *sum((*_NEEDS.values(), *map(tuple, _MORE.values())), ())}
+    unused |= {*(_OF_ROWS * plan.several), *["count"] * (plan.kind == "tallies")}
+    if others := sorted((unused & told) - {*takes, *more}):
+        raise DataError(f"{name} is read as {plan.kind}: leave out `{others[0]}`, of no use there")
     columns = plan.columns | covariate_roles(name, kept, plan.kind, plan.columns, roles)
-    columns |= roles.find(kept, "weight", "time")
-    columns |= roles.find(kept, *({"tie", "tie_count"} & set(_TAKES[plan.kind])))
+    columns |= roles.find(kept, "weight", "time", *(one for one in more if one != "words"))
     return dataclasses.replace(plan, columns=columns)
 
 
-def _told(name: str, header: Sequence[str], roles: ComparisonRoles, told: set[str]) -> Plan | None:
-    """The form of which at least one column was named; None if none was."""
-    for kind, takes in list(_TAKES.items())[:4]:
-        needed = [one for one in takes if one not in _OPTIONAL]
-        if not told & (set(needed) - ({"left", "right"} if kind != "battles" else set())):
-            continue
-        usual = dict(zip(("left", "right"), usual_pair(header) or ()))
-        usual |= {"outcome": usual_column(header, _OUTCOMES)}
-        usual |= roles.find(header, "winner", "loser")
-        columns = {one: getattr(roles, one) or usual.get(one) for one in needed}
-        if lacking := [one for one, column in columns.items() if column is None]:
-            raise DataError(f"{name}: name the column `{lacking[0]}` too; {_columns(header)}")
-        columns = dict(zip(("left", "right", *needed[2:]), map(str, columns.values())))
-        words = _words(name, columns, roles) if kind == "battles" else {}
-        return Plan(kind, columns, roles, words=words, usual=False)
-    return None
+def _told(name: str, header: Sequence[str], roles: ComparisonRoles, kind: str) -> Plan:
+    """The form of which at least one column was named."""
+    usual = dict(zip(("left", "right"), usual_pair(header) or ()))
+    usual |= {"outcome": usual_column(header, _OUTCOMES), **roles.find(header, "winner", "loser")}
+    needed = [*["left", "right"] * (kind != "winners"), *_NEEDS[kind]]
+    columns = {one: getattr(roles, one) or usual.get(one) for one in needed}
+    if lacking := [one for one, column in columns.items() if column is None]:
+        raise DataError(f"{name}: name the column `{lacking[0]}` too; {_columns(header)}")
+    columns = dict(zip(("left", "right", *needed[2:]), map(str, columns.values())))
+    words = _words(name, roles, columns["left"], columns["right"]) if kind == "battles" else {}
+    return Plan(kind, columns, roles, words=words, usual=False)
 
 
 def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
@@ -159,7 +147,7 @@ def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
         columns, outcome = dict(zip(("left", "right"), pair)), usual_column(header, _OUTCOMES)
         if outcome is not None and usual_column(header, ["loser"]) is None:
             columns["outcome"] = outcome
-            found.append(Plan("battles", columns, roles, words=_words("", columns, roles)))
+            found.append(Plan("battles", columns, roles, words=_words(name, roles, *pair)))
         every = [usual_column(header, [f"winner_{one}"]) for one in (*pair, *_TIED)]
         if None not in every[:2]:
             marks = enumerate(dict.fromkeys(column for column in every if column))
@@ -197,20 +185,20 @@ def usual_pair(header: Sequence[str]) -> tuple[str, str] | None:
 
 def _pairs(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
     """The columns of a file of pairs."""
-    found = {column: _VERSUS.split(column.strip()) for column in header if _VERSUS.search(column)}
-    for column, parts in found.items():
+    found = {column: _VERSUS.split(column) for column in header if _VERSUS.search(column)}
+    pairs = [tuple(map(str.strip, parts)) for parts in found.values()]
+    for column, parts in zip(found, pairs):
         if len(parts) != 2 or len({"", *map(form, parts)}) != 3:
             raise DataError(
                 f"{name}: it is unclear which two items column {column!r} compares: name it by two different items "
                 "with one 'vs' between"
             )
     try:
-        public_items(items_of(map(str.strip, parts) for parts in found.values()))
+        public_items(items_of(pairs))
     except DataError as error:
         raise DataError(f"{name}: {error}") from None
     columns = {f"pair {k}": column for k, column in enumerate(found)}
-    words = _told_words(name, roles) if roles.words else dict(WORDS)
-    return Plan("pairs", columns, roles, [(a.strip(), b.strip()) for a, b in found.values()], words)
+    return Plan("pairs", columns, roles, pairs, _words(name, roles))
 
 
 def items_of(pairs: Iterable[Sequence[str]]) -> tuple[str, ...]:
@@ -218,36 +206,31 @@ def items_of(pairs: Iterable[Sequence[str]]) -> tuple[str, ...]:
     return item_list({item for pair in pairs for item in pair})
 
 
-def _told_words(name: str, roles: ComparisonRoles) -> dict[str, int]:
-    words = {folded(word): side for side, word in enumerate(roles.words)}
-    if not 2 <= len(roles.words) == len(words) <= 3:
-        raise DataError(
-            f"{name}: `words` are those for left, right and, if there is a third, a tie, such as H, A, D, each another"
-        )
-    return words
-
-
-def _words(name: str, columns: dict[str, str], roles: ComparisonRoles) -> dict[str, int]:
+def _words(name: str, roles: ComparisonRoles, *pair: str) -> dict[str, int]:
     """The words for an outcome, which depend on what is told and on the names of the columns alone.
 
     They are the same for all files, but that 0 and 1 say which column is preferred where the columns are numbered so,
     and that H and A are home and away where the columns are.
     """
     if roles.words:
-        return _told_words(name, roles)
-    words, pair = dict(WORDS), (columns["left"], columns["right"])
-    if letters(pair[0]).startswith("home") and letters(pair[1]).startswith("away"):
+        words = {folded(word): side for side, word in enumerate(roles.words)}
+        if not 2 <= len(roles.words) == len(words) <= 3:
+            raise DataError(
+                f"{name}: `words` are 2 or 3, for left, right and a tie, such as H, A, D"
+            )
+        return words
+    words = dict(WORDS)
+    if [letters(column)[:4] for column in pair] == ["home", "away"]:
         words = {word: side for word, side in words.items() if word != "b"} | _AT_HOME
     numbers = [re.findall("[0-9]+", column) for column in pair]
     differ = {both for both in zip(*numbers) if both[0] != both[1]}
-    if len(numbers[0]) == len(numbers[1]) and differ in ({("0", "1")}, {("1", "0")}, {("1", "2")}):
+    same = len(set(map(len, numbers))) == 1
+    if same and differ in ({("0", "1")}, {("1", "0")}, {("1", "2")}):
         for side, number in enumerate(differ.pop()):
             words |= {number: side, f"{number}.0": side}
     for side, column in enumerate(pair):
         if words.setdefault(folded(column), side) != side:
-            raise DataError(
-                f"{name}: column {column!r} is named like another outcome than that of its side: rename it"
-            )
+            raise DataError(f"{name}: column {column!r} is named like the other side: rename it")
     return words
 
 

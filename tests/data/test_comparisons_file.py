@@ -215,7 +215,7 @@ def test_items_named_like_outcomes_are_never_guessed():
         [("A", "B", "A")], [("tie", "tie", "B")], [("1", "2", "1")],
         [("A", "A", "B"), ("a", "C", "D")], [("D", "D", "E"), ("D", "E", "F")],
     ):  # fmt: skip
-        with pytest.raises(DataError, match="rename the item|does not say"):
+        with pytest.raises(DataError, match=r"rename the item|does not say"):
             outcomes(rows)
 
 
@@ -312,7 +312,7 @@ REFUSED = {
     "blank user": (["user,winner,loser", " ,x,y"], "line 2, column 'user': the user is missing"),
     "nan item": (["user,winner,loser", "a,x,NaN"], "line 2, column 'loser': 'NaN'"),
     "nan user": (["user,winner,loser", "null,x,y"], "line 2, column 'user': the user is 'null'"),
-    "itself": (["user,winner,loser", "a,x,y", "a,x,x"], "line 3, column 'loser': item 'x' is compared with itself"),
+    "itself": (["user,winner,loser", "a,x,y", "a,x,x"], "line 3, column 'loser': an item is compared"),
     "bad tie": (["user,winner,loser,tie", "a,x,y,2"], "line 2, column 'tie': '2'"),
     "by blanks": (["user,winner,loser", "a,P,y", "a,y,P "], "line 3, column 'loser': item named twice.*differ only by"),
     "user by blanks": (["user,winner,loser", "ann,x,y", "ann ,x,y"], "line 3, column 'user': user named twice"),
@@ -327,7 +327,7 @@ REFUSED = {
     "bad mark": ([ARENA, "gpt,phi,2,0,0"], "line 2, column .*: '2'"),
     "no tie": (["model_a,model_b,winner,tie", "x,y,a,1"], "line 2, column 'winner': 'a' is no tie"),
     "bad mark of a tie": (["model_a,model_b,winner,tie", "x,y,a,2"], "line 2, column 'tie': '2'"),
-    "blank outcome": (["model_a,model_b,winner,tie", "x,y,,0"], "line 2, column 'winner': .* missing.*`tie`"),
+    "blank outcome": (["model_a,model_b,winner,tie", "x,y,,0"], "line 2, column 'winner': .*`tie`"),
     "empty": ([""], "is empty"),
 }  # fmt: skip
 
