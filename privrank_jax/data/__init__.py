@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privrank_jax.data.choices import BestWorst, Choices
-    from privrank_jax.data.comparisons import Comparisons
-    from privrank_jax.data.covariates import Covariates
+    from privrank_jax.data.comparisons import Comparisons, Covariates
     from privrank_jax.data.engine import ComparisonRows, RankingRows
     from privrank_jax.data.errors import DataError
     from privrank_jax.data.file import File
@@ -30,7 +29,7 @@ _NAMES = {
     "Choices": "choices",
     "ComparisonRows": "engine",
     "Comparisons": "comparisons",
-    "Covariates": "covariates",
+    "Covariates": "comparisons",
     "DataError": "errors",
     "File": "file",
     "PreferenceFields": "preference_pairs",

@@ -1,19 +1,25 @@
-"""Comparisons of pairs of items, and their reader; a faulty file is refused as a whole, with the place of the fault."""
+"""Comparisons of pairs of items, and their reader; a faulty file is refused as a whole, with the place of the fault.
+
+A release with covariates under flips protects outcomes and takes everything else in the file as public. So columns must
+not tell the outcome by where they stand: "how much longer the winner's answer was" would. Two forms are read. A column,
+such as ``length``, beside a column of who was shown first (on the left, at home): how much more the *first* item has.
+Or two columns, ``winner_length`` and ``loser_length``, which change places with the items if the outcome does. Where a
+row names two items and an outcome, these are named after the columns of items: ``model_a_length``, ``model_b_length``.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Integer, Shaped
+from jaxtyping import Bool, Float, Int, Integer, Shaped
 
 from privrank_jax._counting import count_on_host
-from privrank_jax.data.cells import count_of, mark_of, score_of, time_of, weight_of
+from privrank_jax.data.cells import count_of, mark_of, score_of, time_of, value_of, weight_of
 from privrank_jax.data.columns import Column, Faults, Table
-from privrank_jax.data.covariates import Covariates, read_covariates
 from privrank_jax.data.errors import BadCell, DataError, listed
 from privrank_jax.data.kinds import Answers, named_once
 from privrank_jax.data.names import Names, check_names, form
@@ -26,6 +32,36 @@ if TYPE_CHECKING:
     from privrank_jax.pairwise.covariates import CovariateTable
 
 _LETTERS = frozenset("wldhx")  # words for an outcome, but where an item has this name
+_BESIDE = {"weight": (weight_of, float), "time": (time_of, "datetime64[us]")}
+_MOST_GROUPS = 200
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Covariates:
+    """Covariates of N comparisons; items that come first do so whatever the outcome.
+
+    Attributes:
+        first: (N,) int, the item shown first, or where none was the one that comes first in the list of items.
+        second: (N,) int, the other.
+        values: name to (N,) numbers, of the first item against the second.
+        sides: names of those that are the advantage of being shown first, 1 where it is one and 0 elsewhere.
+        grouped: whether there is a column of groups of judges, however many it holds.
+    """
+
+    first: Int[np.ndarray, "rows"]
+    second: Int[np.ndarray, "rows"]
+    values: Mapping[str, Float[np.ndarray, "rows"]]
+    sides: tuple[str, ...] = ()
+    grouped: bool = False
+
+    def taken(self, rows: Int[np.ndarray, "some"]) -> Covariates:
+        """The same of these rows."""
+        values = {name: column[rows] for name, column in self.values.items()}
+        first, second = self.first[rows], self.second[rows]
+        return dataclasses.replace(self, first=first, second=second, values=values)
+
+    def __repr__(self) -> str:
+        return f"<Covariates {', '.join(self.values)}; values not shown>"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -39,7 +75,7 @@ class Comparisons(Answers):
         tied: (N,) bool, the user preferred neither.
         item_names: the m names, in the order of a public list, else sorted.
         questionnaire: (P, 2) int32, the pairs that *every* user was asked, when that is public; else None. It lists
-            what was asked, not what was answered: see ``missing``.
+            what was asked, not what was answered.
         weights: (N,) float64, at least 0, or None where each comparison counts once.
         weight_column: the column that they come from.
         covariates: of each comparison, or None.
@@ -161,7 +197,7 @@ class Comparisons(Answers):
 
 
 def read_comparisons(table: Table, roles: ComparisonRoles) -> Comparisons:
-    """Read comparisons from an opened table."""
+    """Read comparisons from an opened table; :class:`DataError` says what is wrong, and where."""
     return read_planned(table, plan_of(table.name, table.header, roles))
 
 
@@ -176,35 +212,78 @@ def read_planned(table: Table, plan: Plan) -> Comparisons:
     if plan.kind != "pairs":
         leave_out_blanks(reading, "left", "right", "outcome")
     faults, cells = reading.faults, reading.cells
-    weights = faults.read(cells["weight"], weight_of, float) if "weight" in cells else None
-    times = faults.read(cells["time"], time_of, "datetime64[us]") if "time" in cells else None
+    beside = {one: faults.read(cells[one], *how) for one, how in _BESIDE.items() if one in cells}
     rows, left, right, outcome, number = (_of_pairs if plan.pairs else _of_rows)(reading, plan)
     users = reading.read_users(rows if plan.several else None)
     reading.stop(rows.size, "answers" if plan.several else "rows")
     names, place = reading.items.in_order()
     left, right = np.array(place)[left], np.array(place)[right]
-    covariates = read_covariates(reading, names, left, right)
+    covariates = _covariates(reading, names, left, right)
     each: Any = slice(None)
     if number is not None or reading.number is not None:
         once = np.ones(rows.size, np.int64) if number is None else number
         once = once if reading.number is None else once * reading.number[rows]
         each = reading.repeated(once, users)
-    rows, turned = rows[each], outcome == RIGHT
-    weight = columns.get("weight", "")
+    rows, turned, weight = rows[each], outcome == RIGHT, columns.get("weight", "")
     notes = [f"each row has the weight in column {weight!r}"] * bool(weight)
+    form_of = [plan.reading] * (plan.usual and plan.kind != "winners")
     return Comparisons(
         users=np.arange(rows.size) if users is None else users[each],
         winners=np.where(turned, right, left)[each],
         losers=np.where(turned, left, right)[each],
         tied=(outcome == TIE)[each],
-        weights=None if weights is None else weights[rows],
+        weights=beside["weight"][rows] if "weight" in beside else None,
         weight_column=weight,
         covariates=None if covariates is None else covariates.taken(each),
-        times=None if times is None else times[rows],
-        **reading.facts(
-            names, *[plan.reading] * (plan.usual and plan.kind != "winners"), notes=notes
-        ),
+        times=beside["time"][rows] if "time" in beside else None,
+        **reading.facts(names, *form_of, notes=notes),
     )
+
+
+def _covariates(
+    reading: Reading, names: Sequence[str], first: np.ndarray, second: np.ndarray
+) -> Covariates | None:
+    """Covariates of the item shown first; ``first`` and ``second`` are places in the list ``names`` of items."""
+    roles: Any = reading.roles
+    faults, cells, side = reading.faults, reading.cells, roles.side
+    if side is None and not roles.covariates:
+        return None
+    item = np.full(first.size, -1)  # that was shown first; -1 where neither was
+    if side in (pair := [cells[one].name for one in ("left", "right")]):
+        item = (first, second)[pair.index(side)]
+    elif column := cells.get("side"):
+        places = {"": -1} | {name.strip(): k for k, name in enumerate(names)}
+        item = faults.read(column, lambda word: places.get(str(word or "").strip(), -2))
+        what = "{} is neither of the two items: name the one shown first, or leave the cell blank"
+        wrong = (item != first) & (item != second) & (item != -1)
+        faults.where(wrong, column.name, functools.partial(column.quoted, what))
+    known = item >= 0
+    ahead = np.where(known, item == first, first < second)
+    values: dict[str, np.ndarray] = {}
+    for one in roles.covariates:
+        roles_of_one = (f"{role} {one}" for role in ("covariate", "first", "second"))
+        several = [cells[role] for role in roles_of_one if role in cells]
+        numbers = [faults.read(column, value_of, float) for column in several]
+        if len(several) == 1:
+            what = "which item was shown first is blank, so the sign of the number is not known"
+            faults.where(~known, several[0].name, lambda _: what)  # noqa: B023
+            values[one] = numbers[0]
+        else:  # adding 0 makes the difference of equal values 0 whoever won, and never -0
+            values[one] = np.where(ahead, 1.0, -1.0) * (numbers[0] - numbers[1]) + 0.0
+    at, sides = np.zeros(first.size, int), [side] * (side is not None)
+    if group := cells.get("group"):
+        faults.where(reading.blanks(group), group.name, lambda _: "blank: name the group")
+        kinds = sorted({str(word or "").strip() for _, _, word in group.in_order()})
+        if len(kinds) > _MOST_GROUPS:
+            raise DataError(
+                f"{reading.table.name}: more than {_MOST_GROUPS} groups: give coarser ones"
+            )
+        at = faults.read(group, lambda word: kinds.index(str(word or "").strip()))
+        sides = [f"{side}, {kind}" for kind in kinds]
+    values |= {one: (known & (at == k)).astype(float) for k, one in enumerate(sides)}
+    faults.stop()
+    items = np.where(ahead, first, second), np.where(ahead, second, first)
+    return Covariates(*items, values, tuple(sides), grouped="group" in cells)
 
 
 def leave_out_blanks(reading: Reading, *roles: str) -> None:
@@ -221,12 +300,8 @@ def _one_of(column: Column, words: set[str]) -> np.ndarray:
     return np.array(found, bool)[column.codes]
 
 
-_Met = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
-"""Rows, the codes of the items that met, LEFT, RIGHT or TIE, and how often that counts (None: once)."""
-
-
-def _of_rows(reading: Reading, plan: Plan) -> _Met:
-    """Comparisons of the two items that each row names."""
+def _of_rows(reading: Reading, plan: Plan) -> tuple[Any, ...]:
+    """Rows, codes of the two items, outcomes, and how often each counts (None: once), where a row names two items."""
     faults, cells = reading.faults, reading.cells
     first, second = faults.named([cells["left"], cells["right"]], reading.items)
     what = "an item is compared with itself: correct or remove the row"
@@ -237,28 +312,31 @@ def _of_rows(reading: Reading, plan: Plan) -> _Met:
     if plan.kind == "winners":
         return rows, first, second, np.where(tied, TIE, LEFT), None
     if plan.kind == "battles":
-        meaning, pair = _meanings(plan, reading.items), (first, second)
-        return rows, *pair, _said(faults, plan, meaning, cells["outcome"], pair, tied), None
+        said = _says(plan, reading.items)(faults, cells["outcome"], first, second, tied)
+        return rows, first, second, said, None
     if plan.kind == "scores":
         both = (cells[one] for one in ("left_score", "right_score"))
         one, other = (faults.read(column, score_of, float) for column in both)
         better = np.where(one > other, LEFT, RIGHT)
         return rows, first, second, np.where(one == other, TIE, better), None
-    one_hot = plan.kind == "one-hot"
-    counts = [cells[one] for one in ("left_wins", "right_wins", "tie_count") if one in cells]
-    columns = reading.several("outcome") or counts
-    reader = functools.partial(mark_of, what="this is the outcome") if one_hot else count_of
-    number = np.stack([faults.read(column, reader, np.int64) for column in columns], axis=1)
-    if one_hot:
-        what = f"one of {listed(column.name for column in columns)} must be 1, the others 0"
-        faults.where(number.sum(axis=1) != 1, columns[0].name, lambda _: what)
-        return rows, first, second, np.minimum(np.argmax(number, axis=1), TIE), None
+    marks = reading.several("outcome")
+    if marks:
+        number = np.stack([faults.read(one, _is_outcome, np.int64) for one in marks], axis=1)
+        what = f"one of {listed(column.name for column in marks)} must be 1, the others 0"
+        faults.where(number.sum(axis=1) != 1, marks[0].name, lambda _: what)
+    else:
+        counts = [cells[one] for one in ("left_wins", "right_wins", "tie_count") if one in cells]
+        number = np.stack([faults.read(one, count_of, np.int64) for one in counts], axis=1)
     at, outcome = np.nonzero(number)
-    return rows[at], first[at], second[at], outcome, number[at, outcome]
+    number = None if marks else number[at, outcome]
+    return rows[at], first[at], second[at], np.minimum(outcome, TIE), number
 
 
-def _of_pairs(reading: Reading, plan: Plan) -> _Met:
-    """A comparison for each column with an answer: a blank is none, nor is a word that was said to be blank."""
+_is_outcome = functools.partial(mark_of, what="this is the outcome")
+
+
+def _of_pairs(reading: Reading, plan: Plan) -> tuple[Any, ...]:
+    """The same of a column for each pair: a blank is no answer, nor is a word that was said to be blank."""
     columns, names, faults = reading.several("pair"), reading.items, reading.faults
     faults.some_key(columns)
     rows, answers = np.nonzero(~np.stack([_one_of(one, {"", *names.blank}) for one in columns], 1))
@@ -267,56 +345,44 @@ def _of_pairs(reading: Reading, plan: Plan) -> _Met:
     except BadCell as error:
         raise DataError(f"{reading.table.name}: {error}") from None
     first, second = codes[answers].T
-    outcome, meaning = np.zeros(rows.size, np.int64), _meanings(plan, names)
+    outcome, says = np.zeros(rows.size, np.int64), _says(plan, names)
     for k, column in enumerate(columns):
         mine = np.flatnonzero(answers == k)
         part = faults.part(rows[mine])
-        cells, pair = column.take(rows[mine]), (first[mine], second[mine])
-        outcome[mine] = _said(part, plan, meaning, cells, pair)
+        outcome[mine] = says(part, column.take(rows[mine]), first[mine], second[mine])
         faults.join(part)
     return rows, first, second, outcome, None
 
 
-def _meanings(plan: Plan, items: Names) -> Callable[[Any], tuple[int, int, bool]]:
-    """From a word: the outcome that it is for, the item that it names, -1: none, whether it is like an item's name."""
+def _says(plan: Plan, items: Names) -> Callable[..., np.ndarray]:
+    """What reads outcomes that are said in words, or by the name of an item or a column."""
     spellings = {form(name) for name in items}
 
-    def of(word: Any) -> tuple[int, int, bool]:
-        word = word if isinstance(word, str) else ""
-        said, like = folded(word), form(word) in spellings
-        outcome = -1 if like and said in _LETTERS else plan.words.get(said, -1)
-        return outcome, items.get(word, -1), like
-
-    return of
-
-
-def _said(
-    faults: Faults,
-    plan: Plan,
-    meaning: Callable[[Any], tuple[int, int, bool]],
-    column: Column,
-    pair: tuple[np.ndarray, np.ndarray],
-    tied: np.ndarray | bool = False,
-) -> np.ndarray:
-    """Outcomes that are said in words, or by the name of an item or a column."""
-    known = np.array([meaning(word) for word in column.words], np.int64).reshape(-1, 3)
-    word, item, like = known[column.codes].T
-    by_item = np.where(item == pair[0], LEFT, np.where(item == pair[1], RIGHT, -1))
-    said = np.where(by_item < 0, word, by_item)
-    said = np.where(tied & _one_of(column, {""}), TIE, said)
-
-    def unknown(row: int) -> str:
-        cell = column.quoted("{}", row)
-        return (
-            f"{cell} does not say which of the two items is preferred: write {plan.sides}; give other words by `words`, "
-            f"say blank=[{cell}] if it gives no answer, or name the column that marks ties by `tie`, or those of counts "
-            "of wins by `left_wins` and `right_wins`"
+    def said_of(
+        faults: Faults, column: Column, left: np.ndarray, right: np.ndarray, tied: Any = False
+    ) -> np.ndarray:
+        known = []
+        for text in (word if isinstance(word, str) else "" for word in column.words):
+            word, like = folded(text), form(text) in spellings
+            outcome = -1 if like and word in _LETTERS else plan.words.get(word, -1)
+            known.append((outcome, items.get(text, -1), like))
+        word, item, like = np.array(known, np.int64).reshape(-1, 3)[column.codes].T
+        by_item = np.where(item == left, LEFT, np.where(item == right, RIGHT, -1))
+        said = np.where(by_item < 0, word, by_item)
+        said = np.where(tied & _one_of(column, {""}), TIE, said)
+        hint = (
+            f" does not say which item is preferred: write {plan.sides}; or give other words by `words`, those that "
+            "give no answer by `blank`, a column that marks ties by `tie`, two that count wins by `left_wins` and "
+            "`right_wins`"
         )
+        faults.where(said < 0, column.name, lambda row: column.quoted("{}", row) + hint)
+        what = (
+            "{} names an item and is also a word for an outcome: rename the item in the whole file"
+        )
+        clash = (like == 1) & (word >= 0) & (word != by_item)
+        faults.where(clash, column.name, functools.partial(column.quoted, what))
+        what = "{} is no tie, and another column marks one: correct one of them"
+        faults.where(tied & (said != TIE), column.name, functools.partial(column.quoted, what))
+        return said
 
-    faults.where(said < 0, column.name, unknown)
-    what = "{} is the name of an item and also a word for an outcome: rename the item in the whole file"
-    clash = (like == 1) & (word >= 0) & (word != by_item)
-    faults.where(clash, column.name, functools.partial(column.quoted, what))
-    what = "{} is no tie, and another column marks one: correct one of them"
-    faults.where(tied & (said != TIE), column.name, functools.partial(column.quoted, what))
-    return said
+    return said_of

@@ -12,7 +12,6 @@ import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 
-from privrank_jax.data.covariates import covariate_roles
 from privrank_jax.data.errors import DataError, listed
 from privrank_jax.data.header import letters, usual_column, without
 from privrank_jax.data.names import form, item_list, public_items
@@ -119,9 +118,35 @@ def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
     unused |= {*(_OF_ROWS * plan.several), *["count"] * (plan.kind == "tallies")}
     if others := sorted((unused & told) - {*takes, *more}):
         raise DataError(f"{name} is read as {plan.kind}: leave out `{others[0]}`, of no use there")
-    columns = plan.columns | covariate_roles(name, kept, plan.kind, plan.columns, roles)
+    columns = plan.columns | _covariate_roles(name, kept, plan.kind, plan.columns, roles)
     columns |= roles.find(kept, "weight", "time", *(one for one in more if one != "words"))
     return dataclasses.replace(plan, columns=columns)
+
+
+def _covariate_roles(
+    name: str, header: Sequence[str], kind: str, columns: dict[str, str], roles: ComparisonRoles
+) -> dict[str, str]:
+    """The columns of ``side`` and ``group``, and of each covariate its own or one for each item."""
+    side, pair = roles.side, [columns[one] for one in ("left", "right") if one in columns]
+    found = {"side": None if side in pair and kind != "winners" else side}
+    found["group"] = roles.covariate_group
+    if found["group"] is not None and side is None:
+        raise DataError(
+            f"{name}: a group of judges, column {found['group']!r}, can only change the advantage of the item shown "
+            "first: name the column of that item by `side`"
+        )
+    for one in roles.covariates:
+        of_items = [f"{column}_{one}" for column in pair]
+        if (side is None or one not in header) and set(of_items) <= set(header):
+            found |= dict(zip((f"first {one}", f"second {one}"), of_items))
+        elif side is None and one in header:
+            raise DataError(
+                f"{name}: column {one!r} says how much more one item has, but not which: name the column of the item "
+                f"shown first by `side`, or give two columns, {of_items[0]!r} and {of_items[1]!r}"
+            )
+        else:
+            found[f"covariate {one}"] = one
+    return {one: column for one, column in found.items() if column is not None}
 
 
 def _told(name: str, header: Sequence[str], roles: ComparisonRoles, kind: str) -> Plan:
