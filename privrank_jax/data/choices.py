@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int
 
-from privrank_jax.data.cells import mark_of, number_of, text_of
+from privrank_jax.data.cells import mark_of, text_of
+from privrank_jax.data.cells import reader_of as number_reader
 from privrank_jax.data.columns import Column, Table
 from privrank_jax.data.comparisons import Comparisons, leave_out_blanks
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.header import span_of, usual_column, without
 from privrank_jax.data.kinds import Answers, Data, named_once
-from privrank_jax.data.names import check_names, form
+from privrank_jax.data.names import form
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import BestWorstRoles, ChoiceRoles, reader_of
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _SHOWN = ("shown", "options", "offered", "alternatives", "choice set")
 _ONE_SHOWN = re.compile(r"(shown|options?|offered|alternatives?)[ _.-]?[0-9]+", re.ASCII)
 _split = re.compile(r"[|;]").split
+_best_or_worst = number_reader("1 (best), 0 or -1 (worst)", lambda one: one in (-1, 0, 1))
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -43,9 +45,7 @@ class _Sets(Answers):
     Attributes:
         users: ``(N,)`` int32, index into ``user_names`` (the row number when the data name no users).
         sets: ``(N, s)`` int32, the items shown, index into ``item_names``; -1 pads.
-        item_names: the m names, in the order of a public list, else sorted.
-
-    Other attributes are those of all data.
+        item_names: the m names; other attributes are those of all data.
     """
 
     sets: Int[np.ndarray, "rows size"]
@@ -112,21 +112,15 @@ class BestWorst(_Sets):
         said = {field.name: getattr(self, field.name) for field in dataclasses.fields(Data)}
         note = "each answer counts as one comparison, of the best item with the worst one"
         said |= {"notes": (note, *self.notes), "reading": (*self.reading, note)}
-        best, worst = self.sets[:, 0], self.sets[:, 1]
-        return Comparisons(
-            self.users, best, worst, np.zeros(len(self), bool), self.item_names, **said
-        )
+        pairs = self.users, self.sets[:, 0], self.sets[:, 1], np.zeros(len(self), bool)
+        return Comparisons(*pairs, self.item_names, **said)
 
 
 # --- reading -------------------------------------------------------------------------------------------
 
 
 def read_choices(table: Table, roles: ChoiceRoles) -> Choices:
-    """Read choices from an opened table.
-
-    Raises:
-        DataError: what is wrong, where, and how to fix it: no such columns, fewer than two items in a set, one of them
-            twice, a chosen item that was not shown, a name that is missing or spelled in two ways.
+    """Read choices from an opened table; :class:`DataError` says what is wrong, and where.
 
     >>> from privrank_jax.data.table import open_frame
     >>> cells = {"chosen": ["tea", "milk"], "shown": ["milk|tea", "milk|tea|water"]}
@@ -138,30 +132,18 @@ def read_choices(table: Table, roles: ChoiceRoles) -> Choices:
 
 
 def read_best_worst(table: Table, roles: BestWorstRoles) -> BestWorst:
-    """Read best and worst choices from an opened table.
-
-    Raises:
-        DataError: as :func:`read_choices`; the best item is the worst one.
-    """
+    """Read best and worst choices from an opened table, likewise."""
     return _read(table, roles, BestWorst, ("best", "worst"))
 
 
 class _Met(NamedTuple):
-    """Sets that were shown.
-
-    Attributes:
-        rows: of the sets.
-        sets: ``(N, s)`` codes of items, -1 for none.
-        marks: ``(N, s)`` 1 for what was chosen or the best, -1 for the worst, else 0.
-        columns: those of the items and of the answers, one for all or for each set.
-        how: the form was read.
-    """
+    """Sets that were shown: their rows, codes of their items, -1 for none, and marks: 1 chosen, best; -1 worst."""
 
     rows: np.ndarray
     sets: np.ndarray
     marks: np.ndarray
-    columns: Sequence[Any]
-    how: tuple[str, ...] = ()
+    columns: Sequence[Any]  # of the items and of the answers, one for all or for each set
+    how: Sequence[str] = ()
 
 
 def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...]) -> Any:
@@ -174,35 +156,34 @@ def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...])
     else:
         reading, met = _rows(table, roles, header, shown, answers)
     rows, sets, marks, columns, how = met
-    few, ordered = np.sum(sets >= 0, axis=1) < 2, np.sort(sets, axis=1)
-    twice = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
-    wrong = [
-        ("fewer than two items: write them with | or ; between, or in columns or rows each", few),
-        ("an item twice: keep it once, or name the column of sets by `block`", twice),
+    ordered = np.sort(sets, axis=1)
+    same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    faults = [
+        (
+            np.sum(sets >= 0, axis=1) < 2,
+            "fewer than two items: write A|B|C, or a column or row each",
+        ),
+        (same.any(axis=1), "an item twice: keep it once, or name the column of sets by `block`"),
     ]
     for one, mark in zip(answers, (1, -1)):
-        wrong.append(
-            (
-                f"no single {one} item: name one of those shown, and not for two answers the same",
-                (marks == mark).sum(axis=1) != 1,
-            )
-        )
-    for column, (what, where) in zip((columns[0], *columns), wrong):
-        if where.any():
-            k = int(np.argmax(where))
-            spelled = str(np.broadcast_to(column, len(sets))[k])
-            reading.faults.add(int(rows[k]), spelled, f"its set has {what}")
+        what = f"no single {one} item: name one of those shown, for each answer another one"
+        faults.append((np.sum(marks == mark, axis=1) != 1, what))
+    for column, (wrong, what) in zip((columns[0], *columns), faults):
+        if wrong.any():
+            k = int(np.argmax(wrong))
+            column = str(np.broadcast_to(column, len(sets))[k])
+            reading.faults.add(int(rows[k]), column, f"its set has {what}")
     users = reading.read_users()
     reading.stop(len(sets))
     names, place = reading.items.in_order()
-    check_names(names)
-    sets = np.append(np.array(place, np.int64), -1)[sets]
     chosen_first = np.where(sets < 0, 3, np.array([2, 0, 1])[marks])
+    sets = np.append(np.array(place, np.int64), -1)[sets]
     sets = np.take_along_axis(sets, np.argsort(chosen_first, axis=1, kind="stable"), axis=1)
     users = None if users is None else users[rows]
-    each = reading.repeated(None if reading.number is None else reading.number[rows], users)
-    each = np.arange(len(sets)) if each is None else each
-    users = np.arange(each.size) if users is None else users[each]
+    each = np.arange(len(sets))
+    if reading.number is not None:
+        each = reading.repeated(reading.number[rows], users)
+    users = np.arange(len(sets[each])) if users is None else users[each]
     facts = reading.facts(names, *how)
     return kind(users.astype(np.int32), sets[each].astype(np.int32), **facts)
 
@@ -232,8 +213,8 @@ def _rows(
     columns = roles.find(header, *answers)
     if len(columns) < len(answers) or not shown:
         raise DataError(
-            f"{table.name}: {roles.KIND} data need columns of the items shown and of the {' and '.join(answers)} one: "
-            f"name them by `{'`, `'.join(answers)}` and `shown`; the columns are {listed(header, 40)}"
+            f"{table.name}: name the columns of items that were shown by `shown`, and that of the answer by "
+            f"`{'`, `'.join(answers)}`; the columns are {listed(header, 40)}"
         )
     columns |= {f"shown {k}": column for k, column in enumerate(shown)}
     reading = Reading(table, roles, columns)
@@ -244,9 +225,9 @@ def _rows(
     for one, mark in zip(answers, (1, -1)):
         code = _answer(reading, reading.cells[one], sets, [column.name for column in items])
         marks[(sets == code[:, None]) & (sets >= 0)] = mark
-    spelled = [reading.columns[one] for one in answers]
-    how = f"columns {listed(spelled)} are chosen from the items in {listed(one.name for one in items)}"
-    return reading, _Met(np.arange(len(sets)), sets, marks, (items[0].name, *spelled), (how,))
+    said = [reading.columns[one] for one in answers]
+    how = f"columns {listed(said)} are chosen from those in {listed(one.name for one in items)}"
+    return reading, _Met(np.arange(len(sets)), sets, marks, (items[0].name, *said), [how])
 
 
 def _sets(reading: Reading, columns: Sequence[Column]) -> np.ndarray:
@@ -300,7 +281,8 @@ def _long(
     if reading.number is not None:
         raise DataError(f"{table.name}: an item of a set counts once: leave out `count`")
     (codes,) = faults.named([cells["item"]], reading.items)
-    marks = faults.read(cells[one], mark_of if one == "chosen" else _best_or_worst)
+    mark = mark_of if one == "chosen" else lambda word: _best_or_worst(word or "0")
+    marks = faults.read(cells[one], mark)
     faults.stop()
     key = cells[by].codes.astype(np.int64)
     if "user" in cells:
@@ -317,16 +299,8 @@ def _long(
     sets[at[order], place] = codes[rows][order]
     marked[at[order], place] = marks[rows][order]
     how = f"rows with the same {cells[by].name!r} are one set"
-    return reading, _Met(
-        np.sort(first), sets, marked, (cells["item"].name, *[cells[one].name] * 2), (how,)
-    )
-
-
-def _best_or_worst(cell: Any) -> int:
-    number = number_of(text_of(cell) or "0")
-    if number not in (-1.0, 0.0, 1.0):
-        raise BadCell(f"{quoted(cell)} is none of 1 (the best), 0 and -1 (the worst)")
-    return int(number)
+    spelled = cells["item"].name, cells[one].name, cells[one].name
+    return reading, _Met(np.sort(first), sets, marked, spelled, [how])
 
 
 def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple[Reading, _Met]:
@@ -335,20 +309,18 @@ def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple
     spans = [span_of(name, header, span) for span in roles.blocks]
     if len(roles.words) != 2 or any(len(span) != size for span in spans) or roles.shown:
         raise DataError(
-            f"{name}: `blocks` are spans with a column for each item: list the `items` in the order of these columns, "
-            "give the two `words` that mark the best and the worst, such as words=['1', '2'], and leave out `shown`"
+            f"{name}: `blocks` are spans with a column for each item: list the `items` in their order, give the two "
+            "`words` that mark the best and the worst, such as words=['1', '2'], and leave out `shown`"
         )
     every = [column for span in spans for column in span]
     reading = Reading(table, roles, {f"mark {k}": column for k, column in enumerate(every)})
-    words = {word.strip().casefold(): mark for word, mark in zip(roles.words, (1, -1))}
+    marked = dict.fromkeys(["", *reading.items.blank], 0)
+    marked |= {form(word): mark for word, mark in zip(roles.words, (1, -1))}
 
     def mark_of_cell(cell: Any) -> int:
-        text = text_of(cell)
-        if not text or form(text) in reading.items.blank:
-            return 0
-        if text.casefold() not in words:
-            raise BadCell(f"{quoted(cell)} marks neither the best nor the worst: {listed(words)}")
-        return words[text.casefold()]
+        if (mark := marked.get(form(text_of(cell)))) is None:
+            raise BadCell(f"{quoted(cell)} marks neither the best nor the worst")
+        return mark
 
     cells = [reading.faults.read(one, mark_of_cell) for one in reading.several("mark")]
     marks = np.stack(cells, axis=1).reshape(-1, len(spans), size).swapaxes(0, 1)

@@ -29,12 +29,10 @@ class Data:
         user_names: names of the users, or () when the data name none.
         name: of the file, or of the data.
         notes: what the reader did, one sentence each; of the form of the data only, so that a release may show them.
-        reading: what was detected in the form of a file, rather than said by the caller; part of the notes, unless
-            rows of users decide it, as the keys of JSON objects do.
+        reading: what was detected in the form of a file; part of the notes, unless rows of users decide it.
         remarks: what was counted in the data or depends on rows, for the data holder only.
-        public: facts that this reading takes as public, by their names in a
-            :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the data,
-            ``"participation"`` where users who said nothing leave no trace.
+        public: facts taken as public, by their names in a :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where
+            their list was read off the data, ``"participation"`` where users who said nothing leave no trace.
         users_are: what one user is, such as ``"column 'user'"``; "" where the data name none.
         undeclared: what a private release still needs: ``"items"`` where nobody said that their names are public,
             ``"users"`` where nobody said whose answers a row holds.
@@ -66,16 +64,11 @@ class Data:
         return vars(self)["item_names"]  # a field of each kind, at its own place
 
     def check_declared(self) -> None:
-        """Refuse a private release of data of which something is undeclared, and say what to declare.
-
-        Raises:
-            DataError: with the items, for their holder.
-        """
+        """Raise :class:`DataError` on a private release of data of which something is undeclared: what to declare."""
         if ITEMS in self.undeclared:
             raise DataError(
-                f"{self.name}: a release publishes the names of its items, and nobody has said that these "
-                f"{self.num_items} are public. If they are, say items='seen', or list those that are: "
-                f"items=[{listed(self._names, 1000)}]"
+                f"{self.name}: a release publishes the names of its items, and nobody has said that these are public. "
+                f"If they are, say items='seen', or list those that are: items=[{listed(self._names, 1000)}]"
             )
         if USERS in self.undeclared:
             raise DataError(
@@ -103,11 +96,7 @@ class Data:
 
     @property
     def sha256(self) -> str:
-        """Checksum by which a ledger knows the data: of the file or table that was read, else of the content.
-
-        Raises:
-            DataError: the file has changed since it was read.
-        """
+        """Checksum by which a ledger knows the data: of the file or table that was read, else of the content."""
         if self.origin is not None:
             return self.origin.sha256
         return checksum({name: value for name, value in vars(self).items() if name not in _ABOUT})

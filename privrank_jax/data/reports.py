@@ -47,13 +47,10 @@ class Reports(Answers):
 
     Attributes:
         users: (N,) int, index into ``user_names``; the row number where the file names no users.
-        first: (N,) int, index into ``item_names``.
-        second: (N,) int, the other item.
+        first, second: (N,) int, index into ``item_names``.
         reports: (N,) bool, whether the report prefers the first.
         epsilon: (N,) float64, finite and positive, the ε of each report.
-        item_names: the m names.
-
-    Other attributes are those of all data.
+        item_names: the m names; other attributes are those of all data.
     """
 
     first: Integer[np.ndarray, "rows"]
@@ -95,12 +92,7 @@ def largest_sum(users: np.ndarray, epsilon: np.ndarray) -> float:
 
 
 def read_reports(table: Table, roles: ReportRoles) -> Reports:
-    """Read reports from an opened table, in the order of the rows; the columns are named at the head.
-
-    Raises:
-        DataError: what is wrong, where, and how to fix it: as of comparisons; a report that is neither 0 nor 1, an ε
-            that isn't a number from 1e-9 to 1e9.
-    """
+    """Read reports from an opened table, in the order of the rows; :class:`DataError` says what is wrong, and where."""
     if roles.blank or roles.count:
         raise DataError(f"{table.name} holds reports, one a row: leave out `blank` and `count`")
     reading = Reading(table, roles, {column: column for column in _COLUMNS})
@@ -133,12 +125,7 @@ def _bit_of(cell: Any) -> int:
 
 
 def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np.ndarray, "some"]:
-    """The ε of each row of a table, or of each user, in order of first appearance.
-
-    Args:
-        table: with these columns.
-        column: of ε.
-        user: column of users, each of whom has one ε.
+    """The ε of each row of a table, or of each user, in order of first appearance, by the names of their columns.
 
     Raises:
         DataError: no such columns, a blank user, an ε that isn't a number from 1e-9 to 1e9, or that differs between
@@ -168,30 +155,27 @@ def check_destination(path: str | os.PathLike[str]) -> None:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (*DELIMITERS, *PARQUET):
-        raise DataError(
-            f"{path.name}: unknown kind of file ({suffix or 'no suffix'}): name a .csv, .tsv or .parquet file"
-        )
+        raise DataError(f"{path.name}: unknown kind of file: name a .csv, .tsv or .parquet file")
     check_writable(path)
     if suffix in PARQUET and importlib.util.find_spec("pyarrow") is None:
-        raise DataError(
-            f'{path.name}: writing Parquet needs PyArrow: pip install "privrank-jax[tables]"'
-        )
+        raise DataError(f'{path.name} needs PyArrow: pip install "privrank-jax[tables]"')
 
 
 def check_writable(path: Path) -> None:
     """Raise :class:`DataError` unless a file can be written there; tries it with a temporary file next to it."""
     try:
-        if path.is_dir():
-            raise DataError(f"{path} is a folder: name a file in it")
-        if not path.absolute().parent.is_dir():
-            raise DataError(f"{path}: there is no folder {path.parent}; make it first")
         with contextlib.suppress(FileNotFoundError):
             path.lstat()  # raises for names that no file can have
         part = beside(path)
         part.touch()
         part.unlink()
+        why = "it is a folder" if path.is_dir() else ""
     except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror}; name another file") from error
+        why = str(error.strerror)
+    if why:
+        raise DataError(
+            f"{path} cannot be written ({why}): name another file, in a folder there is"
+        )
 
 
 def write_reports(
@@ -199,8 +183,7 @@ def write_reports(
 ) -> tuple[str, ...]:
     """Write reports atomically, replacing an existing file; rows are sorted by their contents.
 
-    So the file depends on the *set* of reports alone, not on the order of ``table``, which may follow the answers (a
-    file sorted by winners, say).
+    So the file depends on the *set* of reports alone, not on the order of ``table``, which may follow the answers.
 
     Args:
         path: ends in .csv, .tsv, .parquet or .pq.
@@ -211,7 +194,7 @@ def write_reports(
         The columns written.
 
     Raises:
-        DataError: as :func:`check_destination`.
+        DataError: the file can't be written.
     """
     items = np.array(table.item_names, object)
     cells = items[table.first], items[table.second], table.reports.astype(np.int8), table.epsilon
@@ -227,10 +210,7 @@ def write_sorted(
     people: Sequence[str],
     users: np.ndarray,
 ) -> tuple[str, ...]:
-    """Write a table atomically in the format of the suffix, with users where there are people; masked cells are blank.
-
-    Rows are sorted by user, then by the last of ``keys`` and so on.
-    """
+    """Write a table atomically, sorted by user, then by the last of ``keys`` and so on; masked cells are left blank."""
     check_destination(path)
     if people:
         names = np.array(people, object)

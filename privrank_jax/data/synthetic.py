@@ -53,7 +53,7 @@ def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRan
 
     Raises:
         DataError: as of other rankings; no column ``synthetic_epsilon``, an ε that isn't a number from 1e-9 to 1e9,
-            ties, a rank left out, as where items were taken out of the file, or out of ``items``.
+            ties, a rank or an item left out.
     """
     name, budgets = table.name, column_of(table.name, table.header, "epsilon", SYNTHETIC)
     cells = {column.name: column for column in table.columns(table.header)}  # rows are read once
@@ -70,15 +70,13 @@ def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRan
     faults.stop()
     known = (spelled_in(header, roles.user or ""), *rankings.item_names)
     if left := [column for column in header if column not in known]:
-        raise DataError(
-            f"{name}: `items` has no {left[0]!r}, but synthetic rankings are debiased whole: name all items, or none"
-        )
+        raise DataError(f"{name}: `items` has no {left[0]!r}: name all items of the file, or none")
     if rankings.tied:
         raise DataError(f"{name} holds ties, which synthetic rankings never do")
     if np.any(gaps := np.any(ranks != rankings.ranks, axis=1)):
+        row = int(np.argmax(gaps)) + 1
         raise DataError(
-            f"{name}, row {int(np.argmax(gaps)) + 1} below the header leaves out a rank, which synthetic rankings "
-            "never do: were items taken out? Aggregate the whole file"
+            f"{name}, row {row} below the header leaves out a rank: give the whole file"
         )
     return SyntheticRankings(rankings, epsilon)
 
@@ -99,9 +97,7 @@ def check_item_names(path: Path, item_names: Iterable[str]) -> None:
 def write_synthetic_rankings(
     path: str | os.PathLike[str], rankings: SyntheticRankings, *, users: bool = True
 ) -> tuple[str, ...]:
-    """Write synthetic rankings atomically, replacing an existing file; rows are sorted by their contents.
-
-    So the file depends on the *set* of rows alone, not on the order of the table, which may follow the answers.
+    """Write synthetic rankings atomically, replacing an existing file, with rows sorted by their contents.
 
     Args:
         path: ends in .csv, .tsv, .parquet or .pq.
@@ -112,7 +108,7 @@ def write_synthetic_rankings(
         The columns written.
 
     Raises:
-        DataError: as :func:`~privrank_jax.data.write_reports`; an item or two with the name of another column.
+        DataError: the file can't be written, or an item has the name of another column.
     """
     path, table = Path(path), rankings.table
     check_destination(path)
