@@ -22,8 +22,8 @@ from privrank_jax.data.cells import count_of, mark_of, score_of, time_of, value_
 from privrank_jax.data.columns import Column, Faults, Table
 from privrank_jax.data.errors import BadCell, DataError, listed
 from privrank_jax.data.kinds import Answers, named_once
-from privrank_jax.data.names import Names, check_names, form
-from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, Plan, folded, items_of, plan_of
+from privrank_jax.data.names import Names, check_names, form, item_list
+from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, Plan, folded, plan_of
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import ComparisonRoles, reader_of
 
@@ -206,7 +206,8 @@ def read_planned(table: Table, plan: Plan) -> Comparisons:
     roles, columns = plan.roles, plan.columns
     reading = Reading(table, roles, columns)
     if plan.pairs and not reading.items.closed:
-        reading.items = Names("item", items_of(plan.pairs), (), roles.blank)
+        items = item_list({item for pair in plan.pairs for item in pair})
+        reading.items = Names("item", items, (), roles.blank)
     if not reading.items.closed:
         reading.items.columns = {form(column) for column in table.header}
     if plan.kind != "pairs":

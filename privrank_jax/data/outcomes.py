@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from privrank_jax.data.errors import DataError, listed
 from privrank_jax.data.header import letters, usual_column, without
-from privrank_jax.data.names import form, item_list, public_items
+from privrank_jax.data.names import form, public_items
 from privrank_jax.data.roles import ComparisonRoles
 
 LEFT, RIGHT, TIE = range(3)
@@ -36,18 +36,13 @@ _AT_HOME = {"h": LEFT, "home": LEFT, "a": RIGHT, "away": RIGHT, "x": TIE}
 _TIED = ("tie", "draw", "tie_bothbad", "tie_both_bad", "both_bad")
 _VERSUS = re.compile(r"(?:\s+|_)(?:vs\.?|versus)(?:\s+|_)", re.IGNORECASE)
 
-# The roles of forms that are told: those that are needed, beside left and right but of winners, and others.
-_NEEDS = {
-    "winners": ("winner", "loser"),
-    "tallies": ("left_wins", "right_wins"),
-    "scores": ("left_score", "right_score"),
-    "battles": ("outcome",),
-}
-_MORE = {
-    "winners": ["tie"],
-    "tallies": ["tie_count"],
-    "battles": ["tie", "words"],
-    "pairs": ["words"],
+_FORMS = {  # the roles that each form needs, and those that it may have
+    "winners": (("winner", "loser"), ("tie",)),
+    "tallies": (("left", "right", "left_wins", "right_wins"), ("tie_count",)),
+    "scores": (("left", "right", "left_score", "right_score"), ()),
+    "battles": (("left", "right", "outcome"), ("tie", "words")),
+    "one-hot": ((), ()),
+    "pairs": ((), ("words",)),
 }
 _OF_ROWS = ("side", "covariate_group", "covariates", "time")  # where a row is one comparison
 
@@ -106,30 +101,29 @@ def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
         DataError: it is unclear which columns say who was preferred, or something was told that this form does not use.
     """
     kept = without(name, header, roles.ignore)
-    told = {one for one, value in roles.told.items() if value is not None}
-    kind = next((kind for kind, own in _NEEDS.items() if told & {*own}), None)
-    if kind or told & {"left", "right"}:
+    told, pair = {one for one, value in roles.told.items() if value is not None}, {"left", "right"}
+    kind = next((one for one, (needs, _) in _FORMS.items() if told & {*needs} - pair), None)
+    if kind or told & pair:
         plan = _told(name, kept, roles, kind or "battles")
     else:
         plan = _usual(name, kept, roles)
-    pair = ("left", "right") if plan.kind in ("tallies", "scores", "battles") else ()
-    takes, more = (*_NEEDS.get(plan.kind, ()), *pair), _MORE.get(plan.kind, [])
-    unused = {"left", "right", *sum((*_NEEDS.values(), *map(tuple, _MORE.values())), ())}
-    unused |= {*(_OF_ROWS * plan.several), *["count"] * (plan.kind == "tallies")}
-    if others := sorted((unused & told) - {*takes, *more}):
-        raise DataError(f"{name} is read as {plan.kind}: leave out `{others[0]}`, of no use there")
-    columns = plan.columns | _covariate_roles(name, kept, plan.kind, plan.columns, roles)
+    needs, more = _FORMS[plan.kind]
+    others = {one for form in _FORMS.values() for roles_of in form for one in roles_of}
+    others |= {*(_OF_ROWS * plan.several), *["count"] * (plan.kind == "tallies")}
+    if unused := sorted((others & told) - {*needs, *more}):
+        raise DataError(f"{name} is read as {plan.kind}: leave out `{unused[0]}`, of no use there")
+    columns = plan.columns | _covariate_roles(name, kept, plan)
     columns |= roles.find(kept, "weight", "time", *(one for one in more if one != "words"))
     return dataclasses.replace(plan, columns=columns)
 
 
-def _covariate_roles(
-    name: str, header: Sequence[str], kind: str, columns: dict[str, str], roles: ComparisonRoles
-) -> dict[str, str]:
+def _covariate_roles(name: str, header: Sequence[str], plan: Plan) -> dict[str, str]:
     """The columns of ``side`` and ``group``, and of each covariate its own or one for each item."""
-    side, pair = roles.side, [columns[one] for one in ("left", "right") if one in columns]
-    found = {"side": None if side in pair and kind != "winners" else side}
-    found["group"] = roles.covariate_group
+    roles, side = plan.roles, plan.roles.side
+    pair = [plan.columns[one] for one in ("left", "right") if one in plan.columns]
+    found = {"side": side, "group": roles.covariate_group}
+    if side in pair and plan.kind != "winners":  # the item there was always shown first
+        del found["side"]
     if found["group"] is not None and side is None:
         raise DataError(
             f"{name}: a group of judges, column {found['group']!r}, can only change the advantage of the item shown "
@@ -137,12 +131,12 @@ def _covariate_roles(
         )
     for one in roles.covariates:
         of_items = [f"{column}_{one}" for column in pair]
-        if (side is None or one not in header) and set(of_items) <= set(header):
+        if (side is None or one not in header) and {*of_items} <= {*header}:
             found |= dict(zip((f"first {one}", f"second {one}"), of_items))
-        elif side is None and one in header:
+        elif side is None:
             raise DataError(
                 f"{name}: column {one!r} says how much more one item has, but not which: name the column of the item "
-                f"shown first by `side`, or give two columns, {of_items[0]!r} and {of_items[1]!r}"
+                f"shown first by `side`, or give two columns, {listed(of_items)}"
             )
         else:
             found[f"covariate {one}"] = one
@@ -153,11 +147,10 @@ def _told(name: str, header: Sequence[str], roles: ComparisonRoles, kind: str) -
     """The form of which at least one column was named."""
     usual = dict(zip(("left", "right"), usual_pair(header) or ()))
     usual |= {"outcome": usual_column(header, _OUTCOMES), **roles.find(header, "winner", "loser")}
-    needed = [*["left", "right"] * (kind != "winners"), *_NEEDS[kind]]
-    columns = {one: getattr(roles, one) or usual.get(one) for one in needed}
+    columns = {one: getattr(roles, one) or usual.get(one) for one in _FORMS[kind][0]}
     if lacking := [one for one, column in columns.items() if column is None]:
         raise DataError(f"{name}: name the column `{lacking[0]}` too; {_columns(header)}")
-    columns = dict(zip(("left", "right", *needed[2:]), map(str, columns.values())))
+    columns = dict(zip(("left", "right", *_FORMS[kind][0][2:]), map(str, columns.values())))
     words = _words(name, roles, columns["left"], columns["right"]) if kind == "battles" else {}
     return Plan(kind, columns, roles, words=words, usual=False)
 
@@ -196,9 +189,9 @@ def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
 
 
 def _columns(header: Sequence[str]) -> str:
-    if len(header) == 1 and any(sign in header[0] for sign in ";\t|,"):
-        return f"its only column is {header[0]!r}: is it separated by another character? Say separator={'|'!r}"
-    return f"the columns are {listed(header, 40)}"
+    one = len(header) == 1 and {*";\t|,"} & {*header[0]}
+    hint = "; if another character separates them, say which, such as separator='|'" * bool(one)
+    return f"the columns are {listed(header, 40)}{hint}"
 
 
 def usual_pair(header: Sequence[str]) -> tuple[str, str] | None:
@@ -212,23 +205,14 @@ def _pairs(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
     """The columns of a file of pairs."""
     found = {column: _VERSUS.split(column) for column in header if _VERSUS.search(column)}
     pairs = [tuple(map(str.strip, parts)) for parts in found.values()]
-    for column, parts in zip(found, pairs):
-        if len(parts) != 2 or len({"", *map(form, parts)}) != 3:
+    for column, pair in zip(found, pairs):
+        if len(pair) != 2 or len({"", *map(form, pair)}) != 3:
             raise DataError(
-                f"{name}: it is unclear which two items column {column!r} compares: name it by two different items "
-                "with one 'vs' between"
+                f"{name}: it is unclear which items column {column!r} compares: name it by two, with one 'vs' between"
             )
-    try:
-        public_items(items_of(pairs))
-    except DataError as error:
-        raise DataError(f"{name}: {error}") from None
+    public_items(sorted({item for pair in pairs for item in pair}))
     columns = {f"pair {k}": column for k, column in enumerate(found)}
     return Plan("pairs", columns, roles, pairs, _words(name, roles))
-
-
-def items_of(pairs: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """The items of some pairs, sorted."""
-    return item_list({item for pair in pairs for item in pair})
 
 
 def _words(name: str, roles: ComparisonRoles, *pair: str) -> dict[str, int]:

@@ -22,10 +22,9 @@ from jaxtyping import Bool, Float, Integer
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._whole_file import beside, whole_file
-from privrank_jax.data.cells import mark_of
 from privrank_jax.data.cells import reader_of as number_reader
 from privrank_jax.data.columns import Faults, Table
-from privrank_jax.data.errors import BadCell, DataError
+from privrank_jax.data.errors import DataError
 from privrank_jax.data.header import column_of
 from privrank_jax.data.kinds import Answers
 from privrank_jax.data.names import Names
@@ -39,6 +38,7 @@ epsilon_of = number_reader(
     lambda number: SMALLEST_EPSILON <= number <= LARGEST_EPSILON,
 )
 """The ε that a cell says."""
+_bit_of = number_reader("1 (the first item) or 0 (the second)", lambda one: one in (0, 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,12 +116,6 @@ def read_reports(table: Table, roles: ReportRoles) -> Reports:
         name=table.name,
         notes=tuple(notes),
     )
-
-
-def _bit_of(cell: Any) -> int:
-    if not str(cell or "").strip():
-        raise BadCell("the report is missing")
-    return mark_of(cell, "the first item is preferred")
 
 
 def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np.ndarray, "some"]:

@@ -24,7 +24,6 @@ from privrank_jax.data.header import column_of, spelled_in
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reports import check_destination, epsilon_of, write_sorted
 from privrank_jax.data.roles import SEEN, RankingRoles, SyntheticRoles
-from privrank_jax.data.table import PARQUET
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,27 +70,19 @@ def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRan
     known = (spelled_in(header, roles.user or ""), *rankings.item_names)
     if left := [column for column in header if column not in known]:
         raise DataError(f"{name}: `items` has no {left[0]!r}: name all items of the file, or none")
-    if rankings.tied:
-        raise DataError(f"{name} holds ties, which synthetic rankings never do")
-    if np.any(gaps := np.any(ranks != rankings.ranks, axis=1)):
-        row = int(np.argmax(gaps)) + 1
-        raise DataError(
-            f"{name}, row {row} below the header leaves out a rank: give the whole file"
-        )
+    items, known = ranks.shape[1], np.sum(ranks >= 0, axis=1, keepdims=True)
+    each_once = np.maximum(np.arange(items) - items + known, -1)
+    if np.any(wrong := np.any(np.sort(ranks, axis=1) != each_once, axis=1)):
+        row = int(np.argmax(wrong)) + 1
+        raise DataError(f"{name}, row {row} below the header has ties, or leaves out a rank")
     return SyntheticRankings(rankings, epsilon)
 
 
 def check_item_names(path: Path, item_names: Iterable[str]) -> None:
-    """Raise :class:`DataError` where an item has the name of another column; in Parquet case makes no difference.
-
-    A file without users whose item is named "user" would be read as a file with users.
-    """
-    parquet, taken = path.suffix.lower() in PARQUET, {"user", SYNTHETIC}
-    for name in item_names:
-        key = name.lower() if parquet else name
-        if key in taken:
-            raise DataError(f"an item is named {name!r}, like a column of {path.name}: rename it")
-        taken.add(key)
+    """Raise :class:`DataError` where an item is named like another column, in any case: it would be read as that."""
+    names = ["user", SYNTHETIC, *map(str.casefold, item_names)]
+    if len(set(names)) < len(names):
+        raise DataError(f"an item is named like another column of {path.name}: rename it")
 
 
 def write_synthetic_rankings(

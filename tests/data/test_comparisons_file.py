@@ -275,7 +275,7 @@ def test_forms_by_the_header(header, told, kind):
         ("x,y", {"winner": "x"}, "`loser`"),
         ("x|y", {}, "separator="),
         ("a vs b vs c", {}, "'a vs b vs c'"),
-        ("a vs A ", {}, "two different items"),
+        ("a vs A ", {}, "name it by two"),
         ("a vs b,A vs c", {}, "twice"),
         ("right vs left", {}, "rename"),
         ("a vs b", {"side": "x"}, "`side`"),

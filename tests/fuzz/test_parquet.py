@@ -111,7 +111,7 @@ def _write_and_read(path: Path, items: tuple[str, str], users: tuple[str, str]) 
     try:
         write_synthetic_rankings(path, rankings)
     except DataError as error:
-        assert "like a column of" in str(error)  # noqa: PT017
+        assert "rename it" in str(error)  # noqa: PT017
         return
     try:
         found = readers.read_synthetic_rankings(path).table
