@@ -18,10 +18,14 @@ if TYPE_CHECKING:
         scan_preferences,
         write_preferences,
     )
+    from privrank_jax.data.randomized import (
+        Reports,
+        SyntheticRankings,
+        write_reports,
+        write_synthetic_rankings,
+    )
     from privrank_jax.data.rankings import Approvals, Rankings, Ratings
     from privrank_jax.data.reader import load, named_sets, read
-    from privrank_jax.data.reports import Reports, write_reports
-    from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
 
 _NAMES = {
     "Approvals": "rankings",
@@ -37,16 +41,16 @@ _NAMES = {
     "RankingRows": "engine",
     "Rankings": "rankings",
     "Ratings": "rankings",
-    "Reports": "reports",
-    "SyntheticRankings": "synthetic",
+    "Reports": "randomized",
+    "SyntheticRankings": "randomized",
     "load": "reader",
     "named_sets": "reader",
     "read": "reader",
     "read_preferences": "preferences",
     "scan_preferences": "preferences",
     "write_preferences": "preferences",
-    "write_reports": "reports",
-    "write_synthetic_rankings": "synthetic",
+    "write_reports": "randomized",
+    "write_synthetic_rankings": "randomized",
 }
 
 __all__ = [

@@ -51,7 +51,7 @@ from privrank_jax.data.preference_pairs import (
     roles_of,
     written,
 )
-from privrank_jax.data.reports import check_writable, epsilon_of, largest_sum
+from privrank_jax.data.randomized import check_writable, epsilon_of, largest_sum
 from privrank_jax.data.roles import PreferenceRoles, reader_of
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import CODINGS

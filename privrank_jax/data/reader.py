@@ -18,6 +18,7 @@ from privrank_jax.data.kinds import Data
 from privrank_jax.data.named import load, named_sets
 from privrank_jax.data.names import did_you_mean
 from privrank_jax.data.outcomes import plan_of
+from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.data.roles import (
     ROLES,
     TEXT,
@@ -34,7 +35,6 @@ from privrank_jax.data.roles import (
     later,
     roles_for,
 )
-from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.data.table import OBJECTS, PARQUET, open_file, open_frame
 
 if TYPE_CHECKING:
@@ -77,9 +77,9 @@ def _ranks(header: Sequence[str]) -> bool:
 
 
 KINDS = {
-    "synthetic": Kind(SyntheticRoles, "synthetic:read_synthetic_rankings", _has(SYNTHETIC)),
+    "synthetic": Kind(SyntheticRoles, "randomized:read_synthetic_rankings", _has(SYNTHETIC)),
     "reports": Kind(
-        ReportRoles, "reports:read_reports", _has("item_1", "item_2", "report", "epsilon")
+        ReportRoles, "randomized:read_reports", _has("item_1", "item_2", "report", "epsilon")
     ),
     "preferences": Kind(PreferenceRoles, "", _has("chosen", "rejected")),
     "best-worst": Kind(BestWorstRoles, "choices:read_best_worst", _has("best", "worst")),
@@ -402,7 +402,7 @@ def budgets_of(
         given: what was told.
         sheet: of an Excel file.
     """
-    from privrank_jax.data.reports import read_epsilon
+    from privrank_jax.data.randomized import read_epsilon
 
     table = open_file(file, sheet)
     usual = RankingRoles.columns()

@@ -1,35 +1,44 @@
-"""Files of randomized reports: ``user``, ``item_1``, ``item_2``, ``report``, ``epsilon``, one comparison a row.
+"""Files of randomized answers; a faulty one is refused as a whole, like files of answers.
 
-``report`` is 1 where the report says that the first item is preferred, else 0; it was drawn by randomized response at
-the ``epsilon`` of its row. ``user`` may be absent. A faulty file is refused as a whole, like files of comparisons.
+*Reports*: ``user``, ``item_1``, ``item_2``, ``report``, ``epsilon``, one comparison a row. ``report`` is 1 where the
+report says that the first item is preferred, else 0; it was drawn by randomized response at the ``epsilon`` of its row.
+
+*Synthetic rankings*: ``user``, ``synthetic_epsilon``, then a column of ranks per item, one user a row. Ranks are
+1 = best, blank where the user did not rank the item; each row was drawn from the Mallows model around the user's own
+ranking at the ε of its row. No reader takes the column ``synthetic_epsilon`` for an item; other rankings have none.
+
+``user`` may be absent.
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import dataclasses
 import importlib.util
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Integer
+from jaxtyping import Bool, Float, Int, Integer
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._whole_file import beside, whole_file
+from privrank_jax.data.ballots import SYNTHETIC, Cells, read_wide, wide_items
 from privrank_jax.data.cells import reader_of as number_reader
 from privrank_jax.data.columns import Faults, Table
 from privrank_jax.data.errors import DataError
-from privrank_jax.data.header import column_of
+from privrank_jax.data.header import column_of, spelled_in
 from privrank_jax.data.kinds import Answers
 from privrank_jax.data.names import Names
+from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reading import Reading
-from privrank_jax.data.roles import ReportRoles, reader_of
+from privrank_jax.data.roles import SEEN, RankingRoles, ReportRoles, SyntheticRoles, reader_of
 from privrank_jax.data.table import DELIMITERS, PARQUET
 
 _COLUMNS = ("item_1", "item_2", "report", "epsilon")
@@ -75,6 +84,27 @@ class Reports(Answers):
     def largest_epsilon_of_a_user(self) -> float | None:
         """Largest sum of the ε of one user's reports, added as decimals as in a ledger; None without users."""
         return largest_sum(self.users, self.epsilon) if self.has_users else None
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticRankings:
+    """Synthetic rankings of m named items by n users.
+
+    Attributes:
+        table: the rankings, without ties.
+        epsilon: (n,) float64, finite and positive: the ε of each user's draw.
+    """
+
+    table: Rankings
+    epsilon: Float[np.ndarray, "users"]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.table!r}>"
+
+    @property
+    def lengths(self) -> Int[np.ndarray, "users"]:
+        """How many items each user ranked, (n,) int."""
+        return np.sum(self.table.ranks >= 0, axis=1)
 
 
 def largest_sum(users: np.ndarray, epsilon: np.ndarray) -> float:
@@ -139,6 +169,37 @@ def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np
         found = each
     faults.stop()
     return found
+
+
+def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRankings:
+    """Read synthetic rankings from an opened table: wide, with all of its items, for the law of a rank depends on them.
+
+    Raises:
+        DataError: as of other rankings; no column ``synthetic_epsilon``, an ε that isn't a number from 1e-9 to 1e9,
+            ties, a rank or an item left out.
+    """
+    name, budgets = table.name, column_of(table.name, table.header, "epsilon", SYNTHETIC)
+    cells = {column.name: column for column in table.columns(table.header)}  # rows are read once
+    header = type(table.header)(column for column in table.header if column != budgets)
+    ranked = dataclasses.replace(
+        table, header=header, columns=lambda names: [cells[one] for one in names]
+    )
+    told = {one: getattr(roles, one) for one in ("user", "blank", "missing")}
+    asked = RankingRoles(**told, items=roles.items or SEEN, ranks=True)
+    items = wide_items(name, header, asked)
+    rankings, ranks = read_wide(ranked, asked, items, Cells("ranks"), counted=False)
+    faults = Faults(table)
+    epsilon = faults.read(cells[budgets], epsilon_of, float)
+    faults.stop()
+    known = (spelled_in(header, roles.user or ""), *rankings.item_names)
+    if left := [column for column in header if column not in known]:
+        raise DataError(f"{name}: `items` has no {left[0]!r}: name all items of the file, or none")
+    items, known = ranks.shape[1], np.sum(ranks >= 0, axis=1, keepdims=True)
+    each_once = np.maximum(np.arange(items) - items + known, -1)
+    if np.any(wrong := np.any(np.sort(ranks, axis=1) != each_once, axis=1)):
+        row = int(np.argmax(wrong)) + 1
+        raise DataError(f"{name}, row {row} below the header has ties, or leaves out a rank")
+    return SyntheticRankings(rankings, epsilon)
 
 
 # --- writing -------------------------------------------------------------------------------------------
@@ -235,3 +296,36 @@ def _write_text(path: Path, cells: dict[str, list[Any]], delimiter: str) -> None
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=quoting)
         writer.writerow(cells)
         writer.writerows(zip(*cells.values()))
+
+
+def check_item_names(path: Path, item_names: Iterable[str]) -> None:
+    """Raise :class:`DataError` where an item is named like another column, in any case: it would be read as that."""
+    names = ["user", SYNTHETIC, *map(str.casefold, item_names)]
+    if len(set(names)) < len(names):
+        raise DataError(f"an item is named like another column of {path.name}: rename it")
+
+
+def write_synthetic_rankings(
+    path: str | os.PathLike[str], rankings: SyntheticRankings, *, users: bool = True
+) -> tuple[str, ...]:
+    """Write synthetic rankings atomically, replacing an existing file, with rows sorted by their contents.
+
+    Args:
+        path: ends in .csv, .tsv, .parquet or .pq.
+        rankings: what to write.
+        users: whether to write the column ``user``; there is none where the table names no users.
+
+    Returns:
+        The columns written.
+
+    Raises:
+        DataError: the file can't be written, or an item has the name of another column.
+    """
+    path, table = Path(path), rankings.table
+    check_destination(path)
+    check_item_names(path, table.item_names)
+    ranks = np.ma.masked_less(table.ranks, 0) + 1
+    columns = {SYNTHETIC: rankings.epsilon, **dict(zip(table.item_names, ranks.T))}
+    keys = [*table.ranks.T[::-1], rankings.epsilon]
+    people = table.user_names if users else ()
+    return write_sorted(path, columns, keys, people, np.arange(len(table.ranks)))
