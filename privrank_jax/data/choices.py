@@ -40,13 +40,7 @@ _best_or_worst = number_reader("1 (best), 0 or -1 (worst)", lambda one: one in (
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class _Sets(Answers):
-    """Sets of items that were shown; what was chosen stands first.
-
-    Attributes:
-        users: ``(N,)`` int32, index into ``user_names`` (the row number when the data name no users).
-        sets: ``(N, s)`` int32, the items shown, index into ``item_names``; -1 pads.
-        item_names: the m names; other attributes are those of all data.
-    """
+    """Sets of items that were shown, (N, s) int32, index into ``item_names``, -1 pads; what was chosen stands first."""
 
     sets: Int[np.ndarray, "rows size"]
     item_names: tuple[str, ...]
@@ -114,9 +108,6 @@ class BestWorst(_Sets):
         said |= {"notes": (note, *self.notes), "reading": (*self.reading, note)}
         pairs = self.users, self.sets[:, 0], self.sets[:, 1], np.zeros(len(self), bool)
         return Comparisons(*pairs, self.item_names, **said)
-
-
-# --- reading -------------------------------------------------------------------------------------------
 
 
 def read_choices(table: Table, roles: ChoiceRoles) -> Choices:

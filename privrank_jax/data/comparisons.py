@@ -41,8 +41,7 @@ class Covariates:
     """Covariates of N comparisons; items that come first do so whatever the outcome.
 
     Attributes:
-        first: (N,) int, the item shown first, or where none was the one that comes first in the list of items.
-        second: (N,) int, the other.
+        first, second: (N,) int, the item shown first, or where none was the first in the list of items; the other.
         values: name to (N,) numbers, of the first item against the second.
         sides: names of those that are the advantage of being shown first, 1 where it is one and 0 elsewhere.
         grouped: whether there is a column of groups of judges, however many it holds.
@@ -70,23 +69,17 @@ class Comparisons(Answers):
 
     Attributes:
         users: (N,) int32, index into ``user_names`` (the row number when the data name no users).
-        winners: (N,) int32, index into ``item_names``; for a tie the first item that was shown.
-        losers: (N,) int32, the other item.
+        winners, losers: (N,) int32, index into ``item_names``; for a tie the first item that was shown comes first.
         tied: (N,) bool, the user preferred neither.
         item_names: the m names, in the order of a public list, else sorted.
         questionnaire: (P, 2) int32, the pairs that *every* user was asked, when that is public; else None. It lists
             what was asked, not what was answered.
-        weights: (N,) float64, at least 0, or None where each comparison counts once.
-        weight_column: the column that they come from.
+        weights: (N,) float64, at least 0, from ``weight_column``; None where each comparison counts once.
         covariates: of each comparison, or None.
         times: (N,) datetime64[us], UTC, or None.
 
     Other attributes are those of all data. Where the data name no users, each row stands for itself, and only a
-    guarantee for single comparisons can be given.
-
-    Raises:
-        DataError: arrays that do not fit together, an index out of range, an item compared with itself, fewer than two
-            items, or an item named twice.
+    guarantee for single comparisons can be given. Arrays that do not fit together raise :class:`DataError`.
 
     >>> users, winners, losers, tied = [0, 0, 1], [0, 1, 0], [1, 2, 2], [False, False, True]
     >>> found = Comparisons(users, winners, losers, tied, item_names=("a", "b", "c"))
@@ -166,15 +159,9 @@ class Comparisons(Answers):
         *,
         private: bool = False,
     ) -> CovariateTable:
-        """The rows that are kept, as :func:`~privrank_jax.pairwise.covariate_table` makes it.
+        """The rows that are kept (default: all), as :func:`~privrank_jax.pairwise.covariate_table` makes it.
 
-        Args:
-            bounds: name to (low, high), between which values are clipped.
-            kept: (N,) bool; default: all rows.
-            private: whether covariates are; each needs bounds then, but for the advantage of the first item.
-
-        Raises:
-            ValueError: there are no covariates, or as there.
+        Of covariates that are ``private`` each needs ``bounds``, but for the advantage of the first item.
         """
         from privrank_jax.pairwise import covariate_table
 
@@ -191,9 +178,6 @@ class Comparisons(Answers):
             bounds=dict.fromkeys(found.sides, (0.0, 1.0)) | (bounds or {}),
             private=private,
         )
-
-
-# --- reading -------------------------------------------------------------------------------------------
 
 
 def read_comparisons(table: Table, roles: ComparisonRoles) -> Comparisons:

@@ -16,6 +16,7 @@ import contextlib
 import csv
 import dataclasses
 import importlib.util
+import itertools
 import math
 import os
 from collections.abc import Iterable, Sequence
@@ -88,12 +89,7 @@ class Reports(Answers):
 
 @dataclass(frozen=True, eq=False)
 class SyntheticRankings:
-    """Synthetic rankings of m named items by n users.
-
-    Attributes:
-        table: the rankings, without ties.
-        epsilon: (n,) float64, finite and positive: the ε of each user's draw.
-    """
+    """Synthetic rankings by n users, without ties; ``epsilon``, (n,) float64, is the finite ε of each user's draw."""
 
     table: Rankings
     epsilon: Float[np.ndarray, "users"]
@@ -135,26 +131,20 @@ def read_reports(table: Table, roles: ReportRoles) -> Reports:
     users = reading.read_users()
     reading.stop(reports.size)
     names, place = reading.items.in_order()
-    notes = ["the list of items was taken from the file"] * (roles.public is None)
-    if users is None:
-        notes.append("the file names no users: what all reports of one user spend is not known")
+    seen = "the list of items was taken from the file"
+    alone = "the file names no users: what all reports of one user spend is not known"
     return Reports(
         np.arange(reports.size) if users is None else users,
         *(np.array(place)[codes] for codes in (first, second)),
         *(reports, epsilon, names),
         user_names=tuple(reading.people),
         name=table.name,
-        notes=tuple(notes),
+        notes=(seen,) * (roles.public is None) + (alone,) * (users is None),
     )
 
 
 def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np.ndarray, "some"]:
-    """The ε of each row of a table, or of each user, in order of first appearance, by the names of their columns.
-
-    Raises:
-        DataError: no such columns, a blank user, an ε that isn't a number from 1e-9 to 1e9, or that differs between
-            rows of one user.
-    """
+    """The ε of each row of a table, or of each user, in order of first appearance, by the names of their columns."""
     asked = [("epsilon", column)] + [("user", user)] * (user is not None)
     columns = table.columns([column_of(table.name, table.header, *one) for one in asked])
     faults = Faults(table)
@@ -162,9 +152,7 @@ def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np
     for people in columns[1:]:
         users = faults.read(people, Names("user").__getitem__)
         each = found[np.unique(users, return_index=True)[1]]
-        what = (
-            "a row before has another epsilon for this user: write the same in all rows of a user"
-        )
+        what = "this user has another epsilon in a row before: write one and the same"
         faults.where(found != each[users], columns[0].name, lambda _: what)  # noqa: B023
         found = each
     faults.stop()
@@ -172,18 +160,12 @@ def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np
 
 
 def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRankings:
-    """Read synthetic rankings from an opened table: wide, with all of its items, for the law of a rank depends on them.
-
-    Raises:
-        DataError: as of other rankings; no column ``synthetic_epsilon``, an ε that isn't a number from 1e-9 to 1e9,
-            ties, a rank or an item left out.
-    """
+    """Read synthetic rankings from an opened table: wide, with all its items, for the law of a rank depends on them."""
     name, budgets = table.name, column_of(table.name, table.header, "epsilon", SYNTHETIC)
     cells = {column.name: column for column in table.columns(table.header)}  # rows are read once
     header = type(table.header)(column for column in table.header if column != budgets)
-    ranked = dataclasses.replace(
-        table, header=header, columns=lambda names: [cells[one] for one in names]
-    )
+    columns = lambda names: [cells[one] for one in names]  # noqa: E731
+    ranked = dataclasses.replace(table, header=header, columns=columns)
     told = {one: getattr(roles, one) for one in ("user", "blank", "missing")}
     asked = RankingRoles(**told, items=roles.items or SEEN, ranks=True)
     items = wide_items(name, header, asked)
@@ -200,9 +182,6 @@ def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRan
         row = int(np.argmax(wrong)) + 1
         raise DataError(f"{name}, row {row} below the header has ties, or leaves out a rank")
     return SyntheticRankings(rankings, epsilon)
-
-
-# --- writing -------------------------------------------------------------------------------------------
 
 
 def check_destination(path: str | os.PathLike[str]) -> None:
@@ -228,9 +207,7 @@ def check_writable(path: Path) -> None:
     except OSError as error:
         why = str(error.strerror)
     if why:
-        raise DataError(
-            f"{path} cannot be written ({why}): name another file, in a folder there is"
-        )
+        raise DataError(f"{path} cannot be written ({why}): name another file")
 
 
 def write_reports(
@@ -286,11 +263,8 @@ def write_sorted(
 
 def _write_text(path: Path, cells: dict[str, list[Any]], delimiter: str) -> None:
     # The csv writer does not quote a carriage return, which ends a line.
-    odd = any(
-        isinstance(word, str) and "\r" in word
-        for words in (cells, *cells.values())
-        for word in words
-    )
+    words = itertools.chain(cells, *cells.values())
+    odd = any("\r" in word for word in words if isinstance(word, str))
     quoting = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=quoting)
