@@ -13,7 +13,7 @@ import dataclasses
 import re
 import string
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -75,8 +75,7 @@ class Choices(_Sets):
         offered = self.sets >= 0
         sets = np.where(offered, self.sets, self.sets[:, :1])
         arrays = (sets, offered, self.sets[:, 0], weights)
-        shown, real, chosen, counted = jax.device_put([*map(np.ascontiguousarray, arrays)])
-        return Arrays(shown, real, chosen, counted, self.num_items)
+        return Arrays(*jax.device_put([*map(np.ascontiguousarray, arrays)]), self.num_items)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -127,26 +126,17 @@ def read_best_worst(table: Table, roles: BestWorstRoles) -> BestWorst:
     return _read(table, roles, BestWorst, ("best", "worst"))
 
 
-class _Met(NamedTuple):
-    """Sets that were shown: their rows, codes of their items, -1 for none, and marks: 1 chosen, best; -1 worst."""
-
-    rows: np.ndarray
-    sets: np.ndarray
-    marks: np.ndarray
-    columns: Sequence[Any]  # of the items and of the answers, one for all or for each set
-    how: Sequence[str] = ()
-
-
 def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...]) -> Any:
+    """Data of sets: their rows, codes of their items, -1 for none, and marks, 1 for the chosen or best, -1 worst."""
     header = without(table.name, table.header, roles.ignore)
     shown, item = _shown(header, roles), roles.find(header, "item")
     if getattr(roles, "blocks", ()):
-        reading, met = _blocks(table, roles, header)
+        found = _blocks(table, roles, header)
     elif item and not shown:
-        reading, met = _long(table, roles, header, item)
+        found = _long(table, roles, header, item)
     else:
-        reading, met = _rows(table, roles, header, shown, answers)
-    rows, sets, marks, columns, how = met
+        found = _rows(table, roles, header, shown, answers)
+    reading, rows, sets, marks, columns, *how = found  # columns of the items and of the answers
     ordered = np.sort(sets, axis=1)
     same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     faults = [
@@ -199,7 +189,7 @@ def chooses(header: Sequence[str]) -> bool:
 
 def _rows(
     table: Table, roles: Any, header: Sequence[str], shown: Sequence[str], answers: Sequence[str]
-) -> tuple[Reading, _Met]:
+) -> tuple[Any, ...]:
     """A row for each set."""
     columns = roles.find(header, *answers)
     if len(columns) < len(answers) or not shown:
@@ -218,7 +208,7 @@ def _rows(
         marks[(sets == code[:, None]) & (sets >= 0)] = mark
     said = [reading.columns[one] for one in answers]
     how = f"columns {listed(said)} are chosen from those in {listed(one.name for one in items)}"
-    return reading, _Met(np.arange(len(sets)), sets, marks, (items[0].name, *said), [how])
+    return reading, np.arange(len(sets)), sets, marks, (items[0].name, *said), how
 
 
 def _sets(reading: Reading, columns: Sequence[Column]) -> np.ndarray:
@@ -257,7 +247,7 @@ def _answer(reading: Reading, column: Column, sets: np.ndarray, shown: Sequence[
 
 def _long(
     table: Table, roles: Any, header: Sequence[str], columns: dict[str, str]
-) -> tuple[Reading, _Met]:
+) -> tuple[Any, ...]:
     """A row for each item that was shown; the rows of a user with the same block are a set."""
     one = "chosen" if isinstance(roles, ChoiceRoles) else "answer"
     columns = {**columns, **roles.find(header, one, "block")}
@@ -291,10 +281,10 @@ def _long(
     marked[at[order], place] = marks[rows][order]
     how = f"rows with the same {cells[by].name!r} are one set"
     spelled = cells["item"].name, cells[one].name, cells[one].name
-    return reading, _Met(np.sort(first), sets, marked, spelled, [how])
+    return reading, np.sort(first), sets, marked, spelled, how
 
 
-def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple[Reading, _Met]:
+def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple[Any, ...]:
     """Items with a column for each set, whose cells mark the best and the worst."""
     name, size = table.name, len(roles.public or ())
     spans = [span_of(name, header, span) for span in roles.blocks]
@@ -317,4 +307,4 @@ def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple
     marks = np.stack(cells, axis=1).reshape(-1, len(spans), size).swapaxes(0, 1)
     block, rows = np.nonzero(marks.any(axis=2))
     sets = np.tile(np.arange(size), (rows.size, 1))
-    return reading, _Met(rows, sets, marks[block, rows], [np.array(roles.blocks)[block]] * 3)
+    return reading, rows, sets, marks[block, rows], [np.array(roles.blocks)[block]] * 3

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from privrank_jax.pairwise.covariates import CovariateTable
 
 _LETTERS = frozenset("wldhx")  # words for an outcome, but where an item has this name
+_is_outcome = functools.partial(mark_of, what="this is the outcome")
 _BESIDE = {"weight": (weight_of, float), "time": (time_of, "datetime64[us]")}
 _MOST_GROUPS = 200
 
@@ -304,20 +305,15 @@ def _of_rows(reading: Reading, plan: Plan) -> tuple[Any, ...]:
         one, other = (faults.read(column, score_of, float) for column in both)
         better = np.where(one > other, LEFT, RIGHT)
         return rows, first, second, np.where(one == other, TIE, better), None
-    marks = reading.several("outcome")
+    counts = [cells[one] for one in ("left_wins", "right_wins", "tie_count") if one in cells]
+    marks, reader = reading.several("outcome"), count_of if counts else _is_outcome
+    number = np.stack([faults.read(one, reader, np.int64) for one in counts or marks], axis=1)
     if marks:
-        number = np.stack([faults.read(one, _is_outcome, np.int64) for one in marks], axis=1)
         what = f"one of {listed(column.name for column in marks)} must be 1, the others 0"
         faults.where(number.sum(axis=1) != 1, marks[0].name, lambda _: what)
-    else:
-        counts = [cells[one] for one in ("left_wins", "right_wins", "tie_count") if one in cells]
-        number = np.stack([faults.read(one, count_of, np.int64) for one in counts], axis=1)
     at, outcome = np.nonzero(number)
-    number = None if marks else number[at, outcome]
+    number = number[at, outcome] if counts else None
     return rows[at], first[at], second[at], np.minimum(outcome, TIE), number
-
-
-_is_outcome = functools.partial(mark_of, what="this is the outcome")
 
 
 def _of_pairs(reading: Reading, plan: Plan) -> tuple[Any, ...]:

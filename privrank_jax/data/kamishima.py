@@ -27,12 +27,7 @@ _NUMBERS = re.compile(r"\d{1,9}(?:\s+\d{1,9})*", re.ASCII)
 def read_kamishima(file: File) -> Rankings:
     """Read an order file of the SUSHI data; of set B each person ranks 10 of 100 items, the others are unknown.
 
-    Args:
-        file: ends in .order. With 10 items they are those of set A; with more, names come from a file
-            ``sushi3.idata`` in the same folder, else they are ``item 0``, ``item 1``, ...
-
-    Raises:
-        DataError: what is wrong, and in which line.
+    Ten items are those of set A; other names come from a file ``sushi3.idata`` beside it, else they are ``item 0``, ...
     """
     file.checked((SUFFIX,), "give an .order file")
     items, orders = 0, []

@@ -19,13 +19,7 @@ from privrank_jax.data.roles import ComparisonRoles
 
 LEFT, RIGHT, TIE = range(3)
 _OUTCOMES = ("winner", "outcome", "result", "preferred", "preference", "verdict", "judgment")
-_PAIRS = (
-    ("model_a", "model_b"),
-    ("left", "right"),
-    ("item_a", "item_b"),
-    ("item_1", "item_2"),
-    ("option_a", "option_b"),
-)
+_PAIRS = ("model_a,model_b", "left,right", "item_a,item_b", "item_1,item_2", "option_a,option_b")
 _SAID = (  # what a cell says of two items where it names neither, in every file, whatever other cells say
     "a,left,model a,item a,option a,1,1.0,w,win,won,1-0",
     "b,right,model b,item b,option b,0,0.0,l,loss,lost,0-1",
@@ -49,12 +43,11 @@ _OF_ROWS = ("side", "covariate_group", "covariates", "time")  # where a row is o
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """How a table of comparisons is read, by its header and what was told alone.
+    """How a table of comparisons is read, by its header and what was told (``roles``) alone.
 
     Attributes:
         kind: ``"winners"``, ``"battles"``, ``"one-hot"``, ``"pairs"``, ``"tallies"`` or ``"scores"``.
         columns: by role; ``left`` and ``right`` are those of the items, but of pairs.
-        roles: what was told.
         pairs: of pairs, the two items of each column.
         words: that say an outcome.
         usual: whether usual names said so, rather than the caller.
@@ -95,11 +88,7 @@ class Plan:
 
 
 def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
-    """Recognize how comparisons are written: as it was told, else by usual names; ``name`` is that of the file.
-
-    Raises:
-        DataError: it is unclear which columns say who was preferred, or something was told that this form does not use.
-    """
+    """Recognize how comparisons are written: as it was told, else by usual names; what is unclear is refused."""
     kept = without(name, header, roles.ignore)
     told, pair = {one for one, value in roles.told.items() if value is not None}, {"left", "right"}
     kind = next((one for one, (needs, _) in _FORMS.items() if told & {*needs} - pair), None)
@@ -180,10 +169,9 @@ def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
         )
     if not found:
         raise DataError(
-            f"{name} has no columns with usual names for comparisons; {_columns(header)}. Name those of the preferred "
-            "item and the other one by `winner` and `loser`; or of the two items by `left` and `right`, and with them "
-            "`outcome` (which is preferred), `left_wins` and `right_wins` (how often each won), or `left_score` and "
-            "`right_score` (the higher one wins)"
+            f"{name} has no columns with usual names for comparisons; {_columns(header)}. Name them by `winner` and "
+            "`loser`; or by `left` and `right`, and `outcome` (which is preferred), or `left_wins` and `right_wins`, "
+            "or `left_score` and `right_score` (the higher one wins)"
         )
     return found[0]
 
@@ -196,7 +184,7 @@ def _columns(header: Sequence[str]) -> str:
 
 def usual_pair(header: Sequence[str]) -> tuple[str, str] | None:
     """The columns of two items by their usual names; None unless there is exactly one such pair."""
-    pairs = [[usual_column(header, [one]) for one in pair] for pair in _PAIRS]
+    pairs = [[usual_column(header, [one]) for one in pair.split(",")] for pair in _PAIRS]
     found = [(one, other) for one, other in pairs if one is not None and other is not None]
     return found[0] if len(found) == 1 else None
 
@@ -216,11 +204,7 @@ def _pairs(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
 
 
 def _words(name: str, roles: ComparisonRoles, *pair: str) -> dict[str, int]:
-    """The words for an outcome, which depend on what is told and on the names of the columns alone.
-
-    They are the same for all files, but that 0 and 1 say which column is preferred where the columns are numbered so,
-    and that H and A are home and away where the columns are.
-    """
+    """The words for an outcome, the same for all files where none were told and no columns are home or numbered."""
     if roles.words:
         words = {folded(word): side for side, word in enumerate(roles.words)}
         if not 2 <= len(roles.words) == len(words) <= 3:

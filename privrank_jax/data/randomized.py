@@ -20,7 +20,6 @@ import itertools
 import math
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
@@ -51,7 +50,7 @@ epsilon_of = number_reader(
 _bit_of = number_reader("1 (the first item) or 0 (the second)", lambda one: one in (0, 1))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Reports(Answers):
     """N randomized reports on pairs of m named items.
 
@@ -87,7 +86,7 @@ class Reports(Answers):
         return largest_sum(self.users, self.epsilon) if self.has_users else None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False)
 class SyntheticRankings:
     """Synthetic rankings by n users, without ties; ``epsilon``, (n,) float64, is the finite ε of each user's draw."""
 
