@@ -140,10 +140,7 @@ def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...])
     ordered = np.sort(sets, axis=1)
     same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     faults = [
-        (
-            np.sum(sets >= 0, axis=1) < 2,
-            "fewer than two items: write A|B|C, or a column or row each",
-        ),
+        (np.sum(sets >= 0, axis=1) < 2, "fewer than two items: write A|B|C, or a column each"),
         (same.any(axis=1), "an item twice: keep it once, or name the column of sets by `block`"),
     ]
     for one, mark in zip(answers, (1, -1)):

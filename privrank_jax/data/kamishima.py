@@ -8,12 +8,11 @@ item ids from 0, best first. The ten items of set A have other ids than the same
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 
-from privrank_jax.data.elections import check_size, distinct, in_line
-from privrank_jax.data.errors import BadCell, DataError
+from privrank_jax.data.elections import check_size, in_line
+from privrank_jax.data.errors import BadCell
 from privrank_jax.data.file import File
 from privrank_jax.data.rankings import Rankings, ranks_from_orders
 
@@ -27,7 +26,7 @@ _NUMBERS = re.compile(r"\d{1,9}(?:\s+\d{1,9})*", re.ASCII)
 def read_kamishima(file: File) -> Rankings:
     """Read an order file of the SUSHI data; of set B each person ranks 10 of 100 items, the others are unknown.
 
-    Ten items are those of set A; other names come from a file ``sushi3.idata`` beside it, else they are ``item 0``, ...
+    Ten items are those of set A; others are named by their ids, ``item 0``, ``item 1``, ...
     """
     file.checked((SUFFIX,), "give an .order file")
     items, orders = 0, []
@@ -43,23 +42,12 @@ def read_kamishima(file: File) -> Rankings:
                 ids = len(set(order)) == len(order) == length > 0 and max(order) < items
                 if not ids or row[1] != length:
                     raise BadCell(
-                        f"whole numbers are expected: 0, the length of the order, in all lines the same, and as many "
-                        f"distinct ids of items from 0 to {items - 1}"
+                        "0, the length of the order, the same in all lines, and as many distinct ids of items, whole "
+                        f"numbers from 0 to {items - 1}, are expected"
                     )
                 orders.append(order)
     check_size(file.name, len(orders), items)
-    known = SET_A if items == len(SET_A) else _names(file.path.with_name("sushi3.idata"), items)
+    known = SET_A if items == len(SET_A) else tuple(f"item {k}" for k in range(items))
     missing = "last" if len(orders[0]) == items else "unknown"
     ranks = ranks_from_orders(np.array(orders), items)
     return Rankings(ranks, item_names=known, name=file.name, missing=missing)
-
-
-def _names(path: Path, items: int) -> tuple[str, ...]:
-    """Names of set B: tab-separated lines (id, name, ...), in some copies below a header."""
-    if not path.exists():
-        return tuple(f"item {k}" for k in range(items))
-    cells = [[*map(str.strip, line.split("\t")), ""] for line in File(path).lines()]
-    rows = [(row[0], row[1]) for row in cells if row[0].isdecimal()]
-    if sorted(one for one, _ in rows) != sorted(map(str, range(items))):
-        raise DataError(f"{path.name} does not name the items 0 to {items - 1}, each once")
-    return distinct(path.name, [dict(rows)[str(k)] for k in range(items)])

@@ -151,7 +151,7 @@ def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np
     for people in columns[1:]:
         users = faults.read(people, Names("user").__getitem__)
         each = found[np.unique(users, return_index=True)[1]]
-        what = "this user has another epsilon in a row before: write one and the same"
+        what = "this user has another epsilon in a row before: write one epsilon for each"
         faults.where(found != each[users], columns[0].name, lambda _: what)  # noqa: B023
         found = each
     faults.stop()
@@ -206,7 +206,7 @@ def check_writable(path: Path) -> None:
     except OSError as error:
         why = str(error.strerror)
     if why:
-        raise DataError(f"{path} cannot be written ({why}): name another file")
+        raise DataError(f"{path} cannot be written ({why}): name another file or folder")
 
 
 def write_reports(

@@ -18,17 +18,10 @@ def test_the_order_files_of_sushi(tmp_path):
     assert (table.missing, table.complete) == ("last", True)
 
 
-def test_set_b_takes_its_names_from_the_file_beside(tmp_path):
-    path = written(tmp_path, "12 1\n0 2 11 3\n0 2 0 1\n", "sushi3b.order")
-    table = read_rankings(path)
+def test_items_of_set_b_are_named_by_their_ids(tmp_path):
+    table = read_rankings(written(tmp_path, "12 1\n0 2 11 3\n0 2 0 1\n", "sushi3b.order"))
     assert table.item_names[11] == "item 11"
     assert (table.missing, table.ranks[0, 11], table.ranks[0, 3]) == ("unknown", 0, 1)
-    rows = [f"{k}\tfish {k}\t1" for k in range(12)]
-    written(tmp_path, "\n".join(["id\tname\tstyle", *rows]), "sushi3.idata")
-    assert read_rankings(path).item_names[11] == "fish 11"
-    written(tmp_path, "\n".join(rows[:-1]), "sushi3.idata")
-    with pytest.raises(DataError, match="does not name the items 0 to 11"):
-        read_rankings(path)
 
 
 @pytest.mark.parametrize(
