@@ -158,9 +158,8 @@ def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
         every = [usual_column(header, [f"winner_{one}"]) for one in (*pair, *_TIED)]
         if None not in every[:2]:
             marks = enumerate(dict.fromkeys(column for column in every if column))
-            columns = {"left": pair[0], "right": pair[1]} | {
-                f"outcome {k}": one for k, one in marks
-            }
+            columns = dict(zip(("left", "right"), pair))
+            columns |= {f"outcome {k}": column for k, column in marks}
             found.append(Plan("one-hot", columns, roles))
     if len(found) > 1:
         raise DataError(
@@ -208,9 +207,7 @@ def _words(name: str, roles: ComparisonRoles, *pair: str) -> dict[str, int]:
     if roles.words:
         words = {folded(word): side for side, word in enumerate(roles.words)}
         if not 2 <= len(roles.words) == len(words) <= 3:
-            raise DataError(
-                f"{name}: `words` are 2 or 3, for left, right and a tie, such as H, A, D"
-            )
+            raise DataError(f"{name}: `words` are for left, right and perhaps a tie, as H, A, D")
         return words
     words = dict(WORDS)
     if [letters(column)[:4] for column in pair] == ["home", "away"]:

@@ -242,7 +242,6 @@ ORDERS = (
     "100 1\n0 3 5 0 99\n0 3 1 2 3\n",
     "3 1\n0 3 0 1 2\n0 3 2 1 0\n",
 )
-ITEM_NAMES = ("0\ta\t1\n1\tb\t2\n2\tc\t3\n", "id\tname\n0\tx y\n1\tz\n2\té\n")
 TEXTS = {  # and what separates their cells
     "comparisons": (COMPARISONS, ","),
     "wide": (WIDE, ","),
