@@ -75,7 +75,8 @@ class Choices(_Sets):
         offered = self.sets >= 0
         sets = np.where(offered, self.sets, self.sets[:, :1])
         arrays = (sets, offered, self.sets[:, 0], weights)
-        return Arrays(*jax.device_put([*map(np.ascontiguousarray, arrays)]), self.num_items)
+        shown, real, chosen, counted = jax.device_put([*map(np.ascontiguousarray, arrays)])
+        return Arrays(shown, real, chosen, counted, self.num_items)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -232,8 +233,9 @@ def _answer(reading: Reading, column: Column, sets: np.ndarray, shown: Sequence[
     def code_of(word: Any) -> int:
         text = text_of(word)
         place = places.get(text, places.get(text.upper()))
-        by_name = text in reading.items or place is None or len(shown) < 2
-        return reading.items[text] if by_name else -2 - place
+        if text in reading.items or place is None or len(shown) < 2:
+            return reading.items[text]
+        return -2 - place
 
     codes = reading.faults.read(column, code_of, np.int64)
     if not np.any(codes < -1):

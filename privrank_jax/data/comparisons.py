@@ -256,7 +256,7 @@ def _covariates(
             values[one] = numbers[0]
         else:  # adding 0 makes the difference of equal values 0 whoever won, and never -0
             values[one] = np.where(ahead, 1.0, -1.0) * (numbers[0] - numbers[1]) + 0.0
-    at, sides = np.zeros(first.size, int), [side] * (side is not None)
+    at, sides = np.zeros(first.size, int), [str(side)] * (side is not None)
     if group := cells.get("group"):
         faults.where(reading.blanks(group), group.name, lambda _: "blank: name the group")
         kinds = sorted({str(word or "").strip() for _, _, word in group.in_order()})

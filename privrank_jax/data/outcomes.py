@@ -18,6 +18,7 @@ from privrank_jax.data.names import form, public_items
 from privrank_jax.data.roles import ComparisonRoles
 
 LEFT, RIGHT, TIE = range(3)
+_BOTH: tuple[str, ...] = ("left", "right")
 _OUTCOMES = ("winner", "outcome", "result", "preferred", "preference", "verdict", "judgment")
 _PAIRS = ("model_a,model_b", "left,right", "item_a,item_b", "item_1,item_2", "option_a,option_b")
 _SAID = (  # what a cell says of two items where it names neither, in every file, whatever other cells say
@@ -90,7 +91,7 @@ class Plan:
 def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
     """Recognize how comparisons are written: as it was told, else by usual names; what is unclear is refused."""
     kept = without(name, header, roles.ignore)
-    told, pair = {one for one, value in roles.told.items() if value is not None}, {"left", "right"}
+    told, pair = {one for one, value in roles.told.items() if value is not None}, {*_BOTH}
     kind = next((one for one, (needs, _) in _FORMS.items() if told & {*needs} - pair), None)
     if kind or told & pair:
         plan = _told(name, kept, roles, kind or "battles")
@@ -109,7 +110,7 @@ def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
 def _covariate_roles(name: str, header: Sequence[str], plan: Plan) -> dict[str, str]:
     """The columns of ``side`` and ``group``, and of each covariate its own or one for each item."""
     roles, side = plan.roles, plan.roles.side
-    pair = [plan.columns[one] for one in ("left", "right") if one in plan.columns]
+    pair = [plan.columns[one] for one in _BOTH if one in plan.columns]
     found = {"side": side, "group": roles.covariate_group}
     if side in pair and plan.kind != "winners":  # the item there was always shown first
         del found["side"]
@@ -134,12 +135,12 @@ def _covariate_roles(name: str, header: Sequence[str], plan: Plan) -> dict[str, 
 
 def _told(name: str, header: Sequence[str], roles: ComparisonRoles, kind: str) -> Plan:
     """The form of which at least one column was named."""
-    usual = dict(zip(("left", "right"), usual_pair(header) or ()))
+    usual = dict(zip(_BOTH, usual_pair(header) or ()))
     usual |= {"outcome": usual_column(header, _OUTCOMES), **roles.find(header, "winner", "loser")}
     columns = {one: getattr(roles, one) or usual.get(one) for one in _FORMS[kind][0]}
     if lacking := [one for one, column in columns.items() if column is None]:
         raise DataError(f"{name}: name the column `{lacking[0]}` too; {_columns(header)}")
-    columns = dict(zip(("left", "right", *_FORMS[kind][0][2:]), map(str, columns.values())))
+    columns = dict(zip((*_BOTH, *_FORMS[kind][0][2:]), map(str, columns.values())))
     words = _words(name, roles, columns["left"], columns["right"]) if kind == "battles" else {}
     return Plan(kind, columns, roles, words=words, usual=False)
 
@@ -148,17 +149,17 @@ def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
     """The form by usual names."""
     winners, pair = roles.find(header, "winner", "loser"), usual_pair(header)
     if len(winners) == 2:
-        return Plan("winners", dict(zip(("left", "right"), winners.values())), roles)
+        return Plan("winners", dict(zip(_BOTH, winners.values())), roles)
     found = [_pairs(name, header, roles)] if any(map(_VERSUS.search, header)) else []
     if pair is not None:
-        columns, outcome = dict(zip(("left", "right"), pair)), usual_column(header, _OUTCOMES)
+        columns, outcome = dict(zip(_BOTH, pair)), usual_column(header, _OUTCOMES)
         if outcome is not None and usual_column(header, ["loser"]) is None:
             columns["outcome"] = outcome
             found.append(Plan("battles", columns, roles, words=_words(name, roles, *pair)))
         every = [usual_column(header, [f"winner_{one}"]) for one in (*pair, *_TIED)]
         if None not in every[:2]:
             marks = enumerate(dict.fromkeys(column for column in every if column))
-            columns = dict(zip(("left", "right"), pair))
+            columns = dict(zip(_BOTH, pair))
             columns |= {f"outcome {k}": column for k, column in marks}
             found.append(Plan("one-hot", columns, roles))
     if len(found) > 1:

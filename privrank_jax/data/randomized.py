@@ -130,12 +130,12 @@ def read_reports(table: Table, roles: ReportRoles) -> Reports:
     users = reading.read_users()
     reading.stop(reports.size)
     names, place = reading.items.in_order()
+    first, second = np.array(place)[first], np.array(place)[second]
     seen = "the list of items was taken from the file"
     alone = "the file names no users: what all reports of one user spend is not known"
     return Reports(
-        np.arange(reports.size) if users is None else users,
-        *(np.array(place)[codes] for codes in (first, second)),
-        *(reports, epsilon, names),
+        *(np.arange(reports.size) if users is None else users, first, second, reports, epsilon),
+        item_names=names,
         user_names=tuple(reading.people),
         name=table.name,
         notes=(seen,) * (roles.public is None) + (alone,) * (users is None),
@@ -144,8 +144,9 @@ def read_reports(table: Table, roles: ReportRoles) -> Reports:
 
 def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np.ndarray, "some"]:
     """The ε of each row of a table, or of each user, in order of first appearance, by the names of their columns."""
-    asked = [("epsilon", column)] + [("user", user)] * (user is not None)
-    columns = table.columns([column_of(table.name, table.header, *one) for one in asked])
+    asked = [("epsilon", column), ("user", user)]
+    named = [column_of(table.name, table.header, one, it) for one, it in asked if it is not None]
+    columns = table.columns(named)
     faults = Faults(table)
     found = faults.read(columns[0], epsilon_of, float)
     for people in columns[1:]:
