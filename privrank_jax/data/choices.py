@@ -55,7 +55,12 @@ class _Sets(Answers):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Choices(_Sets):
-    """N choices of one of several named items each; the chosen item is the first of its set."""
+    """N choices of one of several named items each; the chosen item is the first of its set.
+
+    >>> found = Choices.read({"chosen": ["tea", "milk"], "shown": ["milk|tea", "milk|tea|water"]})
+    >>> found.item_names, found.sets.tolist()
+    (('milk', 'tea', 'water'), [[1, 0, -1], [0, 1, 2]])
+    """
 
     read = reader_of(ChoiceRoles)
 
@@ -111,14 +116,7 @@ class BestWorst(_Sets):
 
 
 def read_choices(table: Table, roles: ChoiceRoles) -> Choices:
-    """Read choices from an opened table; :class:`DataError` says what is wrong, and where.
-
-    >>> from privrank_jax.data.table import open_frame
-    >>> cells = {"chosen": ["tea", "milk"], "shown": ["milk|tea", "milk|tea|water"]}
-    >>> found = read_choices(open_frame(cells), ChoiceRoles(items="seen"))
-    >>> found.item_names, found.sets.tolist()
-    (('milk', 'tea', 'water'), [[1, 0, -1], [0, 1, 2]])
-    """
+    """Read choices from an opened table; :class:`DataError` says what is wrong, and where."""
     return _read(table, roles, Choices, ("chosen",))
 
 

@@ -72,7 +72,7 @@ class Data:
             )
         if USERS in self.undeclared:
             raise DataError(
-                f"{self.name}: it has no column 'user', and a release must know whose answers a row holds: name the "
+                f"{self.name}: a release must know whose answers a row holds, and there is no column 'user': name the "
                 "column by `user`, or say user=None if each row is another user's"
             )
 

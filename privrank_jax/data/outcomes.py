@@ -46,12 +46,8 @@ _OF_ROWS = ("side", "covariate_group", "covariates", "time")  # where a row is o
 class Plan:
     """How a table of comparisons is read, by its header and what was told (``roles``) alone.
 
-    Attributes:
-        kind: ``"winners"``, ``"battles"``, ``"one-hot"``, ``"pairs"``, ``"tallies"`` or ``"scores"``.
-        columns: by role; ``left`` and ``right`` are those of the items, but of pairs.
-        pairs: of pairs, the two items of each column.
-        words: that say an outcome.
-        usual: whether usual names said so, rather than the caller.
+    Columns are by role; ``left`` and ``right`` are those of the items, but of pairs: ``pairs`` are the two items of
+    each column. ``words`` say an outcome. The form is ``usual`` where usual names said so, rather than the caller.
     """
 
     kind: str
@@ -77,7 +73,8 @@ class Plan:
     def reading(self) -> str:
         """How such a file is read, in words that depend on its columns alone."""
         said = f", where cells hold {self.sides}; blanks say nothing" * bool(self.words)
-        return f"columns {listed(self.columns.values())} hold {self.kind}{said}"
+        columns = ", ".join(map(repr, [*self.columns.values()][:12]))
+        return f"columns {columns} hold {self.kind}{said}"
 
     @property
     def sides(self) -> str:

@@ -1,13 +1,11 @@
 """Files of randomized answers; a faulty one is refused as a whole, like files of answers.
 
-*Reports*: ``user``, ``item_1``, ``item_2``, ``report``, ``epsilon``, one comparison a row. ``report`` is 1 where the
-report says that the first item is preferred, else 0; it was drawn by randomized response at the ``epsilon`` of its row.
+*Reports*: ``user`` (may be absent), ``item_1``, ``item_2``, ``report``, ``epsilon``, one comparison a row. ``report``
+is 1 where the first item is preferred, else 0; it was drawn by randomized response at the ``epsilon`` of its row.
 
-*Synthetic rankings*: ``user``, ``synthetic_epsilon``, then a column of ranks per item, one user a row. Ranks are
-1 = best, blank where the user did not rank the item; each row was drawn from the Mallows model around the user's own
-ranking at the ε of its row. No reader takes the column ``synthetic_epsilon`` for an item; other rankings have none.
-
-``user`` may be absent.
+*Synthetic rankings*: ``user`` (may be absent), ``synthetic_epsilon``, which no other rankings have, then a column of
+ranks per item, 1 = best, blank where the user did not rank it, one user a row; each was drawn from the Mallows model
+around the user's own ranking at the ε of its row.
 """
 
 from __future__ import annotations
@@ -224,9 +222,6 @@ def write_reports(
 
     Returns:
         The columns written.
-
-    Raises:
-        DataError: the file can't be written.
     """
     items = np.array(table.item_names, object)
     cells = items[table.first], items[table.second], table.reports.astype(np.int8), table.epsilon
@@ -282,18 +277,9 @@ def check_item_names(path: Path, item_names: Iterable[str]) -> None:
 def write_synthetic_rankings(
     path: str | os.PathLike[str], rankings: SyntheticRankings, *, users: bool = True
 ) -> tuple[str, ...]:
-    """Write synthetic rankings atomically, replacing an existing file, with rows sorted by their contents.
+    """Write synthetic rankings, with arguments and results as those of :func:`write_reports`.
 
-    Args:
-        path: ends in .csv, .tsv, .parquet or .pq.
-        rankings: what to write.
-        users: whether to write the column ``user``; there is none where the table names no users.
-
-    Returns:
-        The columns written.
-
-    Raises:
-        DataError: the file can't be written, or an item has the name of another column.
+    An item with the name of another column is refused.
     """
     path, table = Path(path), rankings.table
     check_destination(path)
