@@ -252,11 +252,11 @@ def test_a_ledger_in_use_does_not_hold_it(votes, ledger):
 @pytest.mark.parametrize("paid", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_file_that_was_cut_short_leaves_nothing(votes, ledger, tmp_path, paid):
     patch = (
-        "from privrank_jax.data import reports\n"
+        "from privrank_jax.data import randomized\n"
         "def cut(path, *_):\n"
         "    path.write_text('item_1')\n"
         "    interrupt()\n"
-        "reports._write_text = cut"
+        "randomized._write_text = cut"
     )
     out = tmp_path / "new" / "private.csv"
     out.parent.mkdir()

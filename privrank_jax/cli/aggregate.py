@@ -173,7 +173,7 @@ def aggregate(request: Request) -> None:
     from privrank_jax.cli.reading import NO_EPSILON, check_randomized, read_data
     from privrank_jax.cli.show import publish
     from privrank_jax.cli.spend import begin
-    from privrank_jax.data.synthetic import SyntheticRankings
+    from privrank_jax.data.randomized import SyntheticRankings
     from privrank_jax.jobs.consensus import agreed
     from privrank_jax.jobs.mechanisms import Randomness
 

@@ -190,9 +190,8 @@ def _read(request: Request) -> tuple[Any, float | np.ndarray]:
     """Read FILE, and ε: one, or one for each answer."""
     from privrank_jax.cli.reading import header_read, read_data
     from privrank_jax.data.preferences import Preferences, PreferenceScan
+    from privrank_jax.data.randomized import Reports, SyntheticRankings
     from privrank_jax.data.reader import budgets_of, kind_of, named_sets
-    from privrank_jax.data.reports import Reports
-    from privrank_jax.data.synthetic import SyntheticRankings
 
     column, given, changed = request.epsilon_column, request.told, {}
     if column is not None:

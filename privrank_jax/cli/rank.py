@@ -214,7 +214,7 @@ def rank(request: Request) -> None:
     from privrank_jax.cli.reading import NO_EPSILON, check_randomized, read_data
     from privrank_jax.cli.show import publish
     from privrank_jax.cli.spend import begin
-    from privrank_jax.data.reports import Reports
+    from privrank_jax.data.randomized import Reports
     from privrank_jax.jobs.mechanisms import Randomness
     from privrank_jax.jobs.rank import ranked
 

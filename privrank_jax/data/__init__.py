@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privrank_jax.data.choices import BestWorst, Choices
-    from privrank_jax.data.comparisons import Comparisons
-    from privrank_jax.data.covariates import Covariates
+    from privrank_jax.data.comparisons import Comparisons, Covariates
     from privrank_jax.data.engine import ComparisonRows, RankingRows
     from privrank_jax.data.errors import DataError
     from privrank_jax.data.file import File
     from privrank_jax.data.named import load, named_sets
     from privrank_jax.data.preferences import Preferences
+    from privrank_jax.data.randomized import (
+        Reports,
+        SyntheticRankings,
+        write_reports,
+        write_synthetic_rankings,
+    )
     from privrank_jax.data.rankings import Approvals, Rankings, Ratings
     from privrank_jax.data.reader import read
-    from privrank_jax.data.reports import Reports, write_reports
-    from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
 
 __all__ = [
     "Approvals", "BestWorst", "Choices", "ComparisonRows", "Comparisons", "Covariates", "DataError", "File",
@@ -26,8 +29,7 @@ __all__ = [
 ]  # fmt: skip
 _NAMES_OF = {
     "choices": "BestWorst Choices",
-    "comparisons": "Comparisons",
-    "covariates": "Covariates",
+    "comparisons": "Comparisons Covariates",
     "engine": "ComparisonRows RankingRows",
     "errors": "DataError",
     "file": "File",
@@ -35,8 +37,7 @@ _NAMES_OF = {
     "preferences": "Preferences",
     "rankings": "Approvals Rankings Ratings",
     "reader": "read",
-    "reports": "Reports write_reports",
-    "synthetic": "SyntheticRankings write_synthetic_rankings",
+    "randomized": "Reports SyntheticRankings write_reports write_synthetic_rankings",
 }
 _NAMES = {name: module for module, names in _NAMES_OF.items() for name in names.split()}
 

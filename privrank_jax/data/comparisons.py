@@ -1,28 +1,29 @@
-"""Comparisons of pairs of items, and their reader; a faulty file is refused as a whole.
+"""Comparisons of pairs of items, and their reader; a faulty file is refused as a whole, with the place of the fault.
 
-No row is dropped unless its words were said to be blank, and no name is changed; anything that looks wrong raises an
-error that says where it is.
+A release with covariates under flips protects outcomes and takes everything else in the file as public. So columns must
+not tell the outcome by where they stand: "how much longer the winner's answer was" would. Two forms are read. A column,
+such as ``length``, beside a column of who was shown first (on the left, at home): how much more the *first* item has.
+Or two columns, ``winner_length`` and ``loser_length``, which change places with the items if the outcome does. Where a
+row names two items and an outcome, these are named after the columns of items: ``model_a_length``, ``model_b_length``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Integer, Shaped
 
 from privrank_jax._counting import count_on_host
-from privrank_jax.data.cells import count_of, mark_of, number_of, score_of, time_of, weight_of
-from privrank_jax.data.columns import Column, Table
-from privrank_jax.data.covariates import Covariates, arranged, covariate_roles, read_covariates
-from privrank_jax.data.errors import BadCell, DataError, quoted
-from privrank_jax.data.header import without
-from privrank_jax.data.kinds import Data, named_once
-from privrank_jax.data.names import Names, check_names, form
-from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, Form, folded, form_of
+from privrank_jax.data.cells import count_of, mark_of, score_of, time_of, value_of, weight_of
+from privrank_jax.data.columns import Column, Faults, Table
+from privrank_jax.data.errors import BadCell, DataError, listed
+from privrank_jax.data.kinds import Answers, named_once
+from privrank_jax.data.names import Names, check_names, form, item_list
+from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, Plan, folded, plan_of
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import ComparisonRoles, reader_of
 
@@ -30,32 +31,56 @@ if TYPE_CHECKING:
     from privrank_jax.comparisons import Comparisons as Arrays
     from privrank_jax.pairwise.covariates import CovariateTable
 
-_LETTERS = frozenset("wldhx")  # words that are names of items where these stand in the row
+_LETTERS = frozenset("wldhx")  # words for an outcome, but where an item has this name
+_is_outcome = functools.partial(mark_of, what="this is the outcome")
+_BESIDE = {"weight": (weight_of, float), "time": (time_of, "datetime64[us]")}
+_MOST_GROUPS = 200
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Covariates:
+    """Covariates of N comparisons; items that come first do so whatever the outcome.
+
+    Attributes:
+        first, second: (N,) int, the item shown first, or where none was the first in the list of items; the other.
+        values: name to (N,) numbers, of the first item against the second.
+        sides: names of those that are the advantage of being shown first, 1 where it is one and 0 elsewhere.
+        grouped: whether there is a column of groups of judges, however many it holds.
+    """
+
+    first: Int[np.ndarray, "rows"]
+    second: Int[np.ndarray, "rows"]
+    values: Mapping[str, Float[np.ndarray, "rows"]]
+    sides: tuple[str, ...] = ()
+    grouped: bool = False
+
+    def taken(self, rows: Int[np.ndarray, "some"]) -> Covariates:
+        """The same of these rows."""
+        values = {name: column[rows] for name, column in self.values.items()}
+        first, second = self.first[rows], self.second[rows]
+        return dataclasses.replace(self, first=first, second=second, values=values)
+
+    def __repr__(self) -> str:
+        return f"<Covariates {', '.join(self.values)}; values not shown>"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Comparisons(Data):
+class Comparisons(Answers):
     """N comparisons of m named items by n users, as NumPy arrays that nothing writes to.
 
     Attributes:
         users: (N,) int32, index into ``user_names`` (the row number when the data name no users).
-        winners: (N,) int32, index into ``item_names``; for a tie the first item that was shown.
-        losers: (N,) int32, the other item.
+        winners, losers: (N,) int32, index into ``item_names``; for a tie the first item that was shown comes first.
         tied: (N,) bool, the user preferred neither.
         item_names: the m names, in the order of a public list, else sorted.
         questionnaire: (P, 2) int32, the pairs that *every* user was asked, when that is public; else None. It lists
-            what was asked, not what was answered: see ``missing``.
-        weights: (N,) float64, at least 0, or None where each comparison counts once.
-        weight_column: the column that they come from.
+            what was asked, not what was answered.
+        weights: (N,) float64, at least 0, from ``weight_column``; None where each comparison counts once.
         covariates: of each comparison, or None.
         times: (N,) datetime64[us], UTC, or None.
 
     Other attributes are those of all data. Where the data name no users, each row stands for itself, and only a
-    guarantee for single comparisons can be given.
-
-    Raises:
-        DataError: arrays that do not fit together, an index out of range, an item compared with itself, fewer than two
-            items, or an item named twice.
+    guarantee for single comparisons can be given. Arrays that do not fit together raise :class:`DataError`.
 
     >>> users, winners, losers, tied = [0, 0, 1], [0, 1, 0], [1, 2, 2], [False, False, True]
     >>> found = Comparisons(users, winners, losers, tied, item_names=("a", "b", "c"))
@@ -63,34 +88,25 @@ class Comparisons(Data):
     (3, 2, 2, 1)
     """
 
-    users: Integer[np.ndarray, "rows"]
     winners: Integer[np.ndarray, "rows"]
     losers: Integer[np.ndarray, "rows"]
     tied: Bool[np.ndarray, "rows"]
     item_names: tuple[str, ...]
-    questionnaire: Integer[np.ndarray, "pairs 2"] | None = dataclasses.field(
-        default=None, kw_only=True
-    )
-    weights: Float[np.ndarray, "rows"] | None = dataclasses.field(default=None, kw_only=True)
-    weight_column: str = dataclasses.field(default="", kw_only=True)
-    covariates: Covariates | None = dataclasses.field(default=None, kw_only=True)
-    times: Shaped[np.ndarray, "rows"] | None = dataclasses.field(default=None, kw_only=True)
+    _: dataclasses.KW_ONLY
+    questionnaire: Integer[np.ndarray, "pairs 2"] | None = None
+    weights: Float[np.ndarray, "rows"] | None = None
+    weight_column: str = ""
+    covariates: Covariates | None = None
+    times: Shaped[np.ndarray, "rows"] | None = None
 
     read = reader_of(ComparisonRoles)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        indices = {
-            one: np.array(getattr(self, one), np.int32) for one in ("users", "winners", "losers")
-        }
-        self._freeze(**indices, tied=np.array(self.tied, np.bool_))
-        if self.weights is not None:
-            self._freeze(weights=np.array(self.weights, np.float64))
-        if self.questionnaire is not None:
-            self._freeze(questionnaire=np.array(self.questionnaire, np.int32).reshape(-1, 2))
-        self._check()
-
-    def _check(self) -> None:
+        types = {"users": np.int32, "winners": np.int32, "losers": np.int32, "tied": np.bool_}
+        types |= {"questionnaire": np.int32, "weights": np.float64}
+        given = {one: (getattr(self, one), dtype) for one, dtype in types.items()}
+        self._freeze(**{k: np.array(x, d) for k, (x, d) in given.items() if x is not None})
         shapes = {a.shape for a in (self.users, self.winners, self.losers, self.tied)}
         if len(shapes) != 1 or self.users.ndim != 1:
             raise DataError(f"users, winners, losers and tied must share one shape (N,): {shapes}")
@@ -101,31 +117,12 @@ class Comparisons(Data):
         check_names(self.item_names)
         asked = () if self.questionnaire is None else (self.questionnaire,)
         for items in (self.winners, self.losers, *asked):
-            if items.size and (items.min() < 0 or items.max() >= self.num_items):
+            if items.min(initial=0) < 0 or items.max(initial=0) >= self.num_items:
                 raise DataError(f"items must be given as indices 0 to {self.num_items - 1}")
         if np.any(self.winners == self.losers):
             raise DataError("an item is compared with itself: remove that row")
-        bound = len(self.user_names) or None
-        if self.users.size and (self.users.min() < 0 or (bound and self.users.max() >= bound)):
+        if self.users.min(initial=0) < 0 or self.users.max(initial=-1) >= self.num_users:
             raise DataError("users must be indices into user_names")
-
-    def __len__(self) -> int:
-        return self.users.size
-
-    @property
-    def num_users(self) -> int:
-        """Number n of users; those whose answers are all missing count too."""
-        return len(self.user_names) or int(self.users.max(initial=-1)) + 1
-
-    @property
-    def counts_per_user(self) -> Int[np.ndarray, "users"]:
-        """(n,) int64, comparisons of each user. Private: do not publish without noise."""
-        return np.bincount(self.users, minlength=self.num_users)
-
-    @property
-    def comparisons_per_user(self) -> int:
-        """The largest number of comparisons of one user, the smallest L that drops nothing."""
-        return int(self.counts_per_user.max(initial=0))
 
     @property
     def ties(self) -> int:
@@ -138,26 +135,14 @@ class Comparisons(Data):
         >>> Comparisons([0, 0], [0, 1], [1, 0], [True, False], ("a", "b")).ties_of_pairs().tolist()
         [[0.0, 1.0], [1.0, 0.0]]
         """
-        first, second = self.winners[self.tied], self.losers[self.tied]
-        found = count_on_host(first, second, self.num_items, None, None)
+        pairs = self.winners[self.tied], self.losers[self.tied]
+        found = count_on_host(*pairs, self.num_items, None, None)
         return found + found.T
 
     @property
     def rare_items(self) -> tuple[str, ...]:
         """Items that one user alone was shown, or one row where the data name no users. Private."""
         return named_once(self.item_names, self.users, self.winners, self.losers)
-
-    @property
-    def missing(self) -> int | None:
-        """Questions left unanswered, over all users; None without a questionnaire.
-
-        The sensitivity 2 maxcut(G) of noisy counts holds while *which* questions a user answered is public. Where an
-        answer may also vanish or appear, a pair inside a side of the cut can move the totals by 1, and the bound is
-        maxcut(G) + P.
-        """
-        if self.questionnaire is None:
-            return None
-        return len(self.questionnaire) * self.num_users - len(self)
 
     def arrays(self) -> Arrays:
         """The same comparisons as a pytree of JAX arrays, no row masked."""
@@ -175,355 +160,210 @@ class Comparisons(Data):
         *,
         private: bool = False,
     ) -> CovariateTable:
-        """The rows that are kept, as :func:`~privrank_jax.pairwise.covariate_table` makes it.
+        """The rows that are kept (default: all), as :func:`~privrank_jax.pairwise.covariate_table` makes it.
 
-        Args:
-            bounds: name to (low, high), between which values are clipped.
-            kept: (N,) bool; default: all rows.
-            private: whether covariates are; each needs bounds then, but for the advantage of the first item.
-
-        Raises:
-            ValueError: there are no covariates, or as there.
+        Of covariates that are ``private`` each needs ``bounds``, but for the advantage of the first item.
         """
         from privrank_jax.pairwise import covariate_table
 
         if self.covariates is None:
             raise ValueError(f"{self.name} was read without covariates.")
-        found, rows = self.covariates, np.ones(len(self), bool) if kept is None else kept
-        outcomes = np.where(self.tied, 0.5, found.first == self.winners)
+        rows = np.arange(len(self)) if kept is None else np.flatnonzero(kept)
+        found = self.covariates.taken(rows)
         return covariate_table(
-            found.first[rows],
-            found.second[rows],
-            outcomes[rows],
-            {name: column[rows] for name, column in found.values.items()},
+            *(found.first, found.second),
+            np.where(self.tied[rows], 0.5, found.first == self.winners[rows]),
+            found.values,
             num_items=self.num_items,
             users=self.users[rows],
-            bounds={**dict.fromkeys(found.sides, (0.0, 1.0)), **(bounds or {})},
+            bounds=dict.fromkeys(found.sides, (0.0, 1.0)) | (bounds or {}),
             private=private,
         )
 
 
-# --- reading -------------------------------------------------------------------------------------------
-
-
-class Met(NamedTuple):
-    """Pairs of items that were compared, in order.
-
-    Attributes:
-        rows: the row of each.
-        first, second: codes of the items.
-        outcome: ``LEFT``, ``RIGHT`` or ``TIE``.
-        number: how often it counts; None: once.
-    """
-
-    rows: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
-    outcome: np.ndarray
-    number: np.ndarray | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Plan:
-    """Which columns of a table of comparisons are read, by its header and what was told alone.
-
-    Attributes:
-        form: how comparisons are written.
-        columns: roles to columns.
-        roles: what was told.
-    """
-
-    form: Form
-    columns: dict[str, str]
-    roles: ComparisonRoles
-
-    @property
-    def by_cells(self) -> bool:
-        """Whether rows with the same items, outcome and tie say the same, but for their user."""
-        beside = {"weight", "time", "side", "group"} & self.columns.keys()
-        rows = self.form.kind in ("pairs", "tallies") or self.roles.count
-        return not (rows or beside or self.roles.covariates or self.roles.blank)
-
-
-def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
-    """Recognize how comparisons are written.
-
-    Raises:
-        DataError: it is unclear, or columns are named that go together with no such form.
-    """
-    kept = without(name, header, roles.ignore)
-    found = form_of(name, kept, roles)
-    for one, forms in {"words": ("battles", "pairs"), "tie_count": ("tallies",)}.items():
-        if getattr(roles, one) and found.kind not in forms:
-            raise DataError(f"{name}: leave out `{one}`, for which a table of this form has no use")
-    columns = dict(found.columns)
-    several = found.kind in ("pairs", "tallies")
-    if several and (roles.covariates or roles.side or roles.covariate_group or roles.time):
-        raise DataError(
-            f"{name}: a row is several comparisons, and covariates and times are read of each: write a row for each"
-        )
-    if found.kind == "tallies" and roles.count is not None:
-        raise DataError(f"{name}: wins are counts already: leave out `count`")
-    pair = [columns[one] for one in ("left", "right")] if found.kind != "pairs" else []
-    if found.kind == "winners" and roles.side in pair:  # who was first would say who won
-        raise DataError(f"{name}: column {roles.side!r} has two roles: name one column for each")
-    columns |= covariate_roles(name, kept, pair, roles)
-    columns |= roles.find(kept, *("weight", "time"))
-    if found.kind in ("winners", "battles"):
-        columns |= roles.find(kept, "tie")
-    elif "tie" in roles.told and roles.tie is not None:
-        raise DataError(f"{name}: outcomes say which comparisons are ties: leave out `tie`")
-    return Plan(found, columns, roles)
-
-
 def read_comparisons(table: Table, roles: ComparisonRoles) -> Comparisons:
-    """Read comparisons from an opened table.
-
-    Raises:
-        DataError: what is wrong, where, and how to fix it.
-    """
+    """Read comparisons from an opened table; :class:`DataError` says what is wrong, and where."""
     return read_planned(table, plan_of(table.name, table.header, roles))
 
 
 def read_planned(table: Table, plan: Plan) -> Comparisons:
     """Read the columns of a plan."""
-    roles, written, name = plan.roles, plan.form, table.name
-    reading = Reading(table, roles, plan.columns)
-    faults, cells, items = reading.faults, reading.cells, reading.items
-    if written.items is not None and not items.closed:
-        reading.items = items = Names("item", written.items, roles.blank)
-    if not items.closed:
-        items.columns = {form(column) for column in table.header}
-    if roles.blank and written.kind != "pairs":
-        _leave_out_blanks(reading)
-        faults, cells = reading.faults, reading.cells
-    weights = faults.read(cells["weight"], weight_of, float) if "weight" in cells else None
-    met, spoken = _MET[written.kind](reading, written)
-    several = written.kind in ("pairs", "tallies")
-    users = reading.read_users(met.rows if several else None)
-    covariates = None
-    if roles.covariates or roles.side is not None:
-        both = [cells[one] for one in ("left", "right")]
-        covariates = read_covariates(faults, cells, roles.covariates, roles.side, both)
-    times = faults.read(cells["time"], time_of, "datetime64[us]") if "time" in cells else None
-    reading.stop(met.rows.size, "answers" if several else "rows")
-    _check_words(name, spoken, items)
-    names, place = items.in_order()
-    first, second = (np.array(place)[codes] for codes in (met.first, met.second))
+    roles, columns = plan.roles, plan.columns
+    reading = Reading(table, roles, columns)
+    if plan.pairs and not reading.items.closed:
+        items = item_list({item for pair in plan.pairs for item in pair})
+        reading.items = Names("item", items, roles.blank)
+    if not reading.items.closed:
+        reading.items.columns = {form(column) for column in table.header}
+    if plan.kind != "pairs":
+        leave_out_blanks(reading, "left", "right", "outcome")
+    faults, cells = reading.faults, reading.cells
+    beside = {one: faults.read(cells[one], *how) for one, how in _BESIDE.items() if one in cells}
+    rows, left, right, outcome, number = (_of_pairs if plan.pairs else _of_rows)(reading, plan)
+    users = reading.read_users(rows if plan.several else None)
+    reading.stop(rows.size, "answers" if plan.several else "rows")
+    names, place = reading.items.in_order()
+    left, right = np.array(place)[left], np.array(place)[right]
+    covariates = _covariates(reading, names, left, right)
     each: Any = slice(None)
-    if reading.number is not None or met.number is not None:
-        once = np.ones(met.rows.size, np.int64) if met.number is None else met.number
-        once = once if reading.number is None else once * reading.number[met.rows]
+    if number is not None or reading.number is not None:
+        once = np.ones(rows.size, np.int64) if number is None else number
+        once = once if reading.number is None else once * reading.number[rows]
         each = reading.repeated(once, users)
-    if covariates is not None:
-        shown, numbers, groups = covariates
-        covariates = arranged(name, first, second, shown, numbers, groups, roles.side).taken(each)
-    turned = met.outcome == RIGHT
-    winners = np.where(turned, second, first)[each]
-    notes = (
-        ()
-        if weights is None
-        else (f"each row has the weight in column {plan.columns['weight']!r}",)
-    )
+    rows, turned, weight = rows[each], outcome == RIGHT, columns.get("weight", "")
+    notes = [f"each row has the weight in column {weight!r}"] * bool(weight)
+    form_of = [plan.reading] * (plan.usual and plan.kind != "winners")
     return Comparisons(
-        users=np.arange(winners.size) if users is None else users[each],
-        winners=winners,
-        losers=np.where(turned, first, second)[each],
-        tied=(met.outcome == TIE)[each],
-        weights=None if weights is None else weights[met.rows][each],
-        weight_column=plan.columns.get("weight", ""),
-        covariates=covariates,
-        times=None if times is None else times[met.rows][each],
-        **reading.facts(names, *(written.reading if written.usual else ()), notes=notes),
+        users=np.arange(rows.size) if users is None else users[each],
+        winners=np.where(turned, right, left)[each],
+        losers=np.where(turned, left, right)[each],
+        tied=(outcome == TIE)[each],
+        weights=beside["weight"][rows] if "weight" in beside else None,
+        weight_column=weight,
+        covariates=None if covariates is None else covariates.taken(each),
+        times=beside["time"][rows] if "time" in beside else None,
+        **reading.facts(names, *form_of, notes=notes),
     )
 
 
-def _leave_out_blanks(reading: Reading) -> None:
-    """Leave out rows in which an item or the outcome is one of the words that were said to be blank."""
-    blank, gone = reading.items.blank, np.zeros(reading.size, bool)
-    for one in ("left", "right", "outcome"):
-        if column := reading.cells.get(one):
-            gone |= np.array([form(str(word or "")) in blank for word in column.words], bool)[
-                column.codes
-            ]
-    if gone.any():
+def _covariates(
+    reading: Reading, names: Sequence[str], first: np.ndarray, second: np.ndarray
+) -> Covariates | None:
+    """Covariates of the item shown first; ``first`` and ``second`` are places in the list ``names`` of items."""
+    roles: Any = reading.roles
+    faults, cells, side = reading.faults, reading.cells, roles.side
+    if side is None and not roles.covariates:
+        return None
+    item = np.full(first.size, -1)  # that was shown first; -1 where neither was
+    if side in (pair := [cells[one].name for one in ("left", "right")]):
+        item = (first, second)[pair.index(side)]
+    elif column := cells.get("side"):
+        places = {"": -1} | {name.strip(): k for k, name in enumerate(names)}
+        item = faults.read(column, lambda word: places.get(str(word or "").strip(), -2))
+        what = "{} is neither of the two items: name the one shown first, or leave the cell blank"
+        wrong = (item != first) & (item != second) & (item != -1)
+        faults.where(wrong, column.name, functools.partial(column.quoted, what))
+    known = item >= 0
+    ahead = np.where(known, item == first, first < second)
+    values: dict[str, np.ndarray] = {}
+    for one in roles.covariates:
+        roles_of_one = (f"{role} {one}" for role in ("covariate", "first", "second"))
+        several = [cells[role] for role in roles_of_one if role in cells]
+        numbers = [faults.read(column, value_of, float) for column in several]
+        if len(several) == 1:
+            what = "which item was shown first is blank, so the sign of the number is not known"
+            faults.where(~known, several[0].name, lambda _: what)  # noqa: B023
+            values[one] = numbers[0]
+        else:  # adding 0 makes the difference of equal values 0 whoever won, and never -0
+            values[one] = np.where(ahead, 1.0, -1.0) * (numbers[0] - numbers[1]) + 0.0
+    at, sides = np.zeros(first.size, int), [str(side)] * (side is not None)
+    if group := cells.get("group"):
+        faults.where(reading.blanks(group), group.name, lambda _: "blank: name the group")
+        kinds = sorted({str(word or "").strip() for _, _, word in group.in_order()})
+        if len(kinds) > _MOST_GROUPS:
+            raise DataError(
+                f"{reading.table.name}: more than {_MOST_GROUPS} groups: give coarser ones"
+            )
+        at = faults.read(group, lambda word: kinds.index(str(word or "").strip()))
+        sides = [f"{side}, {kind}" for kind in kinds]
+    values |= {one: (known & (at == k)).astype(float) for k, one in enumerate(sides)}
+    faults.stop()
+    items = np.where(ahead, first, second), np.where(ahead, second, first)
+    return Covariates(*items, values, tuple(sides), grouped="group" in cells)
+
+
+def leave_out_blanks(reading: Reading, *roles: str) -> None:
+    """Leave out rows with a cell of one of these roles that is one of the words that were said to be blank."""
+    if blank := reading.items.blank:
+        columns = [reading.cells[one] for one in roles if one in reading.cells]
+        gone = np.any([_one_of(column, blank) for column in columns], axis=0)
         reading.take(np.flatnonzero(~gone))
 
 
-def _pair_of_row(reading: Reading) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rows, and the codes of the two items of each."""
-    left, right = (reading.cells[one] for one in ("left", "right"))
-    first, second = reading.faults.named([left, right], reading.items)
-    what = functools.partial(
-        right.quoted, "item {} is compared with itself: correct or remove the row"
-    )
-    reading.faults.where(first == second, right.name, what)
-    return np.arange(first.size), first, second
+def _one_of(column: Column, words: set[str]) -> np.ndarray:
+    """Which cells are one of these words, however it is spelled; "" is a blank."""
+    found = [not isinstance(one, tuple) and form(one or "") in words for one in column.words]
+    return np.array(found, bool)[column.codes]
 
 
-def _tied(reading: Reading) -> np.ndarray:
-    if "tie" not in reading.cells:
-        return np.zeros(reading.size, bool)
-    return reading.faults.read(reading.cells["tie"], mark_of).astype(bool)
-
-
-def _winners(reading: Reading, _: Form) -> tuple[Met, set[str]]:
-    pair = _pair_of_row(reading)
-    return Met(*pair, np.where(_tied(reading), TIE, LEFT)), set()
-
-
-def _battles(reading: Reading, written: Form) -> tuple[Met, set[str]]:
-    rows, first, second = _pair_of_row(reading)
-    tied = _tied(reading)
-    outcome, spoken = _spoken(
-        reading, reading.cells["outcome"], written, (first, second), tied=tied
-    )
-    return Met(rows, first, second, outcome), spoken
-
-
-def _tallies(reading: Reading, written: Form) -> tuple[Met, set[str]]:
-    rows, first, second = _pair_of_row(reading)
-    roles = [one for one in ("left_wins", "right_wins", "tie_count") if one in written.columns]
-    number = np.stack(
-        [reading.faults.read(reading.cells[one], count_of, np.int64) for one in roles], axis=1
-    )
+def _of_rows(reading: Reading, plan: Plan) -> tuple[Any, ...]:
+    """Rows, codes of the two items, outcomes, and how often each counts (None: once), where a row names two items."""
+    faults, cells = reading.faults, reading.cells
+    first, second = faults.named([cells["left"], cells["right"]], reading.items)
+    what = "an item is compared with itself: correct or remove the row"
+    faults.where(first == second, cells["right"].name, lambda _: what)
+    rows, tied = np.arange(first.size), np.zeros(first.size, bool)
+    if "tie" in cells:
+        tied = faults.read(cells["tie"], mark_of).astype(bool)
+    if plan.kind == "winners":
+        return rows, first, second, np.where(tied, TIE, LEFT), None
+    if plan.kind == "battles":
+        said = _says(plan, reading.items)(faults, cells["outcome"], first, second, tied)
+        return rows, first, second, said, None
+    if plan.kind == "scores":
+        both = (cells[one] for one in ("left_score", "right_score"))
+        one, other = (faults.read(column, score_of, float) for column in both)
+        better = np.where(one > other, LEFT, RIGHT)
+        return rows, first, second, np.where(one == other, TIE, better), None
+    counts = [cells[one] for one in ("left_wins", "right_wins", "tie_count") if one in cells]
+    marks, reader = reading.several("outcome"), count_of if counts else _is_outcome
+    number = np.stack([faults.read(one, reader, np.int64) for one in counts or marks], axis=1)
+    if marks:
+        what = f"one of {listed(column.name for column in marks)} must be 1, the others 0"
+        faults.where(number.sum(axis=1) != 1, marks[0].name, lambda _: what)
     at, outcome = np.nonzero(number)
-    return Met(rows[at], first[at], second[at], outcome, number[at, outcome]), set()
+    number = number[at, outcome] if counts else None
+    return rows[at], first[at], second[at], np.minimum(outcome, TIE), number
 
 
-def _scores(reading: Reading, _: Form) -> tuple[Met, set[str]]:
-    pair = _pair_of_row(reading)
-    one, other = (
-        reading.faults.read(reading.cells[role], score_of, float)
-        for role in ("left_score", "right_score")
-    )
-    return Met(*pair, np.where(one == other, TIE, np.where(one > other, LEFT, RIGHT))), set()
-
-
-def _one_hot(reading: Reading, _: Form) -> tuple[Met, set[str]]:
-    pair, columns = _pair_of_row(reading), reading.several("outcome")
-
-    def mark(cell: Any) -> int:
-        try:
-            return mark_of(cell)
-        except BadCell:
-            return 2  # which no row may have
-
-    marks = np.stack([reading.faults.read(column, mark) for column in columns], axis=1)
-
-    def message(row: int) -> str:
-        cells = ", ".join(quoted(column.words[column.codes[row]]) for column in columns)
-        names = ", ".join(repr(column.name) for column in columns)
-        return f"one of the columns {names} must be 1 and the others 0, but they are {cells}: correct or remove the row"
-
-    reading.faults.where(marks.sum(axis=1) != 1, columns[0].name, message)
-    return Met(*pair, np.minimum(np.argmax(marks, axis=1), TIE)), set()
-
-
-def _pairs(reading: Reading, written: Form) -> tuple[Met, set[str]]:
-    """A blank is no answer in a file of pairs, nor is a word that was said to be blank."""
+def _of_pairs(reading: Reading, plan: Plan) -> tuple[Any, ...]:
+    """The same of a column for each pair: a blank is no answer, nor is a word that was said to be blank."""
     columns, names, faults = reading.several("pair"), reading.items, reading.faults
-    blank = {"", *names.blank}
     faults.some_key(columns)
-    answered = np.stack(
-        [
-            np.array(
-                [isinstance(word, tuple) or form(word or "") not in blank for word in column.words],
-                bool,
-            )[column.codes]
-            for column in columns
-        ],
-        axis=1,
-    )
-    rows, answers = np.nonzero(answered)
+    rows, answers = np.nonzero(~np.stack([_one_of(one, {"", *names.blank}) for one in columns], 1))
     try:
-        codes = np.array([[names[item] for item in pair] for pair in written.pairs])
+        codes = np.array([[names[item] for item in pair] for pair in plan.pairs])
     except BadCell as error:
         raise DataError(f"{reading.table.name}: {error}") from None
     first, second = codes[answers].T
-    outcome, spoken = np.zeros(rows.size, np.int64), set()
+    outcome, says = np.zeros(rows.size, np.int64), _says(plan, names)
     for k, column in enumerate(columns):
-        mine = answers == k
+        mine = np.flatnonzero(answers == k)
         part = faults.part(rows[mine])
-        pair = first[mine], second[mine]
-        outcome[mine], words = _spoken(reading, column.take(rows[mine]), written, pair, faults=part)
+        outcome[mine] = says(part, column.take(rows[mine]), first[mine], second[mine])
         faults.join(part)
-        spoken |= words
-    return Met(rows, first, second, outcome), spoken
+    return rows, first, second, outcome, None
 
 
-_MET = {
-    "winners": _winners,
-    "battles": _battles,
-    "tallies": _tallies,
-    "scores": _scores,
-    "one-hot": _one_hot,
-    "pairs": _pairs,
-}
+def _says(plan: Plan, items: Names) -> Callable[..., np.ndarray]:
+    """What reads outcomes that are said in words, or by the name of an item or a column."""
+    spellings = {form(name) for name in items}
 
-
-def _spoken(
-    reading: Reading,
-    column: Column,
-    written: Form,
-    pair: tuple[np.ndarray, np.ndarray],
-    *,
-    tied: np.ndarray | None = None,
-    faults: Any = None,
-) -> tuple[np.ndarray, set[str]]:
-    """Outcomes that are said in words, or by the name of an item or a column; and the words."""
-    faults = faults or reading.faults
-    known = [
-        written.words.get(folded(word), -1) if isinstance(word, str) else -1
-        for word in column.words
-    ]
-    items = [reading.items.get(word, -1) if isinstance(word, str) else -1 for word in column.words]
-    word, item = (np.array(one, np.int64)[column.codes] for one in (known, items))
-    left, right = item == pair[0], item == pair[1]
-    said = np.where(left, LEFT, np.where(right, RIGHT, word))
-    tied = np.zeros(said.size, bool) if tied is None else tied
-    said = np.where(tied & reading.blanks(column), TIE, said)
-    faults.where(
-        said < 0, column.name, lambda row: _unknown(column.words[column.codes[row]], written)
-    )
-    letter = np.array(
-        [isinstance(one, str) and folded(one) in _LETTERS for one in column.words], bool
-    )
-    what = "{} is the name of an item and also a word for another outcome: rename the item in the whole file"
-    clash = (left | right) & (word >= 0) & (word != said) & ~letter[column.codes]
-    faults.where(clash, column.name, functools.partial(column.quoted, what))
-    what = "{} is no tie, and another column marks one: correct one of them"
-    faults.where(tied & (said != TIE), column.name, functools.partial(column.quoted, what))
-    spoken = np.unique(column.codes[~(left | right) & (word >= 0)]).tolist()
-    return said, {column.words[code] for code in spoken}
-
-
-def _unknown(cell: Any, written: Form) -> str:
-    if not str(cell or "").strip():
-        return (
-            "the outcome is missing: fill it in or remove the row, or name the column that marks ties by `tie`: a "
-            "blank is a tie there"
+    def said_of(
+        faults: Faults, column: Column, left: np.ndarray, right: np.ndarray, tied: Any = False
+    ) -> np.ndarray:
+        known = []
+        for text in (word if isinstance(word, str) else "" for word in column.words):
+            word, like = folded(text), form(text) in spellings
+            outcome = -1 if like and word in _LETTERS else plan.words.get(word, -1)
+            known.append((outcome, items.get(text, -1), like))
+        word, item, like = np.array(known, np.int64).reshape(-1, 3)[column.codes].T
+        by_item = np.where(item == left, LEFT, np.where(item == right, RIGHT, -1))
+        said = np.where(by_item < 0, word, by_item)
+        said = np.where(tied & _one_of(column, {""}), TIE, said)
+        hint = (
+            f" does not say which item is preferred: write {plan.sides}; or give other words by `words`, those that "
+            "give no answer by `blank`, a column that marks ties by `tie`, two that count wins by `left_wins` and "
+            "`right_wins`"
         )
-    wins = (
-        "; if it counts wins, name the columns `left_wins` and `right_wins`"
-        if number_of(str(cell))
-        else ""
-    )
-    column = ""
-    if written.kind == "battles":
-        column = f" the name of its column ({written.columns['left']!r} or {written.columns['right']!r}),"
-    return (
-        f"{quoted(cell)} does not say which of the two items is preferred: write the item,{column} or {written.sides}; "
-        f"give other words by `words`, or say blank=[{quoted(cell)}] if the row gives no answer{wins}"
-    )
+        faults.where(said < 0, column.name, lambda row: column.quoted("{}", row) + hint)
+        what = (
+            "{} names an item and is also a word for an outcome: rename the item in the whole file"
+        )
+        clash = (like == 1) & (word >= 0) & (word != by_item)
+        faults.where(clash, column.name, functools.partial(column.quoted, what))
+        what = "{} is no tie, and another column marks one: correct one of them"
+        faults.where(tied & (said != TIE), column.name, functools.partial(column.quoted, what))
+        return said
 
-
-def _check_words(name: str, spoken: set[str], items: Iterable[str]) -> None:
-    """Raise :class:`DataError` if an item has the name of a word that was read as an outcome of two others."""
-    used = {form(word): word for word in sorted(spoken)}
-    for item in items:
-        if form(item) in used:
-            raise DataError(
-                f"{name}: the outcome {quoted(used[form(item)])} of two other items is also the name of an item: "
-                "rename the item in the whole file"
-            )
+    return said_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Int, Integer
 
 from privrank_jax.data.columns import checksum
 from privrank_jax.data.errors import DataError, listed
@@ -29,12 +29,10 @@ class Data:
         user_names: names of the users, or () when the data name none.
         name: of the file, or of the data.
         notes: what the reader did, one sentence each; of the form of the data only, so that a release may show them.
-        reading: what was detected in the form of a file, rather than said by the caller; part of the notes, unless
-            rows of users decide it, as the keys of JSON objects do.
+        reading: what was detected in the form of a file; part of the notes, unless rows of users decide it.
         remarks: what was counted in the data or depends on rows, for the data holder only.
-        public: facts that this reading takes as public, by their names in a
-            :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the data,
-            ``"participation"`` where users who said nothing leave no trace.
+        public: facts taken as public, by their names in a :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where
+            their list was read off the data, ``"participation"`` where users who said nothing leave no trace.
         users_are: what one user is, such as ``"column 'user'"``; "" where the data name none.
         undeclared: what a private release still needs: ``"items"`` where nobody said that their names are public,
             ``"users"`` where nobody said whose answers a row holds.
@@ -66,20 +64,15 @@ class Data:
         return vars(self)["item_names"]  # a field of each kind, at its own place
 
     def check_declared(self) -> None:
-        """Refuse a private release of data of which something is undeclared, and say what to declare.
-
-        Raises:
-            DataError: with the items, for their holder.
-        """
+        """Raise :class:`DataError` on a private release of data of which something is undeclared: what to declare."""
         if ITEMS in self.undeclared:
-            some, number = listed(self._names, 1000), len(self._names)
             raise DataError(
-                f"{self.name}: a release publishes the names of its items, and nobody has said that these {number} are "
-                f"public. If they are, say items='seen', or list those that are: items=[{some}]"
+                f"{self.name}: a release publishes the names of its items, and nobody has said that these are public. "
+                f"If they are, say items='seen', or list those that are: items=[{listed(self._names, 1000)}]"
             )
         if USERS in self.undeclared:
             raise DataError(
-                f"{self.name}: it has no column 'user', and a release must know whose answers a row holds: name the "
+                f"{self.name}: a release must know whose answers a row holds, and there is no column 'user': name the "
                 "column by `user`, or say user=None if each row is another user's"
             )
 
@@ -103,40 +96,48 @@ class Data:
 
     @property
     def sha256(self) -> str:
-        """Checksum of the content, by which a ledger knows the data; "" of a table of an engine.
-
-        It is that of the file or the data frame that was read, with the columns that were not, or of the data
-        themselves where they were made in Python.
-
-        Raises:
-            DataError: the file has changed since it was read.
-        """
+        """Checksum by which a ledger knows the data: of the file or table that was read, else of the content."""
         if self.origin is not None:
             return self.origin.sha256
         return checksum({name: value for name, value in vars(self).items() if name not in _ABOUT})
 
 
-def counted_note(column: str) -> str:
-    """What a column of counts is taken for, in words that depend on its name alone."""
-    return f"each row counts as often as column {column!r} says"
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Answers(Data):
+    """Data with several rows of a user: ``users`` are (N,), index into ``user_names``, or the row number."""
+
+    users: Integer[np.ndarray, "rows"]
+
+    def __len__(self) -> int:
+        return self.users.size
+
+    @property
+    def num_users(self) -> int:
+        """Number n of users; those whose answers are all missing count too."""
+        return len(self.user_names) or int(self.users.max(initial=-1)) + 1
+
+    @property
+    def counts_per_user(self) -> Int[np.ndarray, "users"]:
+        """(n,) int64, rows of each user. Private: do not publish without noise."""
+        return np.bincount(self.users, minlength=self.num_users)
+
+    @property
+    def comparisons_per_user(self) -> int:
+        """The largest number of rows of one user, the smallest L that drops nothing."""
+        return int(self.counts_per_user.max(initial=0))
 
 
 def named_once(
     names: tuple[str, ...], users: Int[np.ndarray, "rows"], *items: Int[np.ndarray, "rows"]
 ) -> tuple[str, ...]:
-    """Items that stand in the rows of one user alone.
-
-    Args:
-        names: of the items.
-        users: of each row.
-        items: of each row, index into ``names``; -1: none.
+    """Items that stand in the rows of one user alone; ``items`` are indices into ``names``, -1: none.
 
     >>> named_once(("a", "b", "c"), np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([1, 1, -1]))
     ('b',)
     """
-    some, several = np.full(len(names), -1), np.zeros(len(names), bool)
-    for column in items:
-        some[column[column >= 0]] = users[column >= 0]
-    for column in items:
-        several[column[(column >= 0) & (some[column] != users)]] = True
-    return tuple(names[k] for k in np.flatnonzero((some >= 0) & ~several))
+    every, who = np.concatenate(items), np.tile(users, len(items))
+    some = np.full(len(names) + 1, -1)
+    some[every] = who
+    rare = np.isin(np.arange(len(names)), every)
+    rare[every[(every >= 0) & (some[every] != who)]] = False
+    return tuple(names[k] for k in np.flatnonzero(rare))

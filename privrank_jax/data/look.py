@@ -18,7 +18,7 @@ from privrank_jax.data.errors import DataError, listed, quoted, short
 from privrank_jax.data.file import File
 from privrank_jax.data.header import letters
 from privrank_jax.data.names import unclear
-from privrank_jax.data.outcomes import form_of
+from privrank_jax.data.outcomes import plan_of
 from privrank_jax.data.reader import KINDS, defines_users, kind_of, open_table, read_told
 from privrank_jax.data.roles import ComparisonRoles
 
@@ -167,7 +167,7 @@ def _odd(column: Column) -> set[str]:
 def _roles(table: Table, kind: str) -> dict[str, str]:
     """The columns that have a role by their usual names."""
     if kind == "comparisons":
-        return form_of(table.name, table.header, ComparisonRoles()).columns
+        return plan_of(table.name, table.header, ComparisonRoles()).columns
     found = (roles := KINDS[kind].roles()).find(table.header, *roles.columns()) if kind else {}
     return {role: column for role, column in found.items() if column in table.header}
 

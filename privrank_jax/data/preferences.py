@@ -34,7 +34,7 @@ from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import Origin
 from privrank_jax.data.json_lines import SUFFIXES, Records
 from privrank_jax.data.names import Names, did_you_mean
-from privrank_jax.data.reports import check_writable, epsilon_of, largest_sum
+from privrank_jax.data.randomized import check_writable, epsilon_of, largest_sum
 from privrank_jax.data.roles import PreferenceRoles, reader_of
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy

@@ -18,9 +18,9 @@ from privrank_jax.data.header import places_of_questions, usual_column, without
 from privrank_jax.data.kinds import Data
 from privrank_jax.data.named import load, named_sets
 from privrank_jax.data.names import did_you_mean
-from privrank_jax.data.outcomes import form_of
+from privrank_jax.data.outcomes import plan_of
+from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.data.roles import TEXT, RankingRoles, Roles, later
-from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.data.table import OBJECTS, PARQUET, open_file, open_frame
 
 
@@ -42,7 +42,7 @@ def _has(*names: str) -> Callable[[Sequence[str]], bool]:
 
 def _compares(header: Sequence[str]) -> bool:
     try:
-        return bool(form_of("", header, of.ComparisonRoles()))
+        return bool(plan_of("", header, of.ComparisonRoles()))
     except DataError as error:
         return "unclear" in str(error)
 
@@ -54,8 +54,8 @@ def _ranks(header: Sequence[str]) -> bool:
 
 _REPORT = ("item_1", "item_2", "report", "epsilon")
 KINDS = {
-    "synthetic": Kind(of.SyntheticRoles, "synthetic:read_synthetic_rankings", _has(SYNTHETIC)),
-    "reports": Kind(of.ReportRoles, "reports:read_reports", _has(*_REPORT)),
+    "synthetic": Kind(of.SyntheticRoles, "randomized:read_synthetic_rankings", _has(SYNTHETIC)),
+    "reports": Kind(of.ReportRoles, "randomized:read_reports", _has(*_REPORT)),
     "preferences": Kind(of.PreferenceRoles, "", _has("chosen", "rejected")),
     "best-worst": Kind(of.BestWorstRoles, "choices:read_best_worst", _has("best", "worst")),
     "choices": Kind(of.ChoiceRoles, "choices:read_choices", chooses),
@@ -319,12 +319,13 @@ def budgets_of(
     file: File, data: Any, column: str, given: Mapping[str, Any], sheet: str | int | None = None
 ) -> Any:
     """Personal ε of the rows of comparisons, or the users of rankings, from a column of the file that they are of."""
+    from privrank_jax.data.randomized import read_epsilon
+
     table = open_file(file, sheet)
     long = len({*RankingRoles().find(table.header, "item", "rank"), *given} & {"item", "rank"}) == 2
     if long and hasattr(data, "ranks"):
-        user = given.get("user") or "user"
-        return later("synthetic:read_user_epsilon")(table, column, user)
-    return later("reports:read_epsilon")(table, column)
+        return read_epsilon(table, column, given.get("user") or "user")
+    return read_epsilon(table, column)
 
 
 def defines_users(source: str | os.PathLike[str]) -> bool:

@@ -29,9 +29,9 @@ from privrank_jax.aggregation.kemeny_rule import ProvenRanking
 from privrank_jax.aggregation.split_weights import shrunk_weights
 from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data.engine import RankingRows
+from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.data.reader import AGREED, data_of
-from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.jobs import beyond_noise, checks
 from privrank_jax.jobs.mechanisms import LAWS, MECHANISMS, Drawn, Randomness, draw
 from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, Method, check_trust

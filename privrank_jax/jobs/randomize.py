@@ -28,7 +28,6 @@ from jaxtyping import Bool, Float, Int
 from privrank_jax import mallows
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
-from privrank_jax.data import synthetic
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.engine import ComparisonRows, RankingRows
 from privrank_jax.data.preferences import (
@@ -37,9 +36,15 @@ from privrank_jax.data.preferences import (
     labels_guarantee,
     write_preferences,
 )
+from privrank_jax.data.randomized import (
+    Reports,
+    SyntheticRankings,
+    check_destination,
+    check_item_names,
+    write_reports,
+    write_synthetic_rankings,
+)
 from privrank_jax.data.rankings import Rankings
-from privrank_jax.data.reports import Reports, check_destination, write_reports
-from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.exact.entropy import random_words
 from privrank_jax.jobs import checks
 from privrank_jax.jobs.answers import kept_rows
@@ -126,7 +131,7 @@ class Randomized:
             return
         check_destination(path)
         if isinstance(self.data, SyntheticRankings):
-            synthetic.check_item_names(Path(path), self.data.table.item_names)
+            check_item_names(Path(path), self.data.table.item_names)
 
     def write(self, path: str | os.PathLike[str]) -> tuple[str, ...]:
         """Write them to a file, whose rows are sorted, and return the names of its columns or fields.
@@ -140,7 +145,7 @@ class Randomized:
         if isinstance(self.data, Reports):
             return write_reports(path, self.data, users=self.keeps_users)
         if isinstance(self.data, SyntheticRankings):
-            return synthetic.write_synthetic_rankings(path, self.data, users=self.keeps_users)
+            return write_synthetic_rankings(path, self.data, users=self.keeps_users)
         assert self.labels is not None
         kept, bits, epsilon = self.labels
         return write_preferences(path, self.data, kept, bits, epsilon, users=self.keeps_users)

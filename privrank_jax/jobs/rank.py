@@ -12,9 +12,9 @@ from privrank_jax._types import Key
 from privrank_jax.data.choices import BestWorst, Choices
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.engine import ComparisonRows, RankingRows
+from privrank_jax.data.randomized import Reports
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reader import RANKED, data_of
-from privrank_jax.data.reports import Reports
 from privrank_jax.jobs import checks
 from privrank_jax.jobs.answers import prepared
 from privrank_jax.jobs.asked import Asked

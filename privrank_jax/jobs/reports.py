@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from privrank_jax._quickly import quickly
-from privrank_jax.data.reports import Reports
+from privrank_jax.data.randomized import Reports
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.answers import MAX_ITEMS
 from privrank_jax.jobs.asked import Asked

@@ -11,7 +11,7 @@ import numpy as np
 from privrank_jax import mallows
 from privrank_jax._validate import check_choice
 from privrank_jax.data.ballots import SYNTHETIC
-from privrank_jax.data.synthetic import SyntheticRankings
+from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.reports import TRUSTED
 from privrank_jax.jobs.result import Certainty, Ranking, best_first

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from privrank_jax.data import Comparisons, Rankings, Reports, reports, synthetic
+from privrank_jax.data import Comparisons, Rankings, Reports, randomized
 from privrank_jax.data.file import File
 from privrank_jax.data.reader import read
 from privrank_jax.data.table import open_file
@@ -20,8 +20,8 @@ def opened(path):
 
 
 def read_epsilon(path, column):
-    return reports.read_epsilon(opened(path), column)
+    return randomized.read_epsilon(opened(path), column)
 
 
 def read_user_epsilon(path, column, user):
-    return synthetic.read_user_epsilon(opened(path), column, user)
+    return randomized.read_epsilon(opened(path), column, user)

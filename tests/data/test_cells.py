@@ -124,11 +124,9 @@ LONG = "x" * 10_000
 @pytest.mark.parametrize(
     ("kind", "rows", "options"),
     [
-        (Comparisons, ("user,winner,loser", f"u,{LONG},{LONG}"), {}),
         (Comparisons, ("user,winner,loser,tie", f"u,a,b,{LONG}"), {}),
         (Comparisons, ("user,winner,loser,n", f"u,a,b,{LONG}"), {"count": "n"}),
         (Comparisons, ("user,winner,loser", f"u,a,{LONG}", f"v,a,{LONG.upper()}"), {}),
-        (Choices, ("user,chosen,shown", f"u,{LONG},a|b"), {}),
         (Rankings, ("user,a,b", f"{LONG},1,2", f"{LONG},1,2"), {}),
         (Rankings, ("user,order", f"u,a>{LONG}>{LONG}"), {}),
         (Rankings, ("user,item,rank", f"u,{LONG},1", f"u,{LONG},2"), {}),

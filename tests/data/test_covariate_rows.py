@@ -96,14 +96,14 @@ def test_some_rows_may_be_kept(tmp_path):
     ("changed", "settings", "message"),
     [
         (None, {"covariates": ("length",)}, "says how much more one item has, but not which: .*`side`"),
-        (None, {"covariate_group": "judge"}, "column 'judge', tells nothing of the items.*`side`"),
+        (None, {"covariate_group": "judge"}, "column 'judge'.*`side`"),
         (None, {"covariates": ("width",), "side": "left"}, "no column 'width'"),
         (None, {"side": "winner"}, "'winner' has two roles"),
         ("u3,b,c,0,a,1,expert,1,2", {"side": "left"}, "line 5, column 'left': 'a' is neither of the two"),
         ("u3,b,c,0,b,nan,expert,1,2", LENGTH, "line 5, column 'length': 'nan' is not"),
         ("u3,b,c,0,b,,expert,1,2", LENGTH, "'' is not a finite number"),
         ("u3,b,c,0,b,1,expert,x,2", {"covariates": ("words",)}, "column 'winner_words': 'x' is not a"),
-        ("u3,b,c,0,b,1,,1,2", {"side": "left", "covariate_group": "judge"}, "column 'judge': blank: name the group"),
+        ("u3,b,c,0,b,1,,1,2", {"side": "left", "covariate_group": "judge"}, "column 'judge': blank"),
     ],
 )  # fmt: skip
 def test_what_can_not_be_read_is_refused_with_its_place(changed, settings, message, tmp_path):

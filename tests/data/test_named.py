@@ -62,7 +62,7 @@ def test_cemspc_counts(data_folder):
     )  # fmt: skip
     assert [tuple(pair) for pair in table.questionnaire.tolist()] == CEMSPC_PAIRS
     assert [pair_counts(table, *pair) for pair in CEMSPC_PAIRS] == CEMSPC
-    assert (table.num_users, table.num_items, table.missing) == (303, 6, 91)
+    assert (table.num_users, table.num_items) == (303, 6)
     assert len(table) == 303 * 15 - 91 == 4454
     assert table.ties == sum(tie for _, tie, _ in CEMSPC)
     assert table.comparisons_per_user == 15
@@ -141,7 +141,7 @@ def test_immig_counts(data_folder):
         assert pair_counts(table, *pair) == counts
     missing = [98 - sum(counts) for counts in IMMIG.values()]
     assert missing == [10, 10, 14, 16, 18, 17]
-    assert table.missing == sum(missing) == 85
+    assert sum(missing) == 85
     assert len(table) == 588 - 85 == 503
     assert (table.num_users, table.comparisons_per_user) == (98, 6)
     assert np.bincount(6 - table.counts_per_user).tolist() == [65, 9, 5, 13, 3, 3]
@@ -177,7 +177,7 @@ def test_cars_counts(data_folder):
     asked = {tuple(pair) for pair in table.questionnaire.tolist()}
     assert asked == set(combinations(range(10), 2)) == set(zip(low.tolist(), high.tolist()))
     assert len(table.questionnaire) == 45
-    assert table.missing == 60 * 45 - 2675
+    assert len(table) == 2675
 
 
 def test_car_names_spell_out_the_codes(data_folder):
@@ -193,7 +193,7 @@ def test_cars2_counts(data_folder):
     table = load("cars2", data_folder)
     assert (len(table), table.num_users, table.num_items, table.ties) == (2206, 60, 20, 0)
     assert (table.counts_per_user.min(), table.counts_per_user.max()) == (33, 38)
-    assert (table.questionnaire, table.missing) == (None, None)
+    assert table.questionnaire is None
     low = np.minimum(table.winners, table.losers)
     high = np.maximum(table.winners, table.losers)
     assert len(set(zip(low.tolist(), high.tolist()))) == 187

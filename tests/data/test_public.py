@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.data import Comparisons, Rankings
+from privrank_jax.data.randomized import Reports, SyntheticRankings
 from privrank_jax.data.reader import read
-from privrank_jax.data.reports import Reports
-from privrank_jax.data.synthetic import SyntheticRankings
 
 ITEMS = ("a", "b", "c")
 

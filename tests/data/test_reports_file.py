@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from privrank_jax.data.reports import largest_sum
+from privrank_jax.data.randomized import largest_sum
 
 
 def test_epsilons_of_a_user_are_added_as_decimals():

@@ -119,7 +119,7 @@ def table_as_written(table, rows, options):
 
 def outcomes_as_written(table, rows, options):
     """The preferred item of each row by a plain reading of its outcome."""
-    if "the outcome" not in "".join(table.reading[-1:]):
+    if "hold battles" not in "".join(table.reading[-1:]):
         comparisons_as_written(table, rows, options)
         return
     said = [form(name) for name in re.findall(r"'(.+?)'", table.reading[-1])]
@@ -142,7 +142,7 @@ def outcomes_as_written(table, rows, options):
 
 def pairs_as_written(table, rows, options):
     """A comparison for each pair that was answered."""
-    if "columns such as" not in "".join(table.reading[-1:]):
+    if "hold pairs" not in "".join(table.reading[-1:]):
         outcomes_as_written(table, rows, options)
         return
     found = []
@@ -166,7 +166,7 @@ def pairs_as_written(table, rows, options):
 def one_hot_as_written(table, rows, options):
     """In each row one outcome is marked, that of the comparison."""
     said = re.findall(r"'(.+?)'", "".join(table.reading[-1:]))
-    if "a 1 stands in" not in "".join(table.reading[-1:]):
+    if "hold one-hot" not in "".join(table.reading[-1:]):
         outcomes_as_written(table, rows, options)
         return
     left, right, *outcomes = (

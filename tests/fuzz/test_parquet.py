@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from privrank_jax.data.errors import DataError
+from privrank_jax.data.randomized import SyntheticRankings, write_synthetic_rankings
 from privrank_jax.data.rankings import Rankings
-from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
 from tests.data import readers
 from tests.fuzz import strategies
 from tests.fuzz.checks import PARQUET_LOADERS, QUICK, THOROUGH, _names, _plain, tiers

@@ -11,8 +11,7 @@ from tests.sources import NAME, ROOT, Function, Module, modules, parameters_of, 
 
 # Examples of these would need files, pictures, tables in an engine, or a whole study.
 WITHOUT_EXAMPLE = {
-    "data.reports": {"write_reports"},
-    "data.synthetic": {"write_synthetic_rankings"},
+    "data.randomized": {"write_reports", "write_synthetic_rankings"},
     "experiments.runner": {"run"},
     "plotting.audits": {"audit_bounds", "event_probabilities"},
     "plotting.frame": {"check_picture", "save"},
