@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,7 +18,7 @@ from privrank_jax.cli.console import (
     print_paragraphs,
     print_table,
 )
-from privrank_jax.cli.options import Json, Seed, command
+from privrank_jax.cli.options import Json, Seed, argument, command, said
 from privrank_jax.cli.request import check_paths
 
 if TYPE_CHECKING:
@@ -42,26 +42,20 @@ HELP = (
 class Request(Seed, Json):
     """The options of one run."""
 
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Name of a mechanism; see --list.")
-    ] = None
-    # fmt: off
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="Epsilon to run the mechanism at.  [default: the claimed one, usually 1]"),
-    ] = None
-    draws: Annotated[
-        int, typer.Option(metavar="N", help="Draws from each data set; half select the event, half test it.")
-    ] = 1_000_000
-    confidence: Annotated[
-        float, typer.Option(metavar="Q", help="Confidence of the lower bound, corrected for all intervals.")
-    ] = 0.999
-    plot: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw the events, and the lower bound beside the claim (.png, .svg, .pdf)."),
-    ] = None
-    # fmt: on
-    listing: Annotated[bool, typer.Option("--list", help="List the mechanisms, and stop.")] = False
+    name: str | None = argument("[NAME]", "Name of a mechanism; see --list.", None)
+    epsilon: float | None = said(
+        "Epsilon to run the mechanism at.  [default: the claimed one, usually 1]"
+    )
+    draws: int = said(
+        "Draws from each data set; half select the event, half test it.", "N", 1_000_000
+    )
+    confidence: float = said(
+        "Confidence of the lower bound, corrected for all intervals.", "Q", 0.999
+    )
+    plot: Path | None = said(
+        "Draw the events, and the lower bound beside the claim (.png, .svg, .pdf).", "FILE"
+    )
+    listing: bool = said("List the mechanisms, and stop.", default=False, name="--list")
 
     def check(self) -> None:
         """Refuse invalid options before anything is loaded."""
@@ -85,23 +79,17 @@ def audit(request: Request) -> None:
     with busy("loading"):
         import jax
 
-        from privrank_jax import privacy_audit
+        from privrank_jax import plotting, privacy_audit
 
         hardware.keep_programs()
     row = privacy_audit.get(str(request.name))
     if request.plot is not None:
-        from privrank_jax import plotting  # fails before the work if matplotlib is missing
-
-        plotting.check_picture(request.plot)
-    key, options = (
-        jax.random.key(request.seed),
-        {"draws": request.draws, "confidence": request.confidence},
-    )
+        plotting.check_picture(request.plot)  # fails before the work if matplotlib is missing
+    options = {"draws": request.draws, "confidence": request.confidence}
     with busy("compiling and drawing"):
+        key = jax.random.key(request.seed)
         found = privacy_audit.audit(key, row, request.epsilon, **options)
     if request.plot is not None:
-        from privrank_jax import plotting
-
         plotting.save(plotting.event_probabilities(found), request.plot)
     if request.json:
         picture = None if request.plot is None else str(request.plot)
@@ -127,20 +115,12 @@ def _print_list(json: bool) -> None:
         ]
         print_json({"mechanisms": facts})
         return
-    claims = [row.calibration if row.sound else "unsound" for row in rows]
-    print_table(
-        "Audited mechanisms",
-        ("name", "what it is", "protects", "claim"),
-        [
-            (
-                one.name,
-                one.title,
-                f"{one.promise.unit}, {one.promise.adjacency}, {one.trust}",
-                claim,
-            )
-            for one, claim in zip(rows, claims)
-        ],
-    )
+    cells = []
+    for row in rows:
+        protects = f"{row.promise.unit}, {row.promise.adjacency}, {row.trust}"
+        cells.append((row.name, row.title, protects, row.calibration if row.sound else "unsound"))
+    heads = ("name", "what it is", "protects", "claim")
+    print_table("Audited mechanisms", heads, cells)
 
 
 def _released_by(row: Audited) -> str | None:
@@ -159,11 +139,6 @@ def _print_result(found: AuditResult) -> None:
     rows = {
         "claimed epsilon": claim,
         "exact epsilon, these neighbors": "-" if found.exact is None else f"{found.exact:.4g}",
-        **(
-            {f"exact epsilon, all {worst.pairs:,} small neighbors": f"{worst.loss:.4g}"}
-            if worst
-            else {}
-        ),
         f"lower bound at confidence {found.confidence:g}": f"{found.lower:.4g}",
         "estimate from the same event": f"{found.estimate:.4g}",
         "its frequency, likelier neighbor": f"{likelier:.4g}",
@@ -171,10 +146,13 @@ def _print_result(found: AuditResult) -> None:
         "draws under each": f"{found.draws:,}",
         "verdict": found.verdict,
     }
-    print_table(f"{row.name}: {row.title}", (("audit", "left"), ("", "right")), rows.items())
+    if worst:
+        rows[f"exact epsilon, all {worst.pairs:,} small neighbors"] = f"{worst.loss:.4g}"
+    print_table(f"{row.name}: {row.title}", ("audit", ""), rows.items())
     protects = f"Protects: {promise.unit}, adjacency {promise.adjacency}, trust {row.trust}."
     if exact := _released_by(row):
         protects += f" Real releases draw it by {exact}."
+    verdict = "Consistent: these neighbors, events and draws show no more than claimed."
     if found.verdict == "violated":
         verdict = (
             f"Violated: the claim of {promise.epsilon:.4g} is refuted, the true epsilon is above "
@@ -184,6 +162,4 @@ def _print_result(found: AuditResult) -> None:
         verdict = (
             "This claim is known to be wrong, but these draws do not show it: use more --draws."
         )
-    else:
-        verdict = "Consistent: these neighbors, events and draws show no more than claimed."
     print_paragraphs(f"Event tested: {found.event}.", f"{protects} See: {row.note}.", verdict)

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, ParamSpec
+from typing import TYPE_CHECKING, ParamSpec
 
 import typer
 
@@ -24,12 +24,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 P = ParamSpec("P")
-Side = Literal["left", "right"]
 
 NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
 _NO_TERMINAL_WIDTH = 110
 _BAR = 20  # characters of a bar of progress
-_NARROW = 80  # columns of a terminal, below which a table that does not fit is printed as records
 CUT = 1  # exit code when the reader of stdout closed it before the end
 REFUSED = 2
 # A cell that stands at the right: a number, with its rank, its error or another end; or a gap.
@@ -212,46 +210,23 @@ def console() -> Console:
     return Plain(file=sys.stdout, width=width, highlight=False, markup=False)
 
 
-def print_table(
-    title: str, columns: Iterable[str | tuple[str, Side]], rows: Iterable[Sequence[str]]
-) -> None:
-    """Print a table, or in a narrow terminal that it does not fit a block of lines for each row.
-
-    Args:
-        title: printed above.
-        columns: headings, or (heading, ``"left"`` or ``"right"``); alone, numbers stand right.
-        rows: their cells.
-    """
+def print_table(title: str, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table below its title; numbers, with what measures their error, stand at the right."""
     from rich.box import SIMPLE_HEAD
-    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
     cells = [[printable(cell) for cell in row] for row in rows]
     out, table = console(), Table(box=SIMPLE_HEAD)
-    heads = [one if isinstance(one, str) else one[0] for one in columns]
-    for place, (head, told) in enumerate(zip(heads, columns)):
-        side = _side([row[place] for row in cells]) if isinstance(told, str) else told[1]
-        table.add_column(Text(head), justify=side, overflow="fold", no_wrap=side == "right")
+    for place, head in enumerate(columns):
+        column = [row[place] for row in cells]
+        right = any(column) and all(map(_NUMBER.fullmatch, column))
+        side = "right" if right else "left"
+        table.add_column(Text(head), justify=side, overflow="fold", no_wrap=right)
     for row in cells:
         table.add_row(*map(Text, row))
     out.print(printable(title), style="bold", soft_wrap=True)
-    wide = Measurement.get(out, out.options.update(width=10_000), table).maximum
-    if len(heads) > 2 and out.width < min(_NARROW, wide):  # a line per cell that is not empty
-        table = Table(box=None, show_header=False, padding=(0, 1))
-        for _ in range(2):
-            table.add_column(overflow="fold")
-        for row in cells:
-            table.add_row()
-            for head, cell in zip(heads, row, strict=True):
-                if cell:
-                    table.add_row(Text(head, style="bold"), Text(cell))
     out.print(table)
-
-
-def _side(cells: Sequence[str]) -> Side:
-    """Where the cells of a column stand: numbers, with what measures their error, right."""
-    return "right" if all(_NUMBER.fullmatch(cell) for cell in cells) and any(cells) else "left"
 
 
 def saved(

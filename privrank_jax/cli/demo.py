@@ -6,9 +6,7 @@ import dataclasses
 import itertools
 import math
 import time
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from privrank_jax.cli import hardware
 from privrank_jax.cli.console import (
@@ -19,7 +17,7 @@ from privrank_jax.cli.console import (
     print_table,
     saved,
 )
-from privrank_jax.cli.options import Folder, Json, Seed, command
+from privrank_jax.cli.options import Folder, Json, Seed, command, said
 
 if TYPE_CHECKING:
     from jaxtyping import Array
@@ -64,7 +62,7 @@ _ATTACK = "Read one person's answers off exact rankings, and guess them from pri
 class Request(Folder, Seed, Json):
     """The options of one run."""
 
-    attack: Annotated[bool, typer.Option("--attack", help=_ATTACK)] = False
+    attack: bool = said(_ATTACK, default=False)
 
 
 @command

@@ -7,12 +7,9 @@ import dataclasses
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.options import Options
+from privrank_jax.cli.options import Options, said
 
 MOST = 2**30  # bytes of compiled programs; the oldest are deleted first
 AUTO = "auto"
@@ -28,7 +25,8 @@ def keep_programs() -> None:
 
     if jax.config.values["jax_compilation_cache_dir"] is not None:
         return
-    folder = user_cache() / "programs"
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(cache) / "privrank_jax" / "programs"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         prune(folder, MOST)
@@ -55,17 +53,6 @@ def use_cores() -> None:
         jax.config.update("jax_num_cpu_devices", processors())
 
 
-def user_cache() -> Path:
-    """The folder for files that may be deleted at any time, by the convention of the operating system."""
-    if sys.platform == "win32":
-        home = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        home = Path.home() / "Library" / "Caches"
-    else:
-        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "privrank_jax"
-
-
 def prune(folder: Path, most: int) -> None:
     """Delete the oldest files of a folder until at most ``most`` bytes remain."""
     files = {path: path.stat() for path in folder.iterdir() if path.is_file()}
@@ -79,36 +66,27 @@ def prune(folder: Path, most: int) -> None:
 class Processes(Options):
     """The processes that share the work."""
 
-    # fmt: off
-    coordinator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="Share the work with the other processes that run this command: where the first of them listens; "
-            f"{AUTO}: ask Slurm, Open MPI or Kubernetes."),
-    ] = None
-    processes: Annotated[
-        int | None, typer.Option(metavar="N", help="How many processes share the work.")
-    ] = None
-    process_id: Annotated[
-        int | None, typer.Option(metavar="N", help="Which of them this is; 0 listens, prints and writes.")
-    ] = None
-    # fmt: on
+    coordinator: str | None = said(
+        "Share the work with the other processes that run this command: where the first of them listens; auto: ask "
+        "Slurm, Open MPI or Kubernetes.",
+        "HOST:PORT",
+    )
+    processes: int | None = said("How many processes share the work.", "N")
+    process_id: int | None = said("Which of them this is; 0 listens, prints and writes.", "N")
 
     def check_processes(self) -> None:
         """Refuse options that do not describe a group of processes, before anything is loaded."""
-        given = [self.processes is not None, self.process_id is not None]
-        address = self.coordinator not in (None, AUTO)
-        host, _, port = (self.coordinator or "").rpartition(":")
-        if address and not (host and port.isdigit()):
-            raise Refusal(f"--coordinator {self.coordinator!r} is neither HOST:PORT nor {AUTO}.")
-        if given != [address, address]:
+        numbers = [one for one in (self.processes, self.process_id) if one is not None]
+        if self.coordinator in (None, AUTO):
+            right = not numbers
+        else:
+            host, _, port = (self.coordinator or "").rpartition(":")
+            right = bool(host) and port.isdigit() and len(numbers) == 2
+            right = right and 0 <= numbers[1] < numbers[0]
+        if not right:
             raise Refusal(
-                "--processes and --process-id go with --coordinator HOST:PORT, which needs both."
-            )
-        if address and not 0 <= (self.process_id or 0) < (self.processes or 0):
-            raise Refusal(
-                f"--process-id {self.process_id} of {self.processes} processes: they count from 0."
+                "a group of processes is told by --coordinator auto, or by --coordinator HOST:PORT with --processes N "
+                "and --process-id, which counts from 0 to N - 1."
             )
 
 
@@ -118,19 +96,13 @@ def join(group: Processes) -> bool:
 
     if group.coordinator is None:
         return True
-    # What libraries write to stdout (collectives do) is kept out of what this command prints.
-    sys.stdout.flush()
+    sys.stdout.flush()  # what libraries write to stdout is kept out of what this command prints
     ours = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = os.fdopen(ours, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
-    if group.coordinator != AUTO:
-        jax.distributed.initialize(group.coordinator, group.processes, group.process_id)
-        return jax.process_index() == 0
+    address = None if group.coordinator == AUTO else group.coordinator
     try:
-        jax.distributed.initialize()
+        jax.distributed.initialize(address, group.processes, group.process_id)
     except (ValueError, RuntimeError) as error:
-        raise Refusal(
-            f"--coordinator {AUTO} found no cluster that JAX knows ({error}); give --coordinator HOST:PORT, "
-            "--processes and --process-id."
-        ) from error
+        raise Refusal(f"--coordinator {group.coordinator} joins no group: {error}.") from error
     return jax.process_index() == 0

@@ -7,16 +7,12 @@ import dataclasses
 import shlex
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
 
 from privrank_jax import _interrupt
 from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, listed, of_column
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, say
-from privrank_jax.cli.options import Json, command
-from privrank_jax.cli.request import User
+from privrank_jax.cli.options import Json, argument, command, said
 from privrank_jax.data.file import File
 from privrank_jax.release.ledger import (
     Account,
@@ -47,60 +43,58 @@ HELP = (
 )
 
 
-def _option(metavar: str, words: str) -> Any:
-    return typer.Option(metavar=metavar, help=words)
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Json):
     """The options of one run."""
 
-    # fmt: off
-    file: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
-    data: Annotated[str | None, _option("FILE", "Make a ledger of these data, or this named data set.")] = None
-    budget: Annotated[
-        str | None, _option("EPSILON", "Budget of all releases through this ledger together; it can't be changed.")
-    ] = None
-    budget_delta: Annotated[
-        str, _option("DELTA",
-            "Budget of delta; it can't be changed either. 0 allows no release with a --delta.")
-    ] = "0"
-    slack: Annotated[
-        str, _option("DELTA",
-            "Keep this part of --budget-delta to add releases up by Rényi divergences too, which allows more of them, "
-            "most where Laplace noise (--noise laplace) is on many numbers. It can't be changed either.")
-    ] = "0"
-    series: Annotated[
-        str | None, _option("NAME",
-            "Make it the ledger of the series with this public name, such as 'citizen survey': its budget is for all "
-            "data sets together that join the series. So becomes a ledger that exists, with its budget.")
-    ] = None
-    count: Annotated[
-        Path | None, _option("LEDGER",
-            "Count this other ledger of data of the series too, at its whole budget, whatever it spends of that.")
-    ] = None
-    unit: Annotated[str, _option("NAME", "What is protected: user, comparison or rank.")] = "user"
-    adjacency: Annotated[
-        str | None, _option("NAME",
-            "How neighboring data differ: replace, flip or add-remove. Releases that protect less are refused; replace "
-            "is more than flip. Default: replace; flip for preferences (.jsonl with chosen and rejected), as privrank "
-            "privatize protects which answer was chosen.")
-    ] = None
-    public: Annotated[
-        list[str] | None, _option("FACT",
-            "What is public anyway, so that releases may show it; once for each of items (which there are), "
-            "participation (which users answered at all), questionnaire (which pairs each user was asked), "
-            "ranked-items (which items each user ranked), budgets (each user's epsilon), covariates (of each "
-            "comparison, and which item was first), or none. Default: items; none for a PrefLib file, which lists its "
-            "items whatever was answered; for a named data set, what it defines.")
-    ] = None
-    user: User = None
-    delta: Annotated[
-        str | None, _option("DELTA",
-            "Also show the epsilon of all releases together at this delta, by tighter accounting, which is valid only "
-            "if the releases were fixed ahead of time; it is not enforced.")
-    ] = None
-    # fmt: on
+    file: Path = argument("LEDGER", "The file of the ledger.")
+    data: str | None = said("Make a ledger of these data, or this named data set.", "FILE")
+    budget: str | None = said(
+        "Budget of all releases through this ledger together; it can't be changed.", "EPSILON"
+    )
+    budget_delta: str = said(
+        "Budget of delta; it can't be changed either. 0 allows no release with a --delta.",
+        "DELTA",
+        "0",
+    )
+    slack: str = said(
+        "Keep this part of --budget-delta to add releases up by Rényi divergences too, which allows more of them, most "
+        "where Laplace noise (--noise laplace) is on many numbers. It can't be changed either.",
+        "DELTA",
+        "0",
+    )
+    series: str | None = said(
+        "Make it the ledger of the series with this public name, such as 'citizen survey': its budget is for all data "
+        "sets together that join the series. So becomes a ledger that exists, with its budget.",
+        "NAME",
+    )
+    count: Path | None = said(
+        "Count this other ledger of data of the series too, at its whole budget, whatever it spends of that.",
+        "LEDGER",
+    )
+    unit: str = said("What is protected: user, comparison or rank.", "NAME", "user")
+    adjacency: str | None = said(
+        "How neighboring data differ: replace, flip or add-remove. Releases that protect less are refused; replace is "
+        "more than flip. Default: replace; flip for preferences (.jsonl with chosen and rejected), as privrank "
+        "privatize protects which answer was chosen.",
+        "NAME",
+    )
+    public: list[str] | None = said(
+        "What is public anyway, so that releases may show it; once for each of items (which there are), participation "
+        "(which users answered at all), questionnaire (which pairs each user was asked), ranked-items (which items "
+        "each user ranked), budgets (each user's epsilon), covariates (of each comparison, and which item was first), "
+        "or none. Default: items; none for a PrefLib file, which lists its items whatever was answered; for a named "
+        "data set, what it defines.",
+        "FACT",
+    )
+    user: str | None = said(
+        "Column of users; none: each row is another user. Default: user.", "COLUMN"
+    )
+    delta: str | None = said(
+        "Also show the epsilon of all releases together at this delta, by tighter accounting, which is valid only if "
+        "the releases were fixed ahead of time; it is not enforced.",
+        "DELTA",
+    )
 
 
 @command
@@ -127,35 +121,30 @@ def ledger(request: Request) -> None:
 
 
 def _make(request: Request, data: str, budget: str) -> None:
-    from privrank_jax.data.reader import (
-        defines_users,
-        header_of,
-        kind_of,
-        load,
-        named_sets,
-        sha256_of,
-    )
+    from privrank_jax.data import reader
 
-    file = File(data)  # which keeps what is piped in
-    sha256 = sha256_of(file)
+    file, named = File(data), data in reader.named_sets()  # a file keeps what is piped in
+    sha256 = reader.sha256_of(file)
     if sha256 is None:
         raise Refusal(f"--data {data} is neither a file nor a named data set.")
-    header = [] if data in named_sets() else header_of(file)
-    trained = kind_of(file.name, header, {}) == "preferences"  # which only privatize releases
+    header = [] if named else reader.header_of(file)
+    trained = (
+        reader.kind_of(file.name, header, {}) == "preferences"
+    )  # which only privatize releases
     if request.public is not None:
         facts = [fact for fact in request.public if fact != "none"]
-    elif data in named_sets():
-        asked = getattr(load(data), "questionnaire", None)
+    elif named:
+        asked = getattr(reader.load(data), "questionnaire", None)
         facts = [] if asked is None else ["questionnaire"]
     else:
-        facts = [] if defines_users(file) else ["items"]
+        facts = [] if reader.defines_users(file) else ["items"]
     promise = Privacy(
         amount(budget, "--budget"),
         unit=request.unit,
         adjacency=request.adjacency or ("flip" if trained else "replace"),
         delta=amount(request.budget_delta, "--budget-delta", zero=True),
         public=tuple(facts),
-        users=_users(request, file, header, trained=trained),
+        users=_users(request, file, header),
     )
     with _interrupt.whole(f"{request.file} may be unfinished", f"{request.file} was made"):
         slack = amount(request.slack, "--slack", zero=True)
@@ -178,7 +167,7 @@ def _make_series(request: Request, name: str) -> None:
             found.count(other)
 
 
-def _users(request: Request, data: File, header: list[str], *, trained: bool) -> str:
+def _users(request: Request, data: File, header: list[str]) -> str:
     """What one user is."""
     from privrank_jax.data.header import spelled_in
     from privrank_jax.data.reader import defines_users
@@ -193,12 +182,9 @@ def _users(request: Request, data: File, header: list[str], *, trained: bool) ->
         return NO_COLUMN
     column = request.user or "user"
     if header and spelled_in(header, column) not in header:
-        other = "say --user none where each row is one user"
-        if trained:
-            other = "protect single labels by --unit comparison"
         raise Refusal(
-            f"{data} has no column {column!r}, and a budget for users needs to know what a user is: name the "
-            f"column by --user, or {other}."
+            f"{data} has no column {column!r}, and a budget for users needs to know what a user is: name the column by "
+            "--user, say --user none where each row is one user, or protect single answers by --unit comparison."
         )
     return of_column(column)
 
@@ -225,7 +211,8 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
             | {"time (UTC)": one.time[:19].replace("T", " ")}
             | {"command": one.command, "method": one.method}
             | dict(zip(("epsilon", "delta"), map(plain, numbers(one.privacy))))
-            | {"protects": _briefly(one.privacy), "trust": one.trust, "state": one.state}
+            | {"protects": f"{one.privacy.unit}, {one.privacy.adjacency}"}
+            | {"public": ", ".join(one.privacy.public), "trust": one.trust, "state": one.state}
             for one in spends
         ]
         print_table(_title(found), table[0], [list(row.values()) for row in table])
@@ -248,11 +235,8 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
     if account.filter is not None:
         print_paragraphs(_SLACK.format(plain(account.filter.slack)))
     if together:
-        print_paragraphs(
-            "Together, by privacy loss distributions: epsilon {epsilon:.6g} at delta {delta:g}. {holds}".format(
-                **together
-            )
-        )
+        words = "epsilon {epsilon:.6g} at delta {delta:g}. {holds}".format(**together)
+        print_paragraphs(f"Together, by privacy loss distributions: {words}")
     if lost := sum(one.state == "spent" for one in spends):
         print_paragraphs(
             f"State spent ({lost}): the command has not finished, or was killed or failed before its result was "
@@ -271,10 +255,10 @@ def _release(one: Spend) -> dict[str, object]:
 def _title(found: Ledger) -> str:
     account, promised = found.account, found.account.budget.neighbors
     of = f"the series {found.series!r}" if found.series else account.data
-    title = f"{found.path.name}: releases from {of}, {dataclasses.replace(promised, public=()).in_words()}"
-    if not promised.public:
-        return title
-    return f"{title}; they may take as public {listed(PUBLIC[fact] for fact in promised.public)}"
+    words = dataclasses.replace(promised, public=()).in_words()
+    facts = listed(PUBLIC[fact] for fact in promised.public)
+    more = f"; they may take as public {facts}" if promised.public else ""
+    return f"{found.path.name}: releases from {of}, {words}{more}"
 
 
 def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str, object]:
@@ -301,12 +285,6 @@ def _facts(privacy: Privacy) -> dict[str, object]:
 
 def _pair(of: tuple[Decimal, Decimal]) -> dict[str, float]:
     return {"epsilon": float(of[0]), "delta": float(of[1])}
-
-
-def _briefly(privacy: Privacy) -> str:
-    """Unit, adjacency and what is public, for a table."""
-    more = f"; public: {', '.join(privacy.public)}" if privacy.public else ""
-    return f"{privacy.unit}, {privacy.adjacency}{more}"
 
 
 _NOTHING_SPENT = (

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, ClassVar
-
-import typer
+from typing import ClassVar
 
 from privrank_jax.cli.console import print_paragraphs
-from privrank_jax.cli.options import command
+from privrank_jax.cli.options import argument, command
 from privrank_jax.cli.request import Columns
 from privrank_jax.cli.spelling import options_of
-from privrank_jax.data.file import File
 
 HELP = (
     "See what a file holds, how it is read, and which command comes next.\n\n"
@@ -29,12 +26,7 @@ class Request(Columns):
 
     SHOWS_ALL: ClassVar[bool] = True
 
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="A file as for privrank rank or aggregate; - is standard input."
-        ),
-    ]
+    source: str = argument("FILE", "A file as for privrank rank or aggregate; - is standard input.")
 
 
 @command
@@ -44,13 +36,10 @@ def look(request: Request) -> None:
     from privrank_jax.data.look import look as look_at
     from privrank_jax.data.reader import read_told
 
-    text = (getattr(request, one, None) for one in ("separator", "encoding"))
-    file = File(request.source, *text)
     if not request.told:
-        print_paragraphs(*map(options_of, look_at(file, **request.text).paragraphs()))
+        print_paragraphs(*map(options_of, look_at(request.file, **request.text).paragraphs()))
         return
-    data = read_told(file, request.told, **request.text)
+    data = read_told(request.file, request.told, **request.text)
     say_reading(data)
-    print_paragraphs(
-        f"{data.name}: {data!r}", *(f"- {note}" for note in getattr(data, "notes", ()))
-    )
+    notes = (f"- {note}" for note in getattr(data, "notes", ()))
+    print_paragraphs(f"{data.name}: {data!r}", *notes)

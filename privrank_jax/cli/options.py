@@ -1,27 +1,31 @@
 """Commands from frozen dataclasses: each field is an option, written once, and an instance is the request.
 
-A field is ``Annotated[type, typer.Option(help=...)]`` with its default, as a parameter of a Typer command would be.
 Groups of options that several commands share are base classes. On the command line a class's own options come first,
 then those of its bases in the order in which they stand.
 """
 
 from __future__ import annotations
 
-import copy
+import ast
 import dataclasses
+import functools
 import inspect
+import pkgutil
+import re
 import shlex
 import typing
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
 
-from privrank_jax.cli.console import check_seed, refusing
+from privrank_jax._arguments import Argument
+from privrank_jax.cli.console import Refusal, refusing
+from privrank_jax.cli.spelling import option_of, options_of
 
-if TYPE_CHECKING:
-    from privrank_jax._arguments import Argument
+REQUIRED = dataclasses.MISSING
+_KINDS: dict[str, Any] = {"bool": bool, "int": int, "float": float, "str": str, "Time": str}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -30,17 +34,15 @@ class Options:
 
     Attributes:
         given: names of the options given on the command line.
-        LIBRARY: from the library's name of an argument to the field, where they differ.
         PANEL: heading of the class's own options in the help; "" for the default heading.
-        HIDDEN: whether the help of this class's own options stands in ``privrank look --help`` alone.
-        LEFT_OUT: options of its bases that a command does without, as another one says the same.
+        SHOWS_ALL: whether the help shows hidden options too.
+        LEFT_OUT: options of its bases that a command does without.
     """
 
     given: frozenset[str] = frozenset()
 
-    LIBRARY: ClassVar[dict[str, str]] = {}
     PANEL: ClassVar[str] = ""
-    HIDDEN: ClassVar[bool] = False
+    SHOWS_ALL: ClassVar[bool] = False
     LEFT_OUT: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
@@ -51,16 +53,9 @@ class Options:
     @classmethod
     def spelled(cls, argument: Argument) -> str | None:
         """The option of this command for an argument that a library message names; None if there is none."""
-        name = cls.LIBRARY.get(argument.name, argument.name)
-        if name not in _parameters(cls):
+        if option_of(argument.name) not in map(option_of, cls.names()):
             return None
-        if not argument.has_value:
-            return option(name)
-        value = argument.value
-        if not isinstance(value, list):
-            return f"{option(name)} {shlex.quote('none' if value is None else str(value))}"
-        several = value if any("," in one for one in value) else [",".join(value)]
-        return " ".join(f"{option(name)} {shlex.quote(one)}" for one in several)
+        return option_of(argument.name, argument.value if argument.has_value else True)
 
     def line(self, command: str) -> str:
         """The command line with the options that were given; of a file its name without folders.
@@ -70,27 +65,80 @@ class Options:
         """
         words = ["privrank", command]
         for name, parameter in _parameters(type(self)).items():
-            value = getattr(self, name)
             if name not in self.given:
                 continue
+            value = getattr(self, name)
             for one in value if isinstance(value, list) else [value]:
                 written = f"{one:g}" if isinstance(one, float) else str(one)
                 if isinstance(one, Path) or Path(written).is_file():
                     written = Path(written).name
-                if parameter.default is inspect.Parameter.empty:  # an argument, not an option
-                    words.append(written)
-                else:
-                    words += [option(name)] if one is True else [option(name), written]
+                if parameter.default is not inspect.Parameter.empty:  # an option, no argument
+                    words.append(option_of(name))
+                words += [] if one is True else [written]
         return shlex.join(words)
 
 
-def option(name: str) -> str:
-    """Return the option of a field.
+def said(
+    words: str,
+    metavar: str | None = None,
+    default: Any = None,
+    *,
+    name: str = "",
+    hidden: bool = False,
+) -> Any:
+    """A field that is an option.
 
-    >>> option("top_k")
-    '--top-k'
+    Args:
+        words: for the help.
+        metavar: stands for its value in the help.
+        default: if it is not given.
+        name: of the option, where that is not the field's.
+        hidden: whether the help leaves it out.
     """
-    return f"--{name.replace('_', '-')}"
+    told = {"words": words, "metavar": metavar, "name": name, "hidden": hidden}
+    return dataclasses.field(default=default, metadata=told)
+
+
+def argument(metavar: str, words: str, default: Any = REQUIRED) -> Any:
+    """A field that is an argument without a name."""
+    return dataclasses.field(default=default, metadata={"words": words, "metavar": metavar})
+
+
+def taken(function: str, *names: str) -> Any:
+    """A group of options that are arguments of a function of the library, with the words of its docstring.
+
+    It is read as syntax, as to import it may load JAX.
+
+    Args:
+        function: ``module:function``.
+        names: of its arguments; none for all that a command line can give.
+    """
+    module, _, name = function.partition(":")
+    source = pkgutil.get_data("privrank_jax", f"{module.replace('.', '/')}.py") or b""
+    (found,) = (
+        one
+        for one in ast.parse(source).body
+        if isinstance(one, ast.FunctionDef) and one.name == name
+    )
+    arguments = [*zip(found.args.args[::-1], found.args.defaults[::-1])]
+    arguments += zip(found.args.kwonlyargs, found.args.kw_defaults)
+    fields = []
+    for one, default in arguments:
+        kind, _, rest = ast.unparse(one.annotation or ast.Constant("")).partition(" | ")
+        if kind in _KINDS and (one.arg in names or not names):
+            value = REQUIRED if default is None else ast.literal_eval(default)
+            told = said(_words(ast.get_docstring(found) or "", one.arg), default=value)
+            fields.append((one.arg, _KINDS[kind] | None if rest else _KINDS[kind], told))
+    return dataclasses.make_dataclass(name, fields, bases=(Options,), frozen=True, kw_only=True)
+
+
+def _words(docstring: str, name: str) -> str:
+    """What a docstring says of an argument, for the help."""
+    found = re.search(rf"^    {name}: (.*?)(?=^    \w|^\n)", docstring, re.MULTILINE | re.DOTALL)
+    text = " ".join(found[1].split()) if found else ""
+    text = re.sub(r" \(:\w+:`[^)]*\)|, see :\w+:`[^`]*`", "", text[:1].upper() + text[1:])
+    text = re.sub(r"``(\w+=[^`]*)``|``\"([^`]*)\"``", r"\1\2", text)
+    return options_of(text.replace("``", "`")).replace("`", "")
 
 
 Request = TypeVar("Request", bound=Options)
@@ -99,7 +147,6 @@ Request = TypeVar("Request", bound=Options)
 def command(serve: Callable[[Request], None]) -> Callable[..., None]:
     """Make the Typer command of a function that takes a request; errors that the user can fix become refusals."""
     (request,) = (hint for name, hint in typing.get_type_hints(serve).items() if name != "return")
-    parameters = _parameters(request)
 
     @refusing(request.spelled)
     def run(context: typer.Context, **values: object) -> None:
@@ -108,93 +155,77 @@ def command(serve: Callable[[Request], None]) -> Callable[..., None]:
         serve(request(given=frozenset(given), **values))
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    run.__signature__ = inspect.Signature([context, *parameters.values()])  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in (context, *parameters.values())}
+    parameters = [context, *_parameters(request).values()]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
     run.__name__, run.__doc__, run.__module__ = serve.__name__, serve.__doc__, serve.__module__
     return run
 
 
+@functools.cache
 def _parameters(request: type[Options]) -> dict[str, inspect.Parameter]:
     """The options of a class as parameters of a function, in the order in which ``--help`` shows them."""
-    hints = typing.get_type_hints(request, include_extras=True)
-    fields = {field.name: field for field in dataclasses.fields(request)}
-    panels: dict[str, tuple[str, bool]] = {}
+    hints = typing.get_type_hints(request)
+    fields = {one.name: one for one in dataclasses.fields(request) if one.metadata}
+    found: dict[str, inspect.Parameter] = {}
     for one in request.__mro__:
         for name in inspect.get_annotations(one):
-            if typing.get_origin(hints[name]) is Annotated:
-                hidden = vars(one).get("HIDDEN", False) and not vars(request).get(
-                    "SHOWS_ALL", False
-                )
-                panels.setdefault(name, (vars(one).get("PANEL", ""), hidden))
-    return {
-        name: inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=_under(*panel, hints[name]),
-            default=_default(fields[name]),
-        )
-        for name, panel in panels.items()
-        if name not in request.LEFT_OUT
-    }
+            if name not in fields or name in found or name in request.LEFT_OUT:
+                continue
+            info = _info(name, hints[name], fields[name].metadata, vars(one).get("PANEL"), request)
+            default = fields[name].default
+            found[name] = inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=Annotated[hints[name], info],
+                default=inspect.Parameter.empty if default is REQUIRED else default,
+            )
+    return found
 
 
-def _under(panel: str, hidden: bool, hint: Any) -> Any:
-    """The annotation of an option with the heading under which the help shows it; a flag takes no value to show."""
-    kind, info = typing.get_args(hint)
-    info = copy.copy(info)
-    info.rich_help_panel = panel or None
-    if hidden:
-        info.hidden = True
-    if kind is bool:
-        info.metavar = ""
-    for number, name in ((int, "INTEGER"), (float, "FLOAT")):
-        if number in (kind, *typing.get_args(kind)):
-            info.parser, info.metavar = _parser(number), info.metavar or name
-    return Annotated[kind, info]
+def _info(name: str, hint: Any, told: Any, panel: str | None, request: type[Options]) -> Any:
+    """What Typer is told of an option, or of an argument."""
+    more = {"help": told["words"], "metavar": "" if hint is bool else told["metavar"]}
+    if "name" not in told:
+        return typer.Argument(**more)
+    for number, metavar in ((int, "INTEGER"), (float, "FLOAT")):
+        if number in (hint, *typing.get_args(hint)):
+            parser = functools.partial(_number, number)
+            more |= {"parser": parser, "metavar": more["metavar"] or metavar}
+    hidden = told["hidden"] and not request.SHOWS_ALL
+    option = told["name"] or option_of(name)
+    return typer.Option(option, hidden=hidden, rich_help_panel=panel or None, **more)
 
 
-def _parser(kind: type) -> Callable[[Any], Any]:
-    """What reads a number: as Python does, but without its underscores and digits of other scripts, as in files."""
-
-    def number(given: Any) -> Any:
-        try:
-            if isinstance(given, str) and ("_" in given or not given.isascii()):
-                raise ValueError
-            return kind(given)
-        except ValueError:
-            what = "whole number" if kind is int else "number"
-            raise typer.BadParameter(f"{given!r} is not a {what}.") from None
-
-    return number
-
-
-def _default(field: dataclasses.Field[object]) -> object:
-    missing = field.default is dataclasses.MISSING
-    return inspect.Parameter.empty if missing else field.default
+def _number(kind: type, given: Any) -> Any:
+    """Read a number without the underscores and the digits of other scripts that Python takes."""
+    try:
+        return kind(str(given).replace("_", "?").encode("ascii"))
+    except ValueError:
+        raise typer.BadParameter(f"{given!r} is no {kind.__name__}.") from None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Json(Options):
     """Output format of the result."""
 
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False
+    json: bool = said("Print one JSON document instead.", default=False)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Seed(Options):
     """Seed of commands that generate their own data."""
 
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")] = 0
+    seed: int = said("Seed of everything random.", "N", 0)
 
     def check_seed(self) -> None:
-        """Refuse a seed that JAX has no key for."""
-        check_seed(self.seed)
+        """Refuse what JAX has no key for."""
+        if not 0 <= (self.seed or 0) < 2**63:
+            raise Refusal("--seed must lie between 0 and 2**63 - 1.")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Folder(Options):
     """Where files are written."""
 
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the files go; made if absent.")
-    ] = Path("privrank-results")
+    out: Path = said("Where the files go; made if absent.", "FOLDER", Path("privrank-results"))

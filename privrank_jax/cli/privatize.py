@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from privrank_jax.cli.checks import check_release
-from privrank_jax.cli.console import Refusal, Side, print_json, print_paragraphs, print_table, warn
-from privrank_jax.cli.options import Json, Options, command
+from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, warn
+from privrank_jax.cli.options import REQUIRED, Json, argument, command, said, taken
 from privrank_jax.cli.request import Release
 
 if TYPE_CHECKING:
@@ -45,108 +42,59 @@ HELP = (
 _KINDS = ("rankings", "comparisons", "preferences", "reports", "synthetic")
 _SEVERAL = ("count", "left_wins", "right_wins")
 _MOST_NAMES = 8  # columns of rankings that the title shows
+_TAKEN = ("unit", "ties", "max_per_user")
+_Asked: Any = taken("jobs.randomize:randomize", *_TAKEN)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PreferenceOptions(Options):
-    """Fields of a file of preferences, and what is protected in it."""
-
-    PANEL: ClassVar[str] = "Preferences (.jsonl)"
-
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="comparison: each label has the whole epsilon; user: all labels of a user share it evenly. Default: "
-            "comparison.",
-        ),
-    ] = None
-    max_per_user: Annotated[
-        int | None,
-        typer.Option(
-            metavar="L",
-            help="With --unit user: most labels of one user, of whom a random choice stays. Fewer labels at a larger "
-            "epsilon each say more. Default: all.",
-        ),
-    ] = None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(PreferenceOptions, Json, Release):
+class Request(_Asked, Json, Release):
     """The options of one run."""
 
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV, TSV, Excel (.xlsx) or Parquet file with a header row and one comparison per row, or a named "
-            "data set: coffee, cemspc, immig, cars, cars2. Or rankings: a file or a named data set as for privrank "
-            "aggregate. Or preferences: a .jsonl, .json or .parquet file with prompt, chosen and rejected.",
-        ),
-    ]
-    out: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE",
-            help="File to write: .csv, .tsv or .parquet, by its ending; .jsonl or .jsonl.gz for preferences.",
-        ),
-    ]
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="Privacy budget of each comparison, or rank; smaller protects more."),
-    ] = None
-    epsilon_column: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Personal budgets: column of FILE with an epsilon."),
-    ] = None
-    ties: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="How ties are handled: refuse; coin (a fair coin decides, then the answer is randomized "
-            "like any other: a tie is protected too, and counts half on average); drop (leave the "
-            "comparison out, which shows that it was a tie; not for rankings).",
-        ),
-    ] = "refuse"
-    drop_user: Annotated[
-        bool, typer.Option("--drop-user", help="Leave the column of users out.")
-    ] = False
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False
-    public: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FACT",
-            help="ranked-items: which items each user ranked is public anyway. Needed if some users ranked "
-            "only part of the items: their synthetic rankings reveal which.",
-        ),
-    ] = None
+    source: str = argument(
+        "FILE",
+        "CSV, TSV, Excel (.xlsx) or Parquet file with a header row and one comparison per row, or a named data set: "
+        "coffee, cemspc, immig, cars, cars2. Or rankings: a file or a named data set as for privrank aggregate. Or "
+        "preferences: a .jsonl, .json or .parquet file with prompt, chosen and rejected.",
+    )
+    out: Path = said(
+        "File to write: .csv, .tsv or .parquet, by its ending; .jsonl or .jsonl.gz for preferences.",
+        "FILE",
+        REQUIRED,
+    )
+    epsilon: float | None = said(
+        "Privacy budget of each comparison, or rank; smaller protects more."
+    )
+    epsilon_column: str | None = said("Personal budgets: column of FILE with an epsilon.", "COLUMN")
+    drop_user: bool = said("Leave the column of users out.", default=False)
+    force: bool = said("Replace a file that exists.", default=False)
+    public: list[str] | None = said(
+        "ranked-items: which items each user ranked is public anyway. Needed if some users ranked only part of the "
+        "items: their synthetic rankings reveal which.",
+        "FACT",
+    )
 
     def check(self) -> None:
         """Refuse invalid options before anything is loaded."""
-        if self.epsilon is None and self.epsilon_column is None:
+        if (self.epsilon is None) == (self.epsilon_column is None):
             raise Refusal(
-                "--epsilon is missing: how much privacy each comparison, or rank, gets is your choice. 1 is common, "
-                "smaller protects more; --epsilon-column NAME takes personal budgets from a column of the file."
+                "give --epsilon or --epsilon-column, not both: how much privacy each comparison, or rank, gets is your "
+                "choice, such as --epsilon 1 (smaller protects more), or personal budgets in a column of the file."
             )
-        if self.epsilon is not None and self.epsilon_column is not None:
-            raise Refusal("give --epsilon or --epsilon-column, not both.")
         if self.epsilon is not None:
             from privrank_jax.jobs.checks import check_size
 
             check_size(self.epsilon)
-        check_release(self)
+        super().check()
         self.check_out()
 
     def check_out(self) -> None:
         """Refuse to overwrite the answers, and other files unless told to."""
         out, source = self.out, Path(self.source)
-        if not out.exists():
-            return
-        if source.exists() and out.samefile(source):
+        if out.exists() and source.exists() and out.samefile(source):
             raise Refusal(
                 f"--out {out} is the file of the answers itself: name another, the answers would be lost."
             )
-        if not self.force:
+        if out.exists() and not self.force:
             raise Refusal(
                 f"{out} exists: name another file, or replace it by --force. Mind that files drawn twice from "
                 "the same answers spend epsilon twice if both were shared."
@@ -164,16 +112,10 @@ def privatize(request: Request) -> None:
 
     spending = begin("privatize", request)
     data, epsilon = _read(request)
-    made = randomized(
-        data,
-        epsilon,
-        Randomness(request.key, accept_idealized=request.accept_idealized),
-        unit=request.unit or "comparison",
-        ties=request.ties,
-        public=tuple(request.public or ()),
-        max_per_user=request.max_per_user,
-        keep_users=not request.drop_user,
-    )
+    source = Randomness(request.key, accept_idealized=request.accept_idealized)
+    told: dict[str, Any] = {name: getattr(request, name) for name in _TAKEN}
+    told |= {"public": tuple(request.public or ()), "keep_users": not request.drop_user}
+    made = randomized(data, epsilon, source, **told)
     request.check_out()  # again, as the files may have changed meanwhile
     made.check_destination(request.out)
     warn(*made.warnings)
@@ -189,36 +131,24 @@ def privatize(request: Request) -> None:
 def _read(request: Request) -> tuple[Any, float | np.ndarray]:
     """Read FILE, and ε: one, or one for each answer."""
     from privrank_jax.cli.reading import header_read, read_data
-    from privrank_jax.data.preferences import Preferences, PreferenceScan
+    from privrank_jax.data.preferences import PreferenceScan
     from privrank_jax.data.reader import budgets_of, kind_of, named_sets
-    from privrank_jax.data.reports import Reports
-    from privrank_jax.data.synthetic import SyntheticRankings
 
     column, given, changed = request.epsilon_column, request.told, {}
     if column is not None:
-        if request.source in named_sets():
+        several = request.source in named_sets() or any(name in given for name in _SEVERAL)
+        if several:
             raise Refusal(
-                f"{request.source} is a named data set without budgets: give --epsilon instead of --epsilon-column."
-            )
-        if several := [name for name in _SEVERAL if name in given]:
-            raise Refusal(
-                f"{', '.join(several)}: a row is several answers, and --epsilon-column gives each row an epsilon: give "
-                "--epsilon instead."
+                f"--epsilon-column gives each row an epsilon, and {request.source} has none, or a row is several "
+                "answers: give --epsilon instead."
             )
         if kind_of(request.source, header_read(request), given) == "preferences":
             changed = {"epsilon": column}
         else:
             changed = {"ignore": [*given.get("ignore", ()), column]}
     data = read_data(request, *_KINDS, **changed)
-    if isinstance(data, Reports | SyntheticRankings | Preferences):
-        then = "aggregate" if isinstance(data, SyntheticRankings) else "rank"
-        raise Refusal(
-            f"{request.source} holds randomized answers already; privrank {then} {request.source} makes a ranking of "
-            "them. Randomizing them again would only add noise."
-        )
     if column is None:
-        assert request.epsilon is not None
-        return data, request.epsilon
+        return data, request.epsilon or 0.0
     if isinstance(data, PreferenceScan):
         assert data.epsilon is not None
         return data, data.epsilon
@@ -230,11 +160,9 @@ def _why_so_much(request: Request, made: Randomized, spending: Spending) -> str:
     most, ledger = made.most_labels, spending.ledger
     if ledger is None or ledger.account.budget.unit != "user" or request.unit == "user" or most < 2:
         return ""
-    share = "" if request.epsilon is None else " with --unit user they share one epsilon;"
-    each = "" if request.epsilon is None else f", at epsilon {request.epsilon:g} each"
     return (
-        f" (This ledger counts all labels of a user together, and a user has up to {most:,}{each}:{share} a ledger "
-        "made with --unit comparison counts labels one by one.)"
+        f" (This ledger counts all labels of a user together, and a user has up to {most:,}: with --unit user they "
+        "share one epsilon; a ledger made with --unit comparison counts labels one by one.)"
     )
 
 
@@ -257,8 +185,7 @@ def _print(request: Request, made: Randomized, written: tuple[str, ...]) -> None
     rows = [(name, f"{count:,}") for name, count in made.counts.items()] + list(made.epsilons)
     few = written[: _MOST_NAMES if made.kind == "rankings" else None]
     shown = ", ".join(few) + ", ..." * (len(few) < len(written))
-    headings: tuple[tuple[str, Side], ...] = (("privatized", "left"), ("", "right"))
-    print_table(f"{request.out}: {kind} {shown}", headings, rows)
+    print_table(f"{request.out}: {kind} {shown}", ("privatized", ""), rows)
     print_paragraphs(made.guarantee.in_words(), *(f"- {note}" for note in notes))
     none = "" if "user" in written else " --user none"
     table = getattr(made.data, "table", None)

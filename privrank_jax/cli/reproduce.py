@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from privrank_jax import _interrupt
 from privrank_jax.cli import console, hardware
 from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, say
-from privrank_jax.cli.options import Folder, Json, Seed, command
+from privrank_jax.cli.options import Folder, Json, Seed, argument, command, said
 
 if TYPE_CHECKING:
     from privrank_jax.cli.studies import Finished
@@ -43,34 +43,24 @@ HELP = (
 class Request(Seed, Folder, hardware.Processes, Json):
     """The options of one run."""
 
-    # fmt: off
-    studies: Annotated[
-        list[str] | None, typer.Argument(metavar="[STUDY]...", help="Names of the studies; see --list.")
-    ] = None
-    every: Annotated[bool, typer.Option("--all", help="Run all studies.")] = False
-    jobs: Annotated[
-        int, typer.Option(metavar="N", help="Of several studies, how many at once; each may take 2 GiB of memory.")
-    ] = 2
-    replicates: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Replicates of each cell; below 30 all verdicts are undecided.  [default: that of the study]"),
-    ] = None
-    set: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PARAMETER=VALUE",
-            help="Replace a parameter of the study, e.g. users=250,500; may be repeated. Its files have names of their "
-            "own, and nothing is compared with printed values."),
-    ] = None
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over, whatever an interrupted run has left.")
-    ] = False
-    listing: Annotated[
-        bool, typer.Option("--list", help="List the studies, or the parameters of those named, and stop.")
-    ] = False
-    # fmt: on
+    studies: list[str] | None = argument("[STUDY]...", "Names of the studies; see --list.", None)
+    every: bool = said("Run all studies.", default=False, name="--all")
+    jobs: int = said("Of several studies, how many at once; each may take 2 GiB of memory.", "N", 2)
+    replicates: int | None = said(
+        "Replicates of each cell; below 30 all verdicts are undecided.  [default: that of the study]",
+        "N",
+    )
+    set: list[str] | None = said(
+        "Replace a parameter of the study, e.g. users=250,500; may be repeated. Its files have names of their own, and "
+        "nothing is compared with printed values.",
+        "PARAMETER=VALUE",
+    )
+    fresh: bool = said("Start over, whatever an interrupted run has left.", default=False)
+    listing: bool = said(
+        "List the studies, or the parameters of those named, and stop.",
+        default=False,
+        name="--list",
+    )
 
     @property
     def named(self) -> list[str]:
@@ -121,19 +111,17 @@ def _reproduce_several(request: Request) -> None:
             _asked(request, name)
     console.check_folder(request.out)
     _interrupt.say(_GOES_ON)
-    replicates = [] if request.replicates is None else [request.replicates]
-    given = {"--out": [request.out], "--seed": [request.seed], "--replicates": replicates}
-    given |= {"--set": request.set or []}
-    options = [
-        str(word) for name, values in given.items() for one in values for word in (name, one)
-    ]
+    told = {"--out": request.out, "--seed": request.seed, "--replicates": request.replicates}
+    pairs = [*told.items(), *(("--set", one) for one in request.set or ())]
+    options = [str(word) for pair in pairs if pair[1] is not None for word in pair]
     options += ["--fresh"] * request.fresh
     say(f"{len(names)} studies, {min(request.jobs, len(names))} at a time")
     ended, started = {}, time.perf_counter()
     for study in run_all(names, options, request.jobs, say):
         ended[study.name] = study
-        told = f"{study.name} {'failed' if study.code else 'done'}, {len(ended)} of {len(names)}"
-        say(f"{told} after {time.perf_counter() - started:.0f} s")
+        word = "failed" if study.code else "done"
+        seconds = time.perf_counter() - started
+        say(f"{study.name} {word}, {len(ended)} of {len(names)} after {seconds:.0f} s")
     found, seconds = [ended[name] for name in names], time.perf_counter() - started
     failed = {study.name: study.reason for study in found if study.code}
     if request.json:
@@ -214,23 +202,17 @@ def _print_parameters(names: Sequence[str], json: bool) -> None:
     from privrank_jax import experiments
     from privrank_jax.experiments.parameters import written
 
-    heads = ("name", "published", "meaning")
-    found = {
-        study: [
-            (one.name, written(one.published), one.meaning) for one in study.parameters.values()
-        ]
-        for study in map(experiments.get, names)
-    }
+    heads, told = ("name", "published", "meaning"), []
+    for study in map(experiments.get, names):
+        known = study.parameters.values()
+        rows = [(one.name, written(one.published), one.meaning) for one in known]
+        told.append({"name": study.name, "parameters": [dict(zip(heads, row)) for row in rows]})
+        if not json:
+            print_table(f"{study.name}: {study.title}", heads, rows)
     if json:
-        told = [
-            {"name": study.name, "parameters": [dict(zip(heads, row)) for row in rows]}
-            for study, rows in found.items()
-        ]
         print_json({"studies": told})
-        return
-    for study, rows in found.items():
-        print_table(f"{study.name}: {study.title}", [(head, "left") for head in heads], rows)
-    print_paragraphs("Change one by --set PARAMETER=VALUE, with commas between several values.")
+    else:
+        print_paragraphs("Change one by --set PARAMETER=VALUE, with commas between several values.")
 
 
 def _print_list(json: bool) -> None:
@@ -266,16 +248,11 @@ def _print_result(result: ExperimentResult) -> None:
     study, facts = result.experiment, result.diagnostics
     header, body = result.outline()
     title = f"{study.full_name}: {'as published, ' * bool(study.changes)}{study.title}"
-    print_table(
-        f"{title} ({result.replicates:,} replicates)", [(name, "left") for name in header], body
-    )
+    print_table(f"{title} ({result.replicates:,} replicates)", header, body)
     header, body = result.beside_printed()
     if body:
-        print_table(
-            f"Beside the printed values ({study.paper}): mean ± standard error (SE)",
-            [(name, "right" if "SE" in name else "left") for name in header],
-            body,
-        )
+        of = f"Beside the printed values ({study.paper}): mean ± standard error (SE)"
+        print_table(of, header, body)
     if study.note:
         print_paragraphs(study.note, "")
     if result.verdicts:

@@ -1,4 +1,4 @@
-"""A ranking is paid for, written to files and printed, in this order: whatever ends a command early loses nothing.
+"""A ranking is made, paid for, written to files and printed, in this order: what ends a command early loses nothing.
 
 The options refuse what would keep a file from being written before the budget is spent. All that is written and printed
 is made from the ranking alone, so the guarantee covers it.
@@ -6,17 +6,19 @@ is made from the ranking alone, so the guarantee covers it.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from privrank_jax import __version__, _interrupt
+from privrank_jax._promise import Privacy
 from privrank_jax._whole_file import whole_file
+from privrank_jax.cli import reading
 from privrank_jax.cli.console import (
     Refusal,
-    Side,
     print_json,
     print_paragraphs,
     print_table,
@@ -24,8 +26,12 @@ from privrank_jax.cli.console import (
     say,
     warn,
 )
-from privrank_jax.cli.request import TABLES, Files
-from privrank_jax.cli.spend import Spending
+from privrank_jax.cli.request import NO_EPSILON, TABLES, Published
+from privrank_jax.cli.spend import Spending, begin
+from privrank_jax.data.reader import RANDOMIZED, kind_of
+from privrank_jax.data.reports import Reports
+from privrank_jax.data.synthetic import SyntheticRankings
+from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.jobs.result import Ranking
 from privrank_jax.plotting.words import told_by
 
@@ -33,9 +39,48 @@ if TYPE_CHECKING:
     from privrank_jax.jobs.plan_design import Plan
 
 
+def release(
+    command: str,
+    request: Any,
+    kinds: Sequence[str],
+    check: Callable[[Privacy | None], None],
+    make: Callable[..., Ranking],
+    **changed: Any,
+) -> None:
+    """Read FILE, make a ranking, and publish it; of answers that users randomized already without a promise.
+
+    Args:
+        command: its name.
+        request: its options.
+        kinds: what FILE may hold.
+        check: refuses what does not go with the promise, before FILE is read.
+        make: the ranking, of data, promise, what is asked, and randomness.
+        changed: roles of columns that the command decides.
+    """
+    promise, asked = request.promised, request.asked
+    if promise is not None or not request.private:
+        check(promise)
+    elif (header := reading.header_read(request)) and kind_of(
+        request.source, header, {}
+    ) not in RANDOMIZED:
+        raise Refusal(NO_EPSILON)
+    request.warn_unused()
+    spending = begin(command, request)
+    data = reading.read_data(request, *kinds, **changed)
+    if isinstance(data, Reports):
+        request.check_randomized("reports (columns report and epsilon)")
+    elif isinstance(data, SyntheticRankings):
+        request.check_randomized("synthetic rankings", "method")
+        asked = dataclasses.replace(asked, method=request.method)
+    elif promise is None and request.private:
+        raise Refusal(NO_EPSILON)
+    source = Randomness(request.key, accept_idealized=request.accept_idealized)
+    publish(make(data, promise, asked, source), request, command, spending)
+
+
 def publish(
     ranking: Ranking,
-    request: Files,
+    request: Published,
     command: str,
     spending: Spending | None = None,
     first: Callable[[], None] | None = None,
@@ -100,16 +145,13 @@ def show(ranking: Ranking, *, as_json: bool, first: Callable[[], None] | None = 
         if first is not None:
             first()
         columns = ranking.columns()
-        heads: list[tuple[str, Side]] = [
-            (name, "left" if name == "item" else "right") for name in columns
-        ]
-        print_table(ranking.title, heads, list(zip(*columns.values())))
+        print_table(ranking.title, columns, list(zip(*columns.values())))
         print_paragraphs(*ranking.paragraphs)
     sys.stdout.flush()
 
 
 def write_files(
-    ranking: Ranking, files: Files, command: str
+    ranking: Ranking, files: Published, command: str
 ) -> tuple[list[str], dict[str, Exception]]:
     """Write what the options ask for: tables, pictures, pages.
 
@@ -120,15 +162,16 @@ def write_files(
     done, failed = [], {}
     with told_by(warn):
         for given, path in files.files.items():
+            about = _about(ranking, files.line(command))
             try:
                 if given.startswith("--matrix "):
-                    _write_weights(ranking, path, files.line(command))
+                    _write_weights(ranking, path, about)
                 elif given.startswith("--probabilities "):
-                    _write_probabilities(ranking, path, files.line(command))
+                    _write_probabilities(ranking, path, about)
                 elif path.suffix.lower() in files.PAGES:
                     ranking.report(path)
                 else:
-                    write_file(ranking, path, _about(ranking, files.line(command)))
+                    write_file(ranking, path, about)
             except Exception as error:
                 failed[path.name] = error
             else:
@@ -137,13 +180,7 @@ def write_files(
 
 
 def write_file(result: Ranking | Plan, path: Path, about: Sequence[tuple[str, str]] = ()) -> None:
-    """Write a table or a picture, by the ending of the file.
-
-    Args:
-        result: has rows, a document and a picture.
-        path: of the file.
-        about: pairs of a subject and its words, for the second sheet of an .xlsx file.
-    """
+    """Write a table or a picture, by the ending of the file; ``about`` as for :func:`write_table`."""
     if path.suffix.lower() in TABLES:
         write_table(path, result.rows, result.to_dict(), about)
         return
@@ -152,16 +189,16 @@ def write_file(result: Ranking | Plan, path: Path, about: Sequence[tuple[str, st
     save(result.plot(), path)
 
 
-def _write_weights(ranking: Ranking, path: Path, line: str) -> None:
+def _write_weights(ranking: Ranking, path: Path, about: Sequence[tuple[str, str]]) -> None:
     """Write the weights of all pairs."""
     assert ranking.matrix is not None
     meaning = "shares of users who rank the item of the row before that of the column"
     if ranking.guarantee is not None and ranking.guarantee.adjacency == "add-remove":
         meaning = "half of how many more users rank the item of the row before that of the column than after"
-    _write_pairs(ranking, path, line, {"weights": ranking.matrix.tolist()}, meaning)
+    _write_pairs(ranking, path, {"weights": ranking.matrix.tolist()}, meaning, about)
 
 
-def _write_probabilities(ranking: Ranking, path: Path, line: str) -> None:
+def _write_probabilities(ranking: Ranking, path: Path, about: Sequence[tuple[str, str]]) -> None:
     """Write the probabilities of the orders of all pairs, and of all ranks where the file can hold them."""
     above, chances = ranking.above, ranking.rank_chances
     if above is None or chances is None:
@@ -169,25 +206,17 @@ def _write_probabilities(ranking: Ranking, path: Path, line: str) -> None:
         raise ValueError(f"there are no probabilities: {why}.")
     meaning = "that the item of the row is better than that of the column, given the release"
     numbers = {"probabilities": above.tolist(), "ranks": chances.tolist()}
-    _write_pairs(ranking, path, line, numbers, meaning)
+    _write_pairs(ranking, path, numbers, meaning, about)
 
 
 def _write_pairs(
     ranking: Ranking,
     path: Path,
-    line: str,
     numbers: Mapping[str, list[list[float]]],
     meaning: str,
+    about: Sequence[tuple[str, str]],
 ) -> None:
-    """Write numbers of all pairs: a row and a column for each item, and its name before its row and its column.
-
-    Args:
-        ranking: the result.
-        path: of the file.
-        line: the command.
-        numbers: by name; the first are those of the table, a .json file has all.
-        meaning: of the first.
-    """
+    """Write numbers of all pairs: a row and a column for each item; a .json file has all ``numbers``, by name."""
     (name, rows), corner = next(iter(numbers.items())), "item"
     while corner in ranking.items:
         corner += "_"
@@ -197,7 +226,7 @@ def _write_pairs(
     whole = ranking.to_dict()
     document = {"items": list(ranking.items), **numbers}
     document |= {part: whole[part] for part in ("guarantee", "diagnostics")}
-    write_table(path, table, document, [(name, meaning), *_about(ranking, line)])
+    write_table(path, table, document, [(name, meaning), *about])
 
 
 def write_table(
@@ -206,13 +235,9 @@ def write_table(
     document: Mapping[str, object],
     guarantee: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Write the rows of a table, or, into a ``.json`` file, the whole document.
+    """Write the rows of a table, in which None leaves a cell empty, or into a ``.json`` file the whole document.
 
-    Args:
-        path: ends in .csv, .tsv, .xlsx, .parquet or .json.
-        rows: of the table; a value that is None is unknown, and its cell stays empty.
-        document: what ``--json`` prints.
-        guarantee: pairs of a subject and its words, for the second sheet of an .xlsx file.
+    ``guarantee`` has pairs of a subject and its words, for the second sheet of an .xlsx file.
     """
     suffix = path.suffix.lower()
     if suffix == ".json":

@@ -22,20 +22,14 @@ if TYPE_CHECKING:
 
 
 def begin(command: str, request: Release) -> Spending:
-    """Open the ledger, and refuse before the work what it does not allow.
-
-    Args:
-        command: that releases.
-        request: its options.
-    """
+    """Open the ledger for a command, and refuse before the work what it does not allow."""
     if request.ledger is not None and not request.private:
         raise Refusal(
             "--method none has no privacy guarantee, so no ledger covers it. Leave out --ledger, or choose a "
             "private method."
         )
     spending = Spending(command, request)
-    promised = request.promised
-    # A release keeps L comparisons of each user itself.
+    promised = request.promised  # a release keeps L comparisons of each user itself
     spending.check(None if promised is None else promised.for_any_user())
     return spending
 
@@ -102,15 +96,13 @@ class Spending(Payment):
         self, guarantee: Guarantee, method: str, out: Path, *, rehearsal: bool
     ) -> None:
         """:meth:`spend` for a file that is written next; reports on stderr what is left."""
-        words = self.spend(guarantee, method, rehearsal=rehearsal)
-        file = printable(str(out))
+        words, file = self.spend(guarantee, method, rehearsal=rehearsal), printable(str(out))
         if self.number is None:
             _interrupt.hold(f"{file} may have been written")
             self._shown = f"{file} was written"
         else:
             self._shown += f": {file}"
-        if words:
-            say(words)
+        say(*filter(None, [words]))
 
     def printed(self) -> None:
         """Note that the result was shown."""
@@ -140,17 +132,15 @@ def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:
             f"--unit {found.unit} --adjacency {found.adjacency}."
         )
     revealed = [fact for fact in found.public if fact not in wanted.shared]
-    if revealed:
-        options = " ".join(f"--public {fact}" for fact in revealed)
-        counted = f"Only a ledger made with {options} counts it."
-        if "ties" in revealed:
-            counted = "No ledger counts it."
-        known = _WAYS | _WAYS_OF.get(command, {})
-        return " ".join((*(known[fact] for fact in revealed if fact in known), counted))
-    return (
-        "A user must be the same in all releases that one budget counts: name the same column by --user, or none for "
-        "one user per row."
-    )
+    if not revealed:
+        return (
+            "A user must be the same in all releases that one budget counts: name the same column by --user, or none "
+            "for one user per row."
+        )
+    ways = _WAYS | (_OF_PRIVATIZE if command == "privatize" else {})
+    options = " ".join(f"--public {fact}" for fact in revealed)
+    counted = "No ledger" if "ties" in revealed else f"Only a ledger made with {options}"
+    return " ".join((*(ways[fact] for fact in revealed if fact in ways), f"{counted} counts it."))
 
 
 _WAYS = {
@@ -159,8 +149,6 @@ _WAYS = {
     "questionnaire": "Give a bound that holds for any pairs by --max-per-user, at least the number of pairs.",
     "ties": "Use --ties coin.",
 }
-_WAYS_OF = {
-    "privatize": {
-        "participation": "Leave the users out by --drop-user, from a file that has a row for every user."
-    },
+_OF_PRIVATIZE = {
+    "participation": "Leave the users out by --drop-user, from a file that has a row for every user."
 }

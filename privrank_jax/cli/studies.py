@@ -42,13 +42,8 @@ def run_all(
     """Run ``privrank reproduce`` for each study, ``jobs`` at a time; yield each as it ends.
 
     A study that fails does not stop the others. Those that run at once get equal parts of an accelerator's memory,
-    of which the first would take three quarters, unless JAX's own setting says how much a process gets.
-
-    Args:
-        names: names of the studies; they start in this order.
-        options: further options of each command.
-        jobs: studies at once.
-        notice: called with what a study says while it runs.
+    of which the first would take three quarters, unless JAX's own setting says how much a process gets. ``notice`` is
+    called with what a study says while it runs.
     """
     environment, at_once = dict(os.environ), min(jobs, len(names))
     if at_once > 1 and not any(map(os.environ.get, _MEMORY)):
