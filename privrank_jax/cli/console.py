@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec
+from typing import TYPE_CHECKING, ParamSpec, TextIO
 
 import typer
 
@@ -32,6 +32,9 @@ CUT = 1  # exit code when the reader of stdout closed it before the end
 REFUSED = 2
 # A cell that stands at the right: a number, with its rank, its error or another end; or a gap.
 _NUMBER = re.compile(r"([-+]?[\d.,]+(e[-+]?\d+)?%?( \(\d+\)| (±|to) ([\d.,e+-]+|unknown))?)?|-")
+_STACK: contextvars.ContextVar[contextlib.ExitStack | None] = contextvars.ContextVar(
+    "what a command closes at its end", default=None
+)
 
 
 class Refusal(ValueError):
@@ -43,8 +46,7 @@ def refusing(
 ) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Turn errors that a user can fix into one paragraph on stderr and exit code 2.
 
-    Args:
-        spell: maps an argument named in a message of the library to the option of this command.
+    ``spell`` maps an argument named in a message of the library to the option of this command.
     """
 
     def decorate(command: Callable[P, None]) -> Callable[P, None]:
@@ -60,7 +62,8 @@ def refusing(
                         )
                     command(*args, **kwargs)
             except BrokenPipeError:  # who reads has seen enough, as `head` has
-                drop_output()
+                with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
+                    os.dup2(nowhere.fileno(), sys.stdout.fileno())  # takes what stdout still holds
                 raise typer.Exit(CUT) from None
             except (ValueError, ImportError, OSError, MemoryError) as error:
                 _to_stderr("privrank:", "bold red", " ".join(_words(error, spell).split()))
@@ -69,20 +72,6 @@ def refusing(
         return run
 
     return decorate
-
-
-def drop_output() -> None:
-    """Discard what stdout still holds, and all that is printed from now on: its reader or its disk takes no more."""
-    with contextlib.suppress(OSError):  # raised where stdout is no file of the system
-        number = sys.stdout.fileno()
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, number)
-        os.close(nowhere)
-
-
-_STACK: contextvars.ContextVar[contextlib.ExitStack | None] = contextvars.ContextVar(
-    "what a command closes at its end", default=None
-)
 
 
 def at_end(close: Callable[[], None]) -> None:
@@ -98,9 +87,8 @@ def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
         return error.spelled(spell)
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
-        return (
-            f"{where}{error.strerror}. Check the path, its permissions and the space on the disk."
-        )
+        advice = "Check the path, its permissions and the space on the disk."
+        return f"{where}{error.strerror}. {advice}"
     if isinstance(error, MemoryError):
         return "there is not enough memory for this: use fewer items, users or draws."
     return str(error)
@@ -119,30 +107,20 @@ def say(*messages: str) -> None:
 
 
 def _to_stderr(head: str, style: str, message: str) -> None:
-    """One paragraph: on a terminal wrapped and with a colored head (unless NO_COLOR is set), elsewhere one line.
-
-    A stderr that is closed or full loses it: a release that was paid for goes on without its remarks.
-    """
-    message = printable(options_of(message))
-    if sys.stderr is None or not sys.stderr.isatty():
-        with contextlib.suppress(OSError):
-            typer.echo(f"{head} {message}", err=True)
-        return
-    from rich.console import Console
+    """One paragraph, lost where stderr is closed or full: a release that was paid for goes on without its remarks."""
     from rich.text import Text
 
-    words = Text.assemble((head, style), " ", message)
-    Console(file=sys.stderr, highlight=False).print(words)
+    if sys.stderr is not None:
+        words = Text.assemble((head, style), " ", printable(options_of(message)))
+        with contextlib.suppress(OSError):
+            console(sys.stderr).print(words, soft_wrap=not sys.stderr.isatty())
 
 
 @contextlib.contextmanager
 def busy(what: str) -> Iterator[Callable[[float], None]]:
-    """Say on a terminal what the command does before it can print anything, and erase it in the end.
+    """Say on a terminal, in few words, what the command does before it can print anything, and erase it in the end.
 
     Yields a function that draws a bar of the share that is done.
-
-    Args:
-        what: a few words, which fit a narrow terminal.
     """
     shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
@@ -159,16 +137,6 @@ def busy(what: str) -> Iterator[Callable[[float], None]]:
         tell("\r\x1b[K")
 
 
-def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse a value that is not one of ``choices``."""
-    if value not in choices:
-        from privrank_jax.data.names import did_you_mean
-
-        meant = did_you_mean(value, choices)
-        listed = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
-        raise Refusal(f"{option} {value!r} is unknown{meant}; choose {listed}.")
-
-
 def check_seed(seed: int) -> None:
     """Refuse what JAX has no key for."""
     if not 0 <= seed < 2**63:
@@ -177,11 +145,8 @@ def check_seed(seed: int) -> None:
 
 def check_folder(folder: Path) -> None:
     """Refuse, before the work, a folder for results that cannot be created or written to."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        folder.lstat()  # raises for invalid file names
-    nearest = next(
-        one for one in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(one)
-    )
+    whole = folder.absolute()
+    nearest = next(one for one in (whole, *whole.parents) if os.path.lexists(one))
     if not nearest.is_dir():
         raise Refusal(f"--out {folder}: {nearest} is not a folder; choose another.")
     tempfile.TemporaryFile(dir=nearest).close()
@@ -190,14 +155,13 @@ def check_folder(folder: Path) -> None:
 def print_json(document: Mapping[str, object]) -> None:
     """Print one JSON document on stdout; a NaN or infinity in it is a bug, and raises."""
     try:
-        text = json.dumps(document, indent=2, allow_nan=False)
+        typer.echo(json.dumps(document, indent=2, allow_nan=False))
     except ValueError as error:
         raise RuntimeError(f"the result can't be written as JSON ({error})") from error
-    typer.echo(text)
 
 
-def console() -> Console:
-    """Rich console on the current stdout; away from a terminal it has a fixed width, unless COLUMNS says another."""
+def console(file: TextIO) -> Console:
+    """Rich console; away from a terminal it has a fixed width, unless COLUMNS says another."""
     from rich.console import Console
 
     class Plain(Console):
@@ -205,9 +169,9 @@ def console() -> Console:
             """Raise the BrokenPipeError, where rich would end the process."""
             raise
 
-    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    known = file.isatty() or os.environ.get("COLUMNS", "").isdigit()
     width = None if known else _NO_TERMINAL_WIDTH
-    return Plain(file=sys.stdout, width=width, highlight=False, markup=False)
+    return Plain(file=file, width=width, highlight=False, markup=False)
 
 
 def print_table(title: str, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
@@ -217,7 +181,7 @@ def print_table(title: str, columns: Iterable[str], rows: Iterable[Sequence[str]
     from rich.text import Text
 
     cells = [[printable(cell) for cell in row] for row in rows]
-    out, table = console(), Table(box=SIMPLE_HEAD)
+    out, table = console(sys.stdout), Table(box=SIMPLE_HEAD)
     for place, head in enumerate(columns):
         column = [row[place] for row in cells]
         right = any(column) and all(map(_NUMBER.fullmatch, column))
@@ -247,7 +211,7 @@ def saved(
 
 def print_paragraphs(*paragraphs: str) -> None:
     """Print text, wrapped on a terminal, one line per paragraph elsewhere."""
-    out = console()
+    out = console(sys.stdout)
     for text in paragraphs:
         style = "bold red" if text.startswith(NOT_PRIVATE) else None
         out.print(printable(text), soft_wrap=not sys.stdout.isatty(), style=style)
