@@ -27,13 +27,8 @@ if TYPE_CHECKING:
     from privrank_jax.comparisons import WinCounts
     from privrank_jax.simulate import StudyResult
 
-OFFICES = {
-    "M": "Mountain View",
-    "S": "San Francisco",
-    "N": "New York",
-    "C": "Cambridge",
-    "A": "Accra",
-}
+_NAMES = ("Mountain View", "San Francisco", "New York", "Cambridge", "Accra")
+OFFICES = {name[0]: name for name in _NAMES}
 VOTERS = ("MSNCA", "AMCNS", "NCSMA", "MSCNA")  # best first; Alabi et al., Table 1
 VOTER_BUDGETS = (1.0, 10.0, 100.0)
 REPEATS = 10_000
@@ -55,14 +50,16 @@ HELP = (
     "  privrank demo --out pictures\n\n"
     "  privrank demo --attack"
 )
-_ATTACK = "Read one person's answers off exact rankings, and guess them from private ones."
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Folder, Seed, Json):
     """The options of one run."""
 
-    attack: bool = said(_ATTACK, default=False)
+    attack: bool = said(
+        "Read one person's answers off exact rankings, and guess them from private ones.",
+        default=False,
+    )
 
 
 @command
@@ -88,11 +85,9 @@ def demo(request: Request) -> None:
     result = run_study(study_key)
     pictures, remark = saved(request.out, lambda: {PICTURE: _figure(result)})
     if request.json:
-        finite = [
-            one if math.isfinite(one) else None for one in (row["epsilon"] for row in result.rows)
-        ]
-        study = [row | {"epsilon": one} for row, one in zip(result.rows, finite, strict=True)]
-        print_json({"voters": votes, "study": study, "picture": pictures[0] if pictures else None})
+        unbounded = {"epsilon": None}
+        study = [row if math.isfinite(row["epsilon"]) else row | unbounded for row in result.rows]
+        print_json({"voters": votes, "study": study, "picture": next(iter(pictures), None)})
         return
     _print_study(result)
     print_paragraphs(
@@ -189,55 +184,50 @@ def _print_votes(votes: dict[str, Any]) -> None:
         ("voter", *(f"{place}." for place in range(1, 6))),
         [[str(k), *map(OFFICES.__getitem__, voter)] for k, voter in enumerate(VOTERS, start=1)],
     )
-    wins, private = votes["wins"], votes["private"]
-    cells = [_ranked(wins, "{:.0f}"), *(_ranked(one["noisy_wins"], "{:.1f}") for one in private)]
-    rows = list(zip(votes["items"], *cells, strict=True))
+    private, size = votes["private"], votes["sensitivity"]
+    noisy = zip(*(one["noisy_wins"] for one in private))
+    rows = [
+        (name, f"{wins:.0f}", *(f"{one:.1f}" for one in drawn))
+        for name, wins, drawn in zip(votes["items"], votes["wins"], noisy)
+    ]
     print_table(
-        "Each ranking is 10 comparisons; wins of each office with its rank, without noise and with",
+        "Each ranking is 10 comparisons; wins of each office, without noise and with",
         ("office", "wins", *(f"epsilon = {one['epsilon']:g}" for one in private)),
-        [rows[item] for item in sorted(range(len(OFFICES)), key=lambda item: -wins[item])],
+        sorted(rows, key=lambda row: -float(row[1])),
     )
     kept = ", ".join(f"{one['winner_kept']:.0%} at epsilon = {one['epsilon']:g}" for one in private)
     print_paragraphs(
-        f"One voter who changes the whole ranking moves the wins by up to {votes['sensitivity']:.0f} in all. K-norm "
-        f"noise, in the shape of what one voter can change, has standard deviation "
-        f"{votes['noise_deviation']:.1f}/epsilon for each office (Laplace noise: "
-        f"{votes['sensitivity'] * 2**0.5:.1f}/epsilon), and the wins lie between 0 and 16.",
-        f"Over {REPEATS:,} repeats Mountain View stays first in {kept} (chance: 20%). With four voters, "
-        "each has a large influence: a ranking that protects each of them well can hardly depend on any. "
-        "Privacy costs less accuracy the more voters there are, as the study below shows.",
+        f"One voter who changes the whole ranking moves the wins by up to {size:.0f} in all. K-norm noise, in the "
+        "shape of what one voter can change, has standard deviation "
+        f"{votes['noise_deviation']:.1f}/epsilon for each office (Laplace noise: {size * 2**0.5:.1f}/epsilon), and the "
+        "wins lie between 0 and 16.",
+        f"Over {REPEATS:,} repeats Mountain View stays first in {kept} (chance: 20%). With four voters, each has a "
+        "large influence: a ranking that protects each of them well can hardly depend on any. Privacy costs less "
+        "accuracy the more voters there are, as the study below shows.",
     )
 
 
-def _ranked(values: list[float], form: str) -> list[str]:
-    """Each value with its rank, 1 = best; equal values share a rank."""
-    return [f"{form.format(v)} ({1 + sum(other > v for other in values)})" for v in values]
-
-
 def _print_study(result: StudyResult) -> None:
+    names = ("wrong pairs", f"missed top {TOP}")
+    rows = [
+        [f"{epsilon:g}" if math.isfinite(epsilon) else "no privacy"]
+        + [
+            f"{result.row(metric, method=method, epsilon=epsilon)['mean']:.3f}"
+            for metric, method in itertools.product(METRICS, METHODS)
+        ]
+        for epsilon in STUDY_BUDGETS
+    ]
     print_table(
         f"{USERS} users compare {PER_USER} pairs each of {ITEMS} items; all answers of a user are protected, "
         "who met whom is public",
-        (
-            ("epsilon", "right"),
-            *(f"{name}, {of}" for name in ("wrong pairs", f"missed top {TOP}") for of in METHODS),
-        ),
-        [
-            [f"{epsilon:g}" if math.isfinite(epsilon) else "no privacy"]
-            + [
-                f"{result.row(metric, method=method, epsilon=epsilon)['mean']:.3f}"
-                for metric in METRICS
-                for method in METHODS
-            ]
-            for epsilon in STUDY_BUDGETS
-        ],
+        ("epsilon", *(f"{name}, {of}" for name in names for of in METHODS)),
+        rows,
     )
     facts = result.diagnostics
     worst = max(row["standard_error"] for row in result.rows)
     print_paragraphs(
-        f"Wrong pairs: share of the pairs of items in the wrong order; missed top {TOP}: share of the {TOP} "
-        "best that the ranking misses; counts: by noisy win totals; mle: by private scores, which allow for "
-        "who met whom.",
+        f"Wrong pairs: share of the pairs of items in the wrong order; missed top {TOP}: share of the {TOP} best that "
+        "the ranking misses; counts: by noisy win totals; mle: by private scores, which allow for who met whom.",
         f"Means over {REPLICATES:,} surveys per budget (standard errors below {worst + 5e-4:.3f}); "
         f"{len(STUDY_BUDGETS) * REPLICATES:,} surveys in one program, compiled {facts.compilations} "
         f"time(s) in {facts.compile_seconds:.1f} s, run in {facts.run_seconds:.1f} s.",
@@ -247,12 +237,11 @@ def _print_study(result: StudyResult) -> None:
 def _figure(result: StudyResult) -> Figure:
     from privrank_jax import plotting
 
-    private = [row for row in result.rows if math.isfinite(row["epsilon"])]
-    rows = [row | {"method": METHODS[row["method"]]} for row in private]
+    rows = [row for row in result.rows if math.isfinite(row["epsilon"])]
+    rows = [row | {"method": METHODS[row["method"]]} for row in rows]
     for metric in METRICS:  # the best that either method could do, a horizontal line
-        free = result.row(metric, method="mle", epsilon=math.inf) | {
-            "method": "MLE without privacy"
-        }
+        free = result.row(metric, method="mle", epsilon=math.inf)
+        free |= {"method": "MLE without privacy"}
         rows += [free | {"epsilon": one} for one in STUDY_BUDGETS if math.isfinite(one)]
     return plotting.study_curves(
         [row | {"metric": METRICS[row["metric"]]} for row in rows],

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from privrank_jax.cli.console import Refusal, print_table
+from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import REQUIRED, argument, command, said, taken
 from privrank_jax.cli.request import NO_EPSILON, Published
-
-if TYPE_CHECKING:
-    from privrank_jax.jobs.leaderboard import Board
 
 HELP = (
     "Publish a leaderboard after every day (or hour, week, month), all under one privacy budget.\n\n"
@@ -65,11 +61,4 @@ def leaderboard(request: Request) -> None:
     data = read_data(request, "comparisons", **no_users(request))
     named = {name: getattr(request, name) for name in ("state", "key", *_TAKEN)}
     board = publish_steps(data, promise, **named, ledger=spending)
-    first = functools.partial(_print_steps, board) if len(board.steps) > 1 else None
-    publish(board, request, "leaderboard", None if request.simulate else spending, first=first)
-
-
-def _print_steps(board: Board) -> None:
-    """The first items of every step."""
-    title = f"{board.facts['data']}: published steps ({board.facts['schedule']})"
-    print_table(title, board.history[0], [list(row.values()) for row in board.history])
+    publish(board, request, "leaderboard", None if request.simulate else spending)

@@ -26,6 +26,7 @@ NO_EPSILON = (
 )
 TABLES = (".csv", ".tsv", ".json", ".parquet", ".xlsx")
 PICTURES = (".png", ".svg", ".pdf")
+PAIRS = ("--matrix ", "--probabilities ")
 MATRICES = (".csv", ".tsv", ".xlsx", ".json")  # names of columns in Parquet ignore case
 _OF_NOISE = ("epsilon", "noise", "delta", "unit", "adjacency", "max_per_user", "trust", "points")
 _OF_NOISE += ("limit", "simulate")
@@ -203,8 +204,7 @@ class Saved(Json):
         check_paths(self.files, *kept)
         for given, path in self.files.items():
             suffix = path.suffix.lower()
-            pairs = given.startswith(("--matrix ", "--probabilities "))
-            known = MATRICES if pairs else (*TABLES, *PICTURES, *self.PAGES)
+            known = MATRICES if given.startswith(PAIRS) else (*TABLES, *PICTURES, *self.PAGES)
             if suffix not in known:
                 raise Refusal(f"{given}: give a file that ends in {', '.join(known)}.")
             if suffix in (".parquet", ".xlsx"):

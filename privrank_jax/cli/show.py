@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
+
 from privrank_jax import __version__, _interrupt
 from privrank_jax._promise import Privacy
 from privrank_jax._whole_file import whole_file
@@ -26,7 +28,7 @@ from privrank_jax.cli.console import (
     say,
     warn,
 )
-from privrank_jax.cli.request import NO_EPSILON, TABLES, Published
+from privrank_jax.cli.request import NO_EPSILON, PAIRS, TABLES, Published
 from privrank_jax.cli.spend import Spending, begin
 from privrank_jax.data.reader import RANDOMIZED, kind_of
 from privrank_jax.data.reports import Reports
@@ -37,6 +39,10 @@ from privrank_jax.plotting.words import told_by
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.plan_design import Plan
+
+Pairs = Sequence[
+    tuple[str, str]
+]  # of a subject and its words, for the second sheet of an .xlsx file
 
 
 def release(
@@ -60,10 +66,10 @@ def release(
     promise, asked = request.promised, request.asked
     if promise is not None or not request.private:
         check(promise)
-    elif (header := reading.header_read(request)) and kind_of(
-        request.source, header, {}
-    ) not in RANDOMIZED:
-        raise Refusal(NO_EPSILON)
+    else:
+        header = reading.header_read(request)
+        if header and kind_of(request.source, header, {}) not in RANDOMIZED:
+            raise Refusal(NO_EPSILON)
     request.warn_unused()
     spending = begin(command, request)
     data = reading.read_data(request, *kinds, **changed)
@@ -79,20 +85,9 @@ def release(
 
 
 def publish(
-    ranking: Ranking,
-    request: Published,
-    command: str,
-    spending: Spending | None = None,
-    first: Callable[[], None] | None = None,
+    ranking: Ranking, request: Published, command: str, spending: Spending | None = None
 ) -> None:
-    """Pay for a ranking, write its files, and print it.
-
-    Args:
-        ranking: the ranking; its warnings go to stderr.
-        request: options of the command.
-        command: its name.
-        spending: pays; None where nothing is to be spent.
-        first: what to print before the table.
+    """Pay for a ranking, unless nothing is to be spent, write its files, and print it.
 
     Raises:
         LedgerError: nothing was spent, written or printed.
@@ -107,7 +102,7 @@ def publish(
     done, failed = write_files(ranking, request, command)
     try:
         with _interrupt.whole("the result was not shown in full", "the result was shown"):
-            show(ranking, as_json=request.json, first=first)
+            show(ranking, as_json=request.json)
     except OSError as error:
         warn(*(f"{name} was not written: {why}." for name, why in failed.items()))
         _lost(error, done, spending)
@@ -137,13 +132,14 @@ def _lost(error: OSError, done: Sequence[str], spending: Spending | None) -> NoR
     raise Refusal(f"{unshown}: {what}. {advice}") from error
 
 
-def show(ranking: Ranking, *, as_json: bool, first: Callable[[], None] | None = None) -> None:
+def show(ranking: Ranking, *, as_json: bool) -> None:
     """Print on stdout what may be published, and nothing else."""
     if as_json:
         print_json(ranking.to_dict())
     else:
-        if first is not None:
-            first()
+        if len(steps := getattr(ranking, "history", ())) > 1:
+            title = f"{ranking.facts['data']}: published steps ({ranking.facts['schedule']})"
+            print_table(title, steps[0], [list(row.values()) for row in steps])
         columns = ranking.columns()
         print_table(ranking.title, columns, list(zip(*columns.values())))
         print_paragraphs(*ranking.paragraphs)
@@ -164,10 +160,8 @@ def write_files(
         for given, path in files.files.items():
             about = _about(ranking, files.line(command))
             try:
-                if given.startswith("--matrix "):
-                    _write_weights(ranking, path, about)
-                elif given.startswith("--probabilities "):
-                    _write_probabilities(ranking, path, about)
+                if given.startswith(PAIRS):
+                    _write_pairs(ranking, path, about, matrix=given.startswith(PAIRS[0]))
                 elif path.suffix.lower() in files.PAGES:
                     ranking.report(path)
                 else:
@@ -179,8 +173,8 @@ def write_files(
     return done, failed
 
 
-def write_file(result: Ranking | Plan, path: Path, about: Sequence[tuple[str, str]] = ()) -> None:
-    """Write a table or a picture, by the ending of the file; ``about`` as for :func:`write_table`."""
+def write_file(result: Ranking | Plan, path: Path, about: Pairs = ()) -> None:
+    """Write a table or a picture, by the ending of the file."""
     if path.suffix.lower() in TABLES:
         write_table(path, result.rows, result.to_dict(), about)
         return
@@ -189,41 +183,27 @@ def write_file(result: Ranking | Plan, path: Path, about: Sequence[tuple[str, st
     save(result.plot(), path)
 
 
-def _write_weights(ranking: Ranking, path: Path, about: Sequence[tuple[str, str]]) -> None:
-    """Write the weights of all pairs."""
-    assert ranking.matrix is not None
-    meaning = "shares of users who rank the item of the row before that of the column"
-    if ranking.guarantee is not None and ranking.guarantee.adjacency == "add-remove":
-        meaning = "half of how many more users rank the item of the row before that of the column than after"
-    _write_pairs(ranking, path, {"weights": ranking.matrix.tolist()}, meaning, about)
-
-
-def _write_probabilities(ranking: Ranking, path: Path, about: Sequence[tuple[str, str]]) -> None:
-    """Write the probabilities of the orders of all pairs, and of all ranks where the file can hold them."""
-    above, chances = ranking.above, ranking.rank_chances
-    if above is None or chances is None:
+def _write_pairs(ranking: Ranking, path: Path, about: Pairs, *, matrix: bool) -> None:
+    """Write weights or probabilities of all pairs, a row and a column for each item; a .json file has all numbers."""
+    corner, whole, numbers = "item", ranking.to_dict(), {}
+    if matrix:
+        numbers["weights"] = ranking.matrix
+        meaning = "shares of users who rank the item of the row before that of the column"
+        if whole["guarantee"] and whole["guarantee"]["adjacency"] == "add-remove":
+            meaning = "half of how many more users rank the item of the row before that of the column than after"
+    elif ranking.above is None:
         why = "; ".join(ranking.certainty.notes) or "these need the errors of the scores"
         raise ValueError(f"there are no probabilities: {why}.")
-    meaning = "that the item of the row is better than that of the column, given the release"
-    numbers = {"probabilities": above.tolist(), "ranks": chances.tolist()}
-    _write_pairs(ranking, path, numbers, meaning, about)
-
-
-def _write_pairs(
-    ranking: Ranking,
-    path: Path,
-    numbers: Mapping[str, list[list[float]]],
-    meaning: str,
-    about: Sequence[tuple[str, str]],
-) -> None:
-    """Write numbers of all pairs: a row and a column for each item; a .json file has all ``numbers``, by name."""
-    (name, rows), corner = next(iter(numbers.items())), "item"
+    else:
+        numbers = {"probabilities": ranking.above, "ranks": ranking.rank_chances}
+        meaning = "that the item of the row is better than that of the column, given the release"
+    numbers = {name: np.asarray(table).tolist() for name, table in numbers.items()}
+    name, rows = next(iter(numbers.items()))
     while corner in ranking.items:
         corner += "_"
     table = [
         {corner: item, **dict(zip(ranking.items, row))} for item, row in zip(ranking.items, rows)
     ]
-    whole = ranking.to_dict()
     document = {"items": list(ranking.items), **numbers}
     document |= {part: whole[part] for part in ("guarantee", "diagnostics")}
     write_table(path, table, document, [(name, meaning), *about])
@@ -233,12 +213,9 @@ def write_table(
     path: Path,
     rows: Sequence[Mapping[str, object]],
     document: Mapping[str, object],
-    guarantee: Sequence[tuple[str, str]] = (),
+    about: Pairs = (),
 ) -> None:
-    """Write the rows of a table, in which None leaves a cell empty, or into a ``.json`` file the whole document.
-
-    ``guarantee`` has pairs of a subject and its words, for the second sheet of an .xlsx file.
-    """
+    """Write the rows of a table, in which None leaves a cell empty, or into a ``.json`` file the whole document."""
     suffix = path.suffix.lower()
     if suffix == ".json":
         with whole_file(path) as temporary:
@@ -251,7 +228,7 @@ def write_table(
     if suffix == ".parquet":
         write_parquet(known, path)
     elif suffix == ".xlsx":
-        write_workbook(known, path, guarantee=guarantee)
+        write_workbook(known, path, guarantee=about)
     else:
         write_csv(known, path, delimiter="\t" if suffix == ".tsv" else ",")
 

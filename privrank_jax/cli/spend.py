@@ -37,12 +37,7 @@ def begin(command: str, request: Release) -> Spending:
 class Spending(Payment):
     """The payment of one release; what is not shown of it is said, also where an interrupt ends the command.
 
-    Args:
-        command: that releases.
-        request: its options; a rehearsal spends nothing.
-
-    Attributes:
-        unshown: what to say if the result is not shown in full; "" where nothing was spent.
+    ``unshown`` is what to say if the result is not shown in full; "" where nothing was spent.
     """
 
     def __init__(self, command: str, request: Release) -> None:
@@ -137,18 +132,14 @@ def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:
             "A user must be the same in all releases that one budget counts: name the same column by --user, or none "
             "for one user per row."
         )
-    ways = _WAYS | (_OF_PRIVATIZE if command == "privatize" else {})
     options = " ".join(f"--public {fact}" for fact in revealed)
     counted = "No ledger" if "ties" in revealed else f"Only a ledger made with {options}"
-    return " ".join((*(ways[fact] for fact in revealed if fact in ways), f"{counted} counts it."))
+    return " ".join((*(_WAYS[one] for one in revealed if one in _WAYS), f"{counted} counts it."))
 
 
 _WAYS = {
     "items": "Give the public list of items by --items.",
-    "participation": "Give the public number of users by --users.",
+    "participation": "Give the public number of users by --users; privatize can leave them out by --drop-user.",
     "questionnaire": "Give a bound that holds for any pairs by --max-per-user, at least the number of pairs.",
     "ties": "Use --ties coin.",
-}
-_OF_PRIVATIZE = {
-    "participation": "Leave the users out by --drop-user, from a file that has a row for every user."
 }
