@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -38,26 +38,11 @@ PICTURES = ("one-voter-on-a-leaderboard.png", "guesses-about-one-person.png")
 PROMISE = Privacy(EPSILON, unit="user", adjacency="replace")
 
 
-class Arena(NamedTuple):
-    """An arena whose leaderboard is published exactly after every voter.
+def made_up_arena(seed: int) -> tuple[np.ndarray, list[list[Battles]]]:
+    """Wins and losses after each voter, and the sets of battles that explain each change.
 
-    Attributes:
-        boards: ``(voters + 1, models, 2)``, wins and losses after each voter, the first before all.
-        explained: the sets of battles that explain the change by each voter.
+    The leaderboards are ``(voters + 1, models, 2)``, the first before all; a voter has one to three battles.
     """
-
-    boards: np.ndarray
-    explained: list[list[Battles]]
-
-    @property
-    def target(self) -> int:
-        """Of the voters of whom all battles are revealed, the last one with the most battles."""
-        sets = enumerate(self.explained)
-        return max((len(one[0]), voter) for voter, one in sets if len(one) == 1)[1]
-
-
-def made_up_arena(seed: int) -> Arena:
-    """Voters with one to three battles each, and what the leaderboards reveal of them."""
     random = np.random.default_rng(seed)
     pairs = list(itertools.combinations(range(len(MODELS)), 2))
     boards = [np.zeros((len(MODELS), 2), int)]
@@ -67,7 +52,12 @@ def made_up_arena(seed: int) -> Arena:
             better = random.random() < 1 / (1 + math.exp(0.5 * (pair[0] - pair[1])))
             board[pair[:: 1 if better else -1], (0, 1)] += 1
         boards.append(board)
-    return Arena(np.array(boards), [battles_between(*two) for two in itertools.pairwise(boards)])
+    return np.array(boards), [battles_between(*two) for two in itertools.pairwise(boards)]
+
+
+def target_of(explained: list[list[Battles]]) -> int:
+    """Of the voters of whom all battles are revealed, the last one with the most battles."""
+    return max((len(one[0]), voter) for voter, one in enumerate(explained) if len(one) == 1)[1]
 
 
 def made_up_ballots(seed: int) -> np.ndarray:
@@ -76,9 +66,8 @@ def made_up_ballots(seed: int) -> np.ndarray:
     return np.array([random.permutation(len(PROJECTS)) for _ in range(STREET)])
 
 
-def guess_votes(key: Key, arena: Arena) -> tuple[list[Guess], np.ndarray]:
-    """Guesses about the target's battles from private win totals, and how these show the true ones."""
-    (battles,) = arena.explained[arena.target]
+def guess_votes(key: Key, battles: Battles) -> tuple[list[Guess], np.ndarray]:
+    """Guesses about a voter's battles from private win totals, and how these show the true ones."""
     outcomes = np.array(list(itertools.product((0, 1), repeat=len(battles))))
     possible = np.zeros((len(outcomes), len(MODELS), len(MODELS)))
     for (winner, loser), turned in zip(battles, outcomes.T):
@@ -151,13 +140,13 @@ def _guesses(
 
 def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
     """Make up the data, attack both kinds of publications, draw the pictures, and tell it."""
-    arena, ballots = made_up_arena(seed), made_up_ballots(seed)
-    keys = jax.random.split(key, 3)
-    votes, noisy = guess_votes(keys[0], arena)
+    (boards, explained), ballots = made_up_arena(seed), made_up_ballots(seed)
+    target, keys = target_of(explained), jax.random.split(key, 3)
+    (battles,), (before, after) = explained[target], boards[target : target + 2]
+    votes, noisy = guess_votes(keys[0], battles)
     guesses = [*votes, *guess_ballot(keys[1], ballots), *guess_answer(keys[2])]
-    pictures, remark = saved(out, lambda: _figures(arena, noisy, guesses), colors=64)
-    battles, ballot = arena.explained[arena.target][0], ballot_left(ballots)
-    revealed = sum(len(sets) == 1 for sets in arena.explained)
+    pictures, remark = saved(out, lambda: _figures(after - before, noisy, guesses), colors=64)
+    ballot, revealed = ballot_left(ballots), sum(len(sets) == 1 for sets in explained)
     if as_json:
         facts = {"voters": VOTERS, "voters_revealed": revealed, "ballot": ballot}
         facts |= {"battles": [[MODELS[item] for item in pair] for pair in battles]}
@@ -168,10 +157,7 @@ def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
     print_table(
         "Two exact leaderboards of an arena (made up); one person voted in between",
         ("model", "before: won", "lost", "after: won", "lost"),
-        [
-            (name, *map(str, (*old, *new)))
-            for name, old, new in zip(MODELS, *arena.boards[arena.target : arena.target + 2])
-        ],
+        [(name, *map(str, (*old, *new))) for name, old, new in zip(MODELS, before, after)],
     )
     print_paragraphs(
         f"Subtract one from the other, and her votes are left: {words}. Nothing else explains the change. Of "
@@ -201,11 +187,10 @@ def ballot_left(ballots: np.ndarray) -> list[str]:
     return [PROJECTS[k] for k in (points.sum(0) - points[:-1].sum(0)).argsort()[::-1]]
 
 
-def _figures(arena: Arena, noisy: np.ndarray, guesses: list[Guess]) -> dict[str, Figure]:
-    before, after = arena.boards[arena.target : arena.target + 2]
+def _figures(change: np.ndarray, noisy: np.ndarray, guesses: list[Guess]) -> dict[str, Figure]:
     boards = plotting.changed_leaderboards(
         MODELS,
-        (after - before)[:, 0],
+        change[:, 0],
         noisy,
         epsilon=EPSILON,
         title="One person voted: what does the next leaderboard tell?",
