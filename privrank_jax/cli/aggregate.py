@@ -46,18 +46,15 @@ class Request(_Asked, Published):
     method: str = said(
         "auto (weights, or borda where noise is large; of approvals scores, or with --top-k top-k), "
         f"{described(CONSENSUS)}, none (not private: the best ranking, with a proof).",
-        "NAME",
         "auto",
     )
     rule: str | None = said(
         f"{_SOLVERS}: how the noisy majorities of all pairs become an order, which costs nothing more: {RULES_HELP}. "
-        "Without --method it takes weights, or noise-all where users randomize.",
-        "NAME",
+        "Without --method it takes weights, or noise-all where users randomize."
     )
     matrix: Path | None = said(
         f"{_SOLVERS}: write the shares of users who rank the item of a row before that of a column, with the noise, "
-        "for other tools (.csv, .tsv, .xlsx, .json).",
-        "FILE",
+        "for other tools (.csv, .tsv, .xlsx, .json)."
     )
 
     LEFT_OUT: ClassVar[tuple[str, ...]] = ("unit", "max_per_user")

@@ -40,22 +40,21 @@ HELP = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Seed, Json):
-    """The options of one run."""
+    """The options of one run.
+
+    Attributes:
+        epsilon: to run the mechanism at. Default: the claimed one, usually 1.
+        draws: draws from each data set; half select the event, half test it.
+        confidence: confidence of the lower bound, corrected for all intervals.
+        plot: draw the events, and the lower bound beside the claim (.png, .svg, .pdf).
+    """
 
     name: str | None = argument("[NAME]", "Name of a mechanism; see --list.", None)
-    epsilon: float | None = said(
-        "Epsilon to run the mechanism at.  [default: the claimed one, usually 1]"
-    )
-    draws: int = said(
-        "Draws from each data set; half select the event, half test it.", "N", 1_000_000
-    )
-    confidence: float = said(
-        "Confidence of the lower bound, corrected for all intervals.", "Q", 0.999
-    )
-    plot: Path | None = said(
-        "Draw the events, and the lower bound beside the claim (.png, .svg, .pdf).", "FILE"
-    )
-    listing: bool = said("List the mechanisms, and stop.", default=False, name="--list")
+    epsilon: float | None = None
+    draws: int = 1_000_000
+    confidence: float = 0.999
+    plot: Path | None = None
+    listing: bool = said("List the mechanisms, and stop.", False, name="--list")
 
     def check(self) -> None:
         """Refuse invalid options before anything is loaded."""

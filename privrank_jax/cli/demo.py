@@ -8,7 +8,7 @@ import time
 
 from privrank_jax.cli import hardware
 from privrank_jax.cli.console import check_folder, check_seed, print_json, print_paragraphs, saved
-from privrank_jax.cli.options import Folder, Json, Seed, command, said
+from privrank_jax.cli.options import Folder, Json, Seed, command
 
 HELP = (
     "See private ranking at work on data that come with the program.\n\n"
@@ -24,12 +24,13 @@ HELP = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Folder, Seed, Json):
-    """The options of one run."""
+    """The options of one run.
 
-    attack: bool = said(
-        "Read one person's answers off exact rankings, and guess them from private ones.",
-        default=False,
-    )
+    Attributes:
+        attack: read one person's answers off exact rankings, and guess them from private ones.
+    """
+
+    attack: bool = False
 
 
 @command

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.options import Options, said
+from privrank_jax.cli.options import Options
 
 MOST = 2**30  # bytes of compiled programs; the oldest are deleted first
 AUTO = "auto"
@@ -64,15 +64,18 @@ def prune(folder: Path, most: int) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Processes(Options):
-    """The processes that share the work."""
+    """The processes that share the work.
 
-    coordinator: str | None = said(
-        "Share the work with the other processes that run this command: where the first of them listens; auto: ask "
-        "Slurm, Open MPI or Kubernetes.",
-        "HOST:PORT",
-    )
-    processes: int | None = said("How many processes share the work.", "N")
-    process_id: int | None = said("Which of them this is; 0 listens, prints and writes.", "N")
+    Attributes:
+        coordinator: share the work with the other processes that run this command: where the first of them listens;
+            auto: ask Slurm, Open MPI or Kubernetes.
+        processes: how many processes share the work.
+        process_id: which of them this is; 0 listens, prints and writes.
+    """
+
+    coordinator: str | None = None
+    processes: int | None = None
+    process_id: int | None = None
 
     def check_processes(self) -> None:
         """Refuse options that do not describe a group of processes, before anything is loaded."""

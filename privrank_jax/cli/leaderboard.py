@@ -28,19 +28,20 @@ _Asked: Any = taken("jobs.leaderboard:leaderboard", *_TAKEN)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(_Asked, Published):
-    """The options of one run."""
+    """The options of one run.
+
+    Attributes:
+        state: keeps what was drawn and the key of all noise, so that a step comes out once; made with the first step,
+            with FILE.published beside it. It is as private as the data: never publish it.
+    """
 
     source: str = argument(
         "FILE",
         "CSV, TSV, Excel (.xlsx), JSON Lines or Parquet file (- is standard input) with a header row, and one "
         "comparison per row.",
     )
-    time: str = said("Column of the times of comparisons.", "COLUMN", REQUIRED)
-    state: Path | None = said(
-        "Keeps what was drawn and the key of all noise, so that a step comes out once; made with the first step, with "
-        "FILE.published beside it. It is as private as the data: never publish it.",
-        "FILE",
-    )
+    time: str = said("Column of the times of comparisons.", REQUIRED)
+    state: Path | None = None
 
     LEFT_OUT: ClassVar[tuple[str, ...]] = ("accept_idealized",)  # all that is released is exact
 

@@ -12,7 +12,7 @@ from privrank_jax import _interrupt
 from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, listed, of_column
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, say
-from privrank_jax.cli.options import Json, argument, command, said
+from privrank_jax.cli.options import Json, argument, command
 from privrank_jax.data.file import File
 from privrank_jax.release.ledger import (
     Account,
@@ -45,56 +45,43 @@ HELP = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Json):
-    """The options of one run."""
+    """The options of one run.
+
+    Attributes:
+        data: make a ledger of these data, or this named data set.
+        budget: budget of all releases through this ledger together; it can't be changed.
+        budget_delta: budget of delta; it can't be changed either. 0 allows no release with a --delta.
+        slack: keep this part of --budget-delta to add releases up by Rényi divergences too, which allows more of them,
+            most where Laplace noise (--noise laplace) is on many numbers. It can't be changed either.
+        series: make it the ledger of the series with this public name, such as 'citizen survey': its budget is for all
+            data sets together that join the series. So becomes a ledger that exists, with its budget.
+        count: count this other ledger of data of the series too, at its whole budget, whatever it spends of that.
+        unit: what is protected: user, comparison or rank.
+        adjacency: how neighboring data differ: replace, flip or add-remove. Releases that protect less are refused;
+            replace is more than flip. Default: replace; flip for preferences (.jsonl with chosen and rejected), as
+            privrank privatize protects which answer was chosen.
+        public: what is public anyway, so that releases may show it; once for each of items (which there are),
+            participation (which users answered at all), questionnaire (which pairs each user was asked), ranked-items
+            (which items each user ranked), budgets (each user's epsilon), covariates (of each comparison, and which
+            item was first), or none. Default: items; none for a PrefLib file, which lists its items whatever was
+            answered; for a named data set, what it defines.
+        user: column of users; none: each row is another user. Default: user.
+        delta: also show the epsilon of all releases together at this delta, by tighter accounting, which is valid only
+            if the releases were fixed ahead of time; it is not enforced.
+    """
 
     file: Path = argument("LEDGER", "The file of the ledger.")
-    data: str | None = said("Make a ledger of these data, or this named data set.", "FILE")
-    budget: str | None = said(
-        "Budget of all releases through this ledger together; it can't be changed.", "EPSILON"
-    )
-    budget_delta: str = said(
-        "Budget of delta; it can't be changed either. 0 allows no release with a --delta.",
-        "DELTA",
-        "0",
-    )
-    slack: str = said(
-        "Keep this part of --budget-delta to add releases up by Rényi divergences too, which allows more of them, most "
-        "where Laplace noise (--noise laplace) is on many numbers. It can't be changed either.",
-        "DELTA",
-        "0",
-    )
-    series: str | None = said(
-        "Make it the ledger of the series with this public name, such as 'citizen survey': its budget is for all data "
-        "sets together that join the series. So becomes a ledger that exists, with its budget.",
-        "NAME",
-    )
-    count: Path | None = said(
-        "Count this other ledger of data of the series too, at its whole budget, whatever it spends of that.",
-        "LEDGER",
-    )
-    unit: str = said("What is protected: user, comparison or rank.", "NAME", "user")
-    adjacency: str | None = said(
-        "How neighboring data differ: replace, flip or add-remove. Releases that protect less are refused; replace is "
-        "more than flip. Default: replace; flip for preferences (.jsonl with chosen and rejected), as privrank "
-        "privatize protects which answer was chosen.",
-        "NAME",
-    )
-    public: list[str] | None = said(
-        "What is public anyway, so that releases may show it; once for each of items (which there are), participation "
-        "(which users answered at all), questionnaire (which pairs each user was asked), ranked-items (which items "
-        "each user ranked), budgets (each user's epsilon), covariates (of each comparison, and which item was first), "
-        "or none. Default: items; none for a PrefLib file, which lists its items whatever was answered; for a named "
-        "data set, what it defines.",
-        "FACT",
-    )
-    user: str | None = said(
-        "Column of users; none: each row is another user. Default: user.", "COLUMN"
-    )
-    delta: str | None = said(
-        "Also show the epsilon of all releases together at this delta, by tighter accounting, which is valid only if "
-        "the releases were fixed ahead of time; it is not enforced.",
-        "DELTA",
-    )
+    data: str | None = None
+    budget: str | None = None
+    budget_delta: str = "0"
+    slack: str = "0"
+    series: str | None = None
+    count: Path | None = None
+    unit: str = "user"
+    adjacency: str | None = None
+    public: list[str] | None = None
+    user: str | None = None
+    delta: str | None = None
 
 
 @command

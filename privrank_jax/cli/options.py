@@ -1,7 +1,7 @@
 """Commands from frozen dataclasses: each field is an option, written once, and an instance is the request.
 
-Groups of options that several commands share are base classes. On the command line a class's own options come first,
-then those of its bases in the order in which they stand.
+What the docstring of its class says of a field is its help. Groups of options that several commands share are base
+classes. On the command line a class's own options come first, then those of its bases in the order in which they stand.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import typer
 
 from privrank_jax._arguments import Argument
-from privrank_jax.cli.console import Refusal, refusing
+from privrank_jax.cli.console import refusing
 from privrank_jax.cli.spelling import option_of, options_of
 
 REQUIRED = dataclasses.MISSING
+_METAVARS: dict[Any, str] = {bool: "", int: "N", float: "X", Path: "PATH", list[Path]: "PATH"}
 _KINDS: dict[str, Any] = {"bool": bool, "int": int, "float": float, "str": str, "Time": str}
 
 
@@ -78,30 +79,14 @@ class Options:
         return shlex.join(words)
 
 
-def said(
-    words: str,
-    metavar: str | None = None,
-    default: Any = None,
-    *,
-    name: str = "",
-    hidden: bool = False,
-) -> Any:
-    """A field that is an option.
-
-    Args:
-        words: for the help.
-        metavar: stands for its value in the help.
-        default: if it is not given.
-        name: of the option, where that is not the field's.
-        hidden: whether the help leaves it out.
-    """
-    told = {"words": words, "metavar": metavar, "name": name, "hidden": hidden}
-    return dataclasses.field(default=default, metadata=told)
+def said(words: str, default: Any = None, **more: Any) -> Any:
+    """A field that is an option, with words for the help; ``name``, ``metavar`` and ``hidden`` where they differ."""
+    return dataclasses.field(default=default, metadata={"words": words, **more})
 
 
 def argument(metavar: str, words: str, default: Any = REQUIRED) -> Any:
-    """A field that is an argument without a name."""
-    return dataclasses.field(default=default, metadata={"words": words, "metavar": metavar})
+    """A field that is an argument, which has no name on the command line."""
+    return said(words, default, metavar=metavar, name=None)
 
 
 def taken(function: str, *names: str) -> Any:
@@ -127,18 +112,18 @@ def taken(function: str, *names: str) -> Any:
         kind, _, rest = ast.unparse(one.annotation or ast.Constant("")).partition(" | ")
         if kind in _KINDS and (one.arg in names or not names):
             value = REQUIRED if default is None else ast.literal_eval(default)
-            told = said(_words(ast.get_docstring(found) or "", one.arg), default=value)
+            told = said(_words(ast.get_docstring(found) or "", one.arg), value)
             fields.append((one.arg, _KINDS[kind] | None if rest else _KINDS[kind], told))
     return dataclasses.make_dataclass(name, fields, bases=(Options,), frozen=True, kw_only=True)
 
 
 def _words(docstring: str, name: str) -> str:
     """What a docstring says of an argument, for the help."""
-    found = re.search(rf"^    {name}: (.*?)(?=^    \w|^\n)", docstring, re.MULTILINE | re.DOTALL)
+    found = re.search(rf"^    {name}: (.*?)(?=^    \w|^\n|\Z)", docstring, re.MULTILINE | re.DOTALL)
     text = " ".join(found[1].split()) if found else ""
     text = re.sub(r" \(:\w+:`[^)]*\)|, see :\w+:`[^`]*`", "", text[:1].upper() + text[1:])
     text = re.sub(r"``(\w+=[^`]*)``|``\"([^`]*)\"``", r"\1\2", text)
-    return options_of(text.replace("``", "`")).replace("`", "")
+    return text.replace("``", "`")
 
 
 Request = TypeVar("Request", bound=Options)
@@ -166,13 +151,16 @@ def command(serve: Callable[[Request], None]) -> Callable[..., None]:
 def _parameters(request: type[Options]) -> dict[str, inspect.Parameter]:
     """The options of a class as parameters of a function, in the order in which ``--help`` shows them."""
     hints = typing.get_type_hints(request)
-    fields = {one.name: one for one in dataclasses.fields(request) if one.metadata}
+    fields = {one.name: one for one in dataclasses.fields(request) if one.name != "given"}
     found: dict[str, inspect.Parameter] = {}
     for one in request.__mro__:
         for name in inspect.get_annotations(one):
             if name not in fields or name in found or name in request.LEFT_OUT:
                 continue
-            info = _info(name, hints[name], fields[name].metadata, vars(one).get("PANEL"), request)
+            told = {"words": _words(inspect.cleandoc(one.__doc__ or ""), name), "hidden": False}
+            told |= fields[name].metadata
+            told["hidden"] &= not request.SHOWS_ALL
+            info = _info(name, hints[name], told, vars(one).get("PANEL") or None)
             default = fields[name].default
             found[name] = inspect.Parameter(
                 name,
@@ -183,18 +171,18 @@ def _parameters(request: type[Options]) -> dict[str, inspect.Parameter]:
     return found
 
 
-def _info(name: str, hint: Any, told: Any, panel: str | None, request: type[Options]) -> Any:
+def _info(name: str, hint: Any, told: dict[str, Any], panel: str | None) -> Any:
     """What Typer is told of an option, or of an argument."""
-    more = {"help": told["words"], "metavar": "" if hint is bool else told["metavar"]}
-    if "name" not in told:
+    kinds = {hint, *typing.get_args(hint)}
+    (metavar,) = [word for kind, word in _METAVARS.items() if kind in kinds] or ["TEXT"]
+    words = options_of(told["words"]).replace("`", "")
+    more: dict[str, Any] = {"help": words, "metavar": told.get("metavar", metavar)}
+    for number in kinds & {int, float}:
+        more["parser"] = functools.partial(_number, number)
+    option = told.get("name", option_of(name))
+    if option is None:
         return typer.Argument(**more)
-    for number, metavar in ((int, "INTEGER"), (float, "FLOAT")):
-        if number in (hint, *typing.get_args(hint)):
-            parser = functools.partial(_number, number)
-            more |= {"parser": parser, "metavar": more["metavar"] or metavar}
-    hidden = told["hidden"] and not request.SHOWS_ALL
-    option = told["name"] or option_of(name)
-    return typer.Option(option, hidden=hidden, rich_help_panel=panel or None, **more)
+    return typer.Option(option, hidden=told["hidden"], rich_help_panel=panel, **more)
 
 
 def _number(kind: type, given: Any) -> Any:
@@ -207,25 +195,32 @@ def _number(kind: type, given: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Json(Options):
-    """Output format of the result."""
+    """Output format of the result.
 
-    json: bool = said("Print one JSON document instead.", default=False)
+    Attributes:
+        json: print one JSON document instead.
+    """
+
+    json: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Seed(Options):
-    """Seed of commands that generate their own data."""
+    """Seed of commands that generate their own data.
 
-    seed: int = said("Seed of everything random.", "N", 0)
+    Attributes:
+        seed: of everything random.
+    """
 
-    def check_seed(self) -> None:
-        """Refuse what JAX has no key for."""
-        if not 0 <= (self.seed or 0) < 2**63:
-            raise Refusal("--seed must lie between 0 and 2**63 - 1.")
+    seed: int = 0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Folder(Options):
-    """Where files are written."""
+    """Where files are written.
 
-    out: Path = said("Where the files go; made if absent.", "FOLDER", Path("privrank-results"))
+    Attributes:
+        out: folder where the files go; made if absent.
+    """
+
+    out: Path = Path("privrank-results")

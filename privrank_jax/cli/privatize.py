@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, warn
-from privrank_jax.cli.options import REQUIRED, Json, argument, command, said, taken
+from privrank_jax.cli.options import Json, argument, command, taken
 from privrank_jax.cli.request import Release
 
 if TYPE_CHECKING:
@@ -48,7 +48,17 @@ _Asked: Any = taken("jobs.randomize:randomize", *_TAKEN)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(_Asked, Json, Release):
-    """The options of one run."""
+    """The options of one run.
+
+    Attributes:
+        out: file to write: .csv, .tsv or .parquet, by its ending; .jsonl or .jsonl.gz for preferences.
+        epsilon: privacy budget of each comparison, or rank; smaller protects more.
+        epsilon_column: personal budgets: column of FILE with an epsilon.
+        drop_user: leave the column of users out.
+        force: replace a file that exists.
+        public: ranked-items: which items each user ranked is public anyway. Needed if some users ranked only part of
+            the items: their synthetic rankings reveal which.
+    """
 
     source: str = argument(
         "FILE",
@@ -56,22 +66,12 @@ class Request(_Asked, Json, Release):
         "coffee, cemspc, immig, cars, cars2. Or rankings: a file or a named data set as for privrank aggregate. Or "
         "preferences: a .jsonl, .json or .parquet file with prompt, chosen and rejected.",
     )
-    out: Path = said(
-        "File to write: .csv, .tsv or .parquet, by its ending; .jsonl or .jsonl.gz for preferences.",
-        "FILE",
-        REQUIRED,
-    )
-    epsilon: float | None = said(
-        "Privacy budget of each comparison, or rank; smaller protects more."
-    )
-    epsilon_column: str | None = said("Personal budgets: column of FILE with an epsilon.", "COLUMN")
-    drop_user: bool = said("Leave the column of users out.", default=False)
-    force: bool = said("Replace a file that exists.", default=False)
-    public: list[str] | None = said(
-        "ranked-items: which items each user ranked is public anyway. Needed if some users ranked only part of the "
-        "items: their synthetic rankings reveal which.",
-        "FACT",
-    )
+    out: Path
+    epsilon: float | None = None
+    epsilon_column: str | None = None
+    drop_user: bool = False
+    force: bool = False
+    public: list[str] | None = None
 
     def check(self) -> None:
         """Refuse invalid options before anything is loaded."""

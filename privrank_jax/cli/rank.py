@@ -35,19 +35,20 @@ _Asked: Any = taken("jobs.rank:rank", *_TAKEN)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(_Asked, Published):
-    """The options of one run."""
+    """The options of one run.
+
+    Attributes:
+        probabilities: write the probabilities that the item of a row is better than that of a column, which follow from
+            the release at no further cost (.csv, .tsv, .xlsx; .json: those of all ranks too).
+    """
 
     source: str = argument(
         "FILE",
         "CSV, TSV, Excel (.xlsx), JSON Lines or Parquet file (- is standard input) with a header row; or a named data "
         "set: coffee, cemspc, immig, cars, cars2.",
     )
-    method: str = said(f"{described(RANK)}, none (not private).", "NAME", "scores")
-    probabilities: Path | None = said(
-        "Write the probabilities that the item of a row is better than that of a column, which follow from the release "
-        "at no further cost (.csv, .tsv, .xlsx; .json: those of all ranks too).",
-        "FILE",
-    )
+    method: str = said(f"{described(RANK)}, none (not private).", "scores")
+    probabilities: Path | None = None
 
     @functools.cached_property
     def asked(self) -> Asked:

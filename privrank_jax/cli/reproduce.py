@@ -41,25 +41,24 @@ HELP = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Seed, Folder, hardware.Processes, Json):
-    """The options of one run."""
+    """The options of one run.
+
+    Attributes:
+        jobs: of several studies, how many at once; each may take 2 GiB of memory.
+        replicates: replicates of each cell; below 30 all verdicts are undecided. Default: that of the study.
+        set: replace a parameter of the study, as 'users=250,500'; may be repeated. Its files have names of their own,
+            and nothing is compared with printed values.
+        fresh: start over, whatever an interrupted run has left.
+    """
 
     studies: list[str] | None = argument("[STUDY]...", "Names of the studies; see --list.", None)
-    every: bool = said("Run all studies.", default=False, name="--all")
-    jobs: int = said("Of several studies, how many at once; each may take 2 GiB of memory.", "N", 2)
-    replicates: int | None = said(
-        "Replicates of each cell; below 30 all verdicts are undecided.  [default: that of the study]",
-        "N",
-    )
-    set: list[str] | None = said(
-        "Replace a parameter of the study, e.g. users=250,500; may be repeated. Its files have names of their own, and "
-        "nothing is compared with printed values.",
-        "PARAMETER=VALUE",
-    )
-    fresh: bool = said("Start over, whatever an interrupted run has left.", default=False)
+    every: bool = said("Run all studies.", False, name="--all")
+    jobs: int = 2
+    replicates: int | None = None
+    set: list[str] | None = None
+    fresh: bool = False
     listing: bool = said(
-        "List the studies, or the parameters of those named, and stop.",
-        default=False,
-        name="--list",
+        "List the studies, or the parameters of those named, and stop.", False, name="--list"
     )
 
     @property

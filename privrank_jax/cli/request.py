@@ -41,36 +41,29 @@ _MORE = {
 
 def _of_roles() -> list[tuple[str, Any, Any]]:
     """An option for each thing that the reader of a file may be told: the fields of the roles of all kinds."""
-    made: dict[str, tuple[str, Any, Any]] = {}
+    told: dict[str, tuple[str, Any]] = {}
     for field in (field for kind in ROLES for field in dataclasses.fields(kind)):
-        name, default = field.name, field.default
+        told.setdefault(field.name, (field.metadata["words"], field.default))
+    told |= {name: (words, None) for name, words in TEXT.items()}
+    told["approvals"] = (
+        "the cells say whether the user approves: 1 or 0, yes or no, x or nothing",
+        False,
+    )
+    made = []
+    for name, (words, default) in told.items():
         hint: Any = list[str] if isinstance(default, tuple) else str
         hint = {"num_users": int}.get(name, hint) | None
-        metavar = "WORDS" if isinstance(default, tuple) else "VALUE"
-        metavar = "COLUMN" if field.metadata["kind"].startswith("column") else metavar
-        words, told = field.metadata["words"] + _MORE.get(name, ""), {"hidden": name not in _MORE}
-        info = said(f"{words[0].upper()}{words[1:]}.", metavar, **told)
         if isinstance(default, bool):
-            hint, info = bool, said(f"{words[0].upper()}{words[1:]}.", default=False, **told)
-        if name != "epsilon":
-            made.setdefault(name, (name, hint, info))
-    text = {name: words for name, words in TEXT.items() if name != "name"}
-    made |= {
-        name: (name, str | None, said(f"{words[0].upper()}{words[1:]}.", "VALUE", hidden=True))
-        for name, words in text.items()
-    }
-    words = "The cells say whether the user approves: 1 or 0, yes or no, x or nothing."
-    made["approvals"] = "approvals", bool, said(words, default=False, hidden=True)
-    return list(made.values())
+            hint = bool
+        words = f"{words[0].upper()}{words[1:]}{_MORE.get(name, '')}."
+        told_of = said(words, False if hint is bool else None, hidden=name not in _MORE)
+        made.append((name, hint, told_of))
+    return [one for one in made if one[0] not in ("epsilon", "name")]
 
 
+_HEAD = {"PANEL": "Columns of FILE (all: privrank look --help)"}
 _Roles: Any = dataclasses.make_dataclass(
-    "_Roles",
-    _of_roles(),
-    bases=(Options,),
-    frozen=True,
-    kw_only=True,
-    namespace={"PANEL": "Columns of FILE (all: privrank look --help)"},
+    "_Roles", _of_roles(), bases=(Options,), frozen=True, kw_only=True, namespace=_HEAD
 )
 
 
@@ -121,26 +114,24 @@ def item_list(given: str) -> str | list[str]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Release(Columns):
-    """Whether the release is real, and its ledger. Requests also have a ``source``, the argument FILE."""
+    """Whether the release is real, and its ledger. Requests also have a ``source``, the argument FILE.
+
+    Attributes:
+        ledger: spend from this ledger of the data before anything is printed (see privrank ledger).
+        series: public name of the series that the ledger is of, such as a survey of every year: the data join it.
+        simulate: a rehearsal with fast simulated noise, not to be published.
+        seed: seed of a rehearsal; only with --simulate.
+        accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
+    """
 
     PANEL: ClassVar[str] = "Release"
 
     source: str
-    ledger: Path | None = said(
-        "Spend from this ledger of the data before anything is printed (see privrank ledger).",
-        "FILE",
-    )
-    series: str | None = said(
-        "Public name of the series that the ledger is of, such as a survey of every year: the data join it.",
-        "NAME",
-    )
-    simulate: bool = said(
-        "A rehearsal with fast simulated noise, not to be published.", default=False
-    )
-    seed: int | None = said("Seed of a rehearsal; only with --simulate.", "N")
-    accept_idealized: bool = said(
-        "Release even what can't be drawn exactly; the guarantee then says so.", default=False
-    )
+    ledger: Path | None = None
+    series: str | None = None
+    simulate: bool = False
+    seed: int | None = None
+    accept_idealized: bool = False
 
     @functools.cached_property
     def key(self) -> Key | None:
@@ -176,17 +167,18 @@ class Release(Columns):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Saved(Json):
-    """Where a result goes, beside the terminal: tables and pictures."""
+    """Where a result goes, beside the terminal: tables and pictures.
+
+    Attributes:
+        out: write the result too: a table (.csv, .tsv, .xlsx, .parquet), all that --json prints (.json), a picture with
+            its intervals or bounds (.png, .svg, .pdf); of a ranking also a page for those who will read it (.html).
+            Once for each file.
+    """
 
     PANEL: ClassVar[str] = "Files of the result"
     PAGES: ClassVar[tuple[str, ...]] = ()
 
-    out: list[Path] | None = said(
-        "Write the result too: a table (.csv, .tsv, .xlsx, .parquet), all that --json prints (.json), a picture with "
-        "its intervals or bounds (.png, .svg, .pdf); of a ranking also a page for those who will read it (.html). Once "
-        "for each file.",
-        "FILE",
-    )
+    out: list[Path] | None = None
 
     @property
     def files(self) -> dict[str, Path]:
@@ -219,32 +211,26 @@ class Saved(Json):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Published(Release, Saved):
-    """A ranking that is published: its promise, and where it goes."""
+    """A ranking that is published: its promise, and where it goes.
+
+    Attributes:
+        epsilon: privacy budget; smaller protects more. Every private method needs it.
+        delta: any probability is at most e^epsilon times what it was, plus delta; for --noise gaussian.
+        unit: what is protected: user (all that a user said) or comparison.
+        adjacency: neighboring data differ by one unit that answers differently (flip, of comparisons: who compared
+            what, and when, is public), is replaced (replace), or is there or not (add-remove).
+        max_per_user: most comparisons of one user. Users with more keep a random choice of L, or on a leaderboard the
+            first ones. Default: the questionnaire of a named data set, else 1 and a refusal where someone has more.
+    """
 
     PANEL: ClassVar[str] = "Privacy"
     PAGES: ClassVar[tuple[str, ...]] = (".html", ".htm")
 
-    epsilon: float | None = said(
-        "Privacy budget; smaller protects more. Every private method needs it."
-    )
-    delta: float = said(
-        "Any probability is at most e^epsilon times what it was, plus delta; for --noise gaussian.",
-        default=0.0,
-    )
-    unit: str = said(
-        "What is protected: user (all that a user said) or comparison.", "NAME", "user"
-    )
-    adjacency: str = said(
-        "Neighboring data differ by one unit that answers differently (flip, of comparisons: who compared what, and "
-        "when, is public), is replaced (replace), or is there or not (add-remove).",
-        "NAME",
-        "replace",
-    )
-    max_per_user: int | None = said(
-        "Most comparisons of one user. Users with more keep a random choice of L, or on a leaderboard the first ones. "
-        "Default: the questionnaire of a named data set, else 1 and a refusal where someone has more.",
-        "L",
-    )
+    epsilon: float | None = None
+    delta: float = 0.0
+    unit: str = "user"
+    adjacency: str = "replace"
+    max_per_user: int | None = None
 
     @property
     def promised(self) -> Privacy | None:
