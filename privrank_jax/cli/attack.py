@@ -120,8 +120,7 @@ def _guesses(
 ) -> tuple[list[Guess], np.ndarray, np.ndarray]:
     """How often questions are answered rightly; which value was the true one; and what was published.
 
-    ``once`` draws log densities under all possible values, and what was published; ``totals`` are what an exact
-    publication shows of each value.
+    ``once`` draws log densities under all possible values, and what is published; ``totals`` are exact publications.
     """
     choice, noise = jax.random.split(key)
     truth = jax.random.randint(choice, (DRAWS,), 0, len(possible))
@@ -151,8 +150,7 @@ def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
         facts = {"voters": VOTERS, "voters_revealed": revealed, "ballot": ballot}
         facts |= {"battles": [[MODELS[item] for item in pair] for pair in battles]}
         facts |= {"epsilon": EPSILON, "draws": DRAWS, "pictures": pictures}
-        print_json(facts | {"guesses": [one._asdict() for one in guesses]})
-        return
+        return print_json(facts | {"guesses": [one._asdict() for one in guesses]})
     words = ", ".join(f"{MODELS[winner]} beat {MODELS[loser]}" for winner, loser in battles)
     print_table(
         "Two exact leaderboards of an arena (made up); one person voted in between",
@@ -172,11 +170,9 @@ def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
         [[one.question, *(f"{share:.1%}" for share in one[1:])] for one in guesses],
     )
     print_paragraphs(
-        "The best guess is that of somebody who knows everything but this person's answers, and how the noise is "
-        f"drawn; it was measured to within {2 * math.sqrt(0.25 / DRAWS):.1%}. The promise: nobody, whatever they know "
-        f"or compute, guesses more than {guesses[0].bound:.1%} of the answers rightly if two are equally likely, "
-        "e^epsilon/(1 + e^epsilon), and fewer if there are more answers. An answer that is randomized at home comes "
-        "up to that; totals over several people stay below.",
+        "The best guess knows everything but this person's answers, and how the noise is drawn (to within "
+        f"{2 * math.sqrt(0.25 / DRAWS):.1%}). The promise: nobody guesses more than {guesses[0].bound:.1%} of the "
+        "answers rightly if two are equally likely, e^epsilon/(1 + e^epsilon), and fewer if there are more answers.",
         f"Pictures: {', '.join(pictures)}" if pictures else f"No pictures: {remark}",
     )
 
@@ -188,20 +184,12 @@ def ballot_left(ballots: np.ndarray) -> list[str]:
 
 
 def _figures(change: np.ndarray, noisy: np.ndarray, guesses: list[Guess]) -> dict[str, Figure]:
+    titles = (
+        "One person voted: what does the next leaderboard tell?",
+        "How often is a guess right?",
+    )
     boards = plotting.changed_leaderboards(
-        MODELS,
-        change[:, 0],
-        noisy,
-        epsilon=EPSILON,
-        title="One person voted: what does the next leaderboard tell?",
-        guarantee_text="An arena of chat models, made up. Left: the difference of two exact leaderboards is what one "
-        "person answered. Right: the same votes, hidden in the noise that protects each person.",
+        MODELS, change[:, 0], noisy, epsilon=EPSILON, title=titles[0]
     )
-    shares = plotting.best_guesses(
-        guesses,
-        epsilon=EPSILON,
-        title="How often is a guess about one person right?",
-        guarantee_text="Guesses of somebody who knows all other people's answers. Blue: the share of "
-        f"{DRAWS:,} private publications from which the best possible guess is right.",
-    )
+    shares = plotting.best_guesses(guesses, epsilon=EPSILON, title=titles[1])
     return dict(zip(PICTURES, (boards, shares), strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -18,8 +19,8 @@ AUTO = "auto"
 def keep_programs() -> None:
     """Keep compiled programs in the user's cache folder, so that the next run does not compile them again.
 
-    JAX's own settings take precedence (``JAX_COMPILATION_CACHE_DIR``, ``JAX_ENABLE_COMPILATION_CACHE=0``).
-    For commands that read no private data: a program may hold what it was compiled for.
+    JAX's own settings take precedence. For commands that read no private data: a program may hold what it was compiled
+    for.
     """
     import jax
 
@@ -38,19 +39,15 @@ def keep_programs() -> None:
 
 
 def use_cores() -> None:
-    """Make each core of this process a device: together they finish a batch sooner than operations on all cores.
-
-    JAX's own settings take precedence (``JAX_NUM_CPU_DEVICES``, ``--xla_force_host_platform_device_count``).
-    """
+    """Make each core of this process a device, unless JAX is told how many: together they finish a batch sooner."""
     import jax
 
     from privrank_jax._backend import processors
 
     forced = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
-    if forced or jax.config.values["jax_num_cpu_devices"] >= 0:
-        return
-    with contextlib.suppress(RuntimeError):  # JAX has already started with the devices it found
-        jax.config.update("jax_num_cpu_devices", processors())
+    if not forced and jax.config.values["jax_num_cpu_devices"] < 0:
+        with contextlib.suppress(RuntimeError):  # JAX has already started with the devices it found
+            jax.config.update("jax_num_cpu_devices", processors())
 
 
 def prune(folder: Path, most: int) -> None:
@@ -80,12 +77,10 @@ class Processes(Options):
     def check_processes(self) -> None:
         """Refuse options that do not describe a group of processes, before anything is loaded."""
         numbers = [one for one in (self.processes, self.process_id) if one is not None]
-        if self.coordinator in (None, AUTO):
-            right = not numbers
-        else:
-            host, _, port = (self.coordinator or "").rpartition(":")
-            right = bool(host) and port.isdigit() and len(numbers) == 2
-            right = right and 0 <= numbers[1] < numbers[0]
+        right = not numbers
+        if self.coordinator not in (None, AUTO):
+            address = re.fullmatch(r".+:\d+", self.coordinator or "")
+            right = bool(address) and len(numbers) == 2 and 0 <= numbers[1] < numbers[0]
         if not right:
             raise Refusal(
                 "a group of processes is told by --coordinator auto, or by --coordinator HOST:PORT with --processes N "

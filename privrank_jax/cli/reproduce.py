@@ -23,18 +23,16 @@ _GOES_ON = "the same command resumes from what is kept"
 
 HELP = (
     "Run a published study again: a table, a picture, and a verdict on each claim of the paper.\n\n"
-    "Writes STUDY.csv (tidy: a row per cell and metric, with standard errors), STUDY-claims.csv, "
-    "STUDY-config.json and, where the extras are installed, STUDY.png and STUDY.parquet.\n\n"
-    "Example:\n\n"
+    "Writes STUDY.csv (tidy: a row per cell and metric, with standard errors), STUDY-claims.csv, STUDY-config.json "
+    "and, where the extras are installed, STUDY.png and STUDY.parquet. Several studies run in processes of their own; "
+    "one that fails does not stop the others. After an interruption, the same command resumes from STUDY.unfinished. "
+    "It uses all devices of the machine, with --coordinator those of several machines.\n\n"
+    "Examples:\n\n"
     "  privrank reproduce --list\n\n"
     "  privrank reproduce cai-fig1 --replicates 100 --out results\n\n"
-    "Other parameters than the published ones, which --list shows of a study that is named:\n\n"
-    "  privrank reproduce cai-fig6 --list\n\n"
+    "  privrank reproduce cai-fig6 --list     (its parameters)\n\n"
     "  privrank reproduce cai-fig6 --set users=250,500 --set per_user=10\n\n"
-    "Several studies run in processes of their own, --jobs at a time; one that fails does not stop the others:\n\n"
     "  privrank reproduce --all --out results\n\n"
-    "After an interruption, the same command resumes from STUDY.unfinished. It uses all devices of the machine, "
-    "with --coordinator those of several machines:\n\n"
     "  srun -n 4 privrank reproduce cai-fig1 --coordinator auto"
 )
 
@@ -68,17 +66,15 @@ class Request(Seed, Folder, hardware.Processes, Json):
 
     def check(self) -> None:
         """Refuse invalid options before anything is loaded."""
-        most, several = _MOST_REPLICATES, self.every or len(self.named) > 1
-        for wrong, words in (
-            (self.every and self.studies, "--all runs all studies: name none."),
-            (not self.every and not self.studies, "name a study; `privrank reproduce --list` shows all."),
-            (self.jobs < 1, f"--jobs must be at least 1, got {self.jobs}."),
-            (several and self.coordinator, "--coordinator shares one study between processes: name one."),
-            (self.replicates is not None and not 2 <= self.replicates <= most,
-             f"--replicates must be from 2, for standard errors, to {most:,}."),
-        ):  # fmt: skip
-            if wrong:
-                raise Refusal(words)
+        count = len(self.named)
+        if self.every == bool(count):
+            raise Refusal("name a study, or all by --all; `privrank reproduce --list` shows them.")
+        if self.coordinator and (self.every or count > 1):
+            raise Refusal("--coordinator shares one study between processes: name one.")
+        if self.jobs < 1 or not 2 <= (self.replicates or 2) <= _MOST_REPLICATES:
+            raise Refusal(
+                "--jobs must be at least 1, and --replicates at least 2, for standard errors."
+            )
         console.check_seed(self.seed)
         self.check_processes()
 
@@ -86,28 +82,27 @@ class Request(Seed, Folder, hardware.Processes, Json):
 @command
 def reproduce(request: Request) -> None:
     """Run a published study again: a table, a picture, and a verdict on each claim of the paper."""
-    if request.listing:
-        if request.named:
-            _print_parameters(request.named, request.json)
-        else:
-            _print_list(request.json)
-        return
-    request.check()
-    if request.every or len(request.named) > 1:
-        _reproduce_several(request)
+    if request.listing and request.named:
+        _print_parameters(request.named, request.json)
+    elif request.listing:
+        _print_list(request.json)
     else:
-        _reproduce_one(request, request.named[0])
-
-
-def _reproduce_several(request: Request) -> None:
-    """Run studies in processes of their own; print a table of them, and exit with an error if any failed."""
-    with console.busy("loading"):
-        from privrank_jax import experiments
-        from privrank_jax.cli.studies import run_all
-
+        request.check()
+        with console.busy("loading"):
+            from privrank_jax import experiments
         names = experiments.names() if request.every else request.named
-        for name in names:
-            _asked(request, name)
+        if len(names) > 1:
+            _reproduce_several(request, names)
+        else:
+            _reproduce_one(request, names[0])
+
+
+def _reproduce_several(request: Request, names: Sequence[str]) -> None:
+    """Run studies in processes of their own; print a table of them, and exit with an error if any failed."""
+    from privrank_jax.cli.studies import run_all
+
+    for name in names:
+        _asked(request, name)
     console.check_folder(request.out)
     _interrupt.say(_GOES_ON)
     told = {"--out": request.out, "--seed": request.seed, "--replicates": request.replicates}
@@ -118,8 +113,7 @@ def _reproduce_several(request: Request) -> None:
     ended, started = {}, time.perf_counter()
     for study in run_all(names, options, request.jobs, say):
         ended[study.name] = study
-        word = "failed" if study.code else "done"
-        seconds = time.perf_counter() - started
+        word, seconds = "failed" if study.code else "done", time.perf_counter() - started
         say(f"{study.name} {word}, {len(ended)} of {len(names)} after {seconds:.0f} s")
     found, seconds = [ended[name] for name in names], time.perf_counter() - started
     failed = {study.name: study.reason for study in found if study.code}
@@ -137,21 +131,23 @@ def _print_several(found: Sequence[Finished], seconds: float) -> None:
     """Print a line of each study, then the reasons why others failed."""
     from privrank_jax.experiments.claims import WORDS
 
-    done = {one.name: one.document for one in found if one.document is not None}
-    rows = []
-    for name, document in done.items():
+    rows, remarks = [], []
+    for name, document, _, reason in found:
+        if document is None:
+            remarks.append(f"{name} failed: {reason}")
+            continue
         words = [verdict["verdict"] for verdict in document["verdicts"]]
+        counts = [str(words.count(word)) for word in WORDS.values()]
         facts = document["diagnostics"]
         times = [f"{facts[f'{part}_seconds']:.1f}" for part in ("total", "compile", "run")]
-        rows.append([name, *(str(words.count(word)) for word in WORDS.values()), *times])
+        rows.append([name, *counts, *times])
+        remarks += [f"{name}: {note}" for note in [document.get("note")] if note]
     print_table(
-        f"{len(done)} of {len(found)} studies in {seconds:.0f} s: claims by verdict, and seconds",
+        f"{len(rows)} of {len(found)} studies in {seconds:.0f} s: claims by verdict, and seconds",
         ("study", *WORDS.values(), "seconds", "compile", "run"),
         rows,
     )
-    print_paragraphs(*(f"{one.name} failed: {one.reason}" for one in found if one.document is None))
-    notes = {name: document.get("note") for name, document in done.items()}
-    print_paragraphs(*(f"{name}: {note}" for name, note in notes.items() if note))
+    print_paragraphs(*remarks)
 
 
 def _asked(request: Request, name: str) -> Experiment:
@@ -163,16 +159,15 @@ def _asked(request: Request, name: str) -> Experiment:
 
 
 def _reproduce_one(request: Request, name: str) -> None:
-    with console.busy("loading"):
-        import jax
+    import jax
 
-        from privrank_jax import experiments
+    from privrank_jax import experiments
 
-        hardware.keep_programs()
-        if request.coordinator is None:
-            hardware.use_cores()
-        first = hardware.join(request)
-        found = _asked(request, name)
+    hardware.keep_programs()
+    if request.coordinator is None:
+        hardware.use_cores()
+    first = hardware.join(request)
+    found = _asked(request, name)
     console.check_folder(request.out)
     _interrupt.say(_GOES_ON)
     try:
@@ -235,19 +230,18 @@ def _print_list(json: bool) -> None:
         words = f"({words})" if words and one.data_optional else words
         rows.append((one.name, one.title, f"{one.replicates:,}", words, one.paper))
     print_table("Studies", ("name", "what it studies", "replicates", "data", "where"), rows)
-    files = {file: package for one in yours.values() for file, package in one.items()}
+    files = [f"{file} ({of})" for one in yours.values() for file, of in one.items()]
     print_paragraphs(
         "Studies without data are simulated. Data in parentheses are left out where they are missing. Those with * "
         "cannot be fetched: take them from the R package named here, put them into a folder as these files, and set "
-        f"PRIVRANK_DATA to it: {', '.join(f'{file} ({package})' for file, package in files.items())}."
+        f"PRIVRANK_DATA to it: {', '.join(files)}."
     )
 
 
 def _print_result(result: ExperimentResult) -> None:
     study, facts = result.experiment, result.diagnostics
-    header, body = result.outline()
     title = f"{study.full_name}: {'as published, ' * bool(study.changes)}{study.title}"
-    print_table(f"{title} ({result.replicates:,} replicates)", header, body)
+    print_table(f"{title} ({result.replicates:,} replicates)", *result.outline())
     header, body = result.beside_printed()
     if body:
         of = f"Beside the printed values ({study.paper}): mean ± standard error (SE)"
@@ -258,10 +252,10 @@ def _print_result(result: ExperimentResult) -> None:
         rows = [(verdict.word, claim.text, verdict.evidence) for claim, verdict in result.verdicts]
         print_table(f"Claims ({study.paper})", ("verdict", "claim", "evidence"), rows)
     if study.differences:
-        print_paragraphs("How this differs from the printed study:")
-        print_paragraphs(*(f"- {text}" for text in study.differences), "")
+        words = (f"- {text}" for text in study.differences)
+        print_paragraphs("How this differs from the printed study:", *words, "")
     print_paragraphs(
-        "Written: " + ", ".join(str(path) for path in result.paths.values()),
+        f"Written: {', '.join(map(str, result.paths.values()))}",
         f"{facts['total_seconds']:.0f} s in all; compiled {facts['compilations']} program(s) in "
         f"{facts['compile_seconds']:.1f} s, ran {facts['run_seconds']:.1f} s.",
     )

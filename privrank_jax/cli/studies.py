@@ -9,8 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from privrank_jax import _interrupt
 
@@ -19,16 +18,8 @@ _MEMORY = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")  # the s
 _FOR_ALL = 0.9  # share of an accelerator's memory for all studies together
 
 
-@dataclass(frozen=True)
-class Finished:
-    """How a study ended.
-
-    Attributes:
-        name: name of the study.
-        document: what ``privrank reproduce NAME --json`` prints; None if the study failed.
-        code: exit code of its process, negative if a signal ended it.
-        reason: why it failed; "" if it did not.
-    """
+class Finished(NamedTuple):
+    """How a study ended: what ``--json`` prints of it, or None and why; a signal has a negative code."""
 
     name: str
     document: dict[str, Any] | None
@@ -63,18 +54,16 @@ def _run(
     command = [sys.executable, "-m", "privrank_jax", "reproduce", name, *options, "--json"]
     told: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace", "env": environment}
     told |= {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    last = ""
+    last = "it ended without a word"
     # A file, as a full pipe would stop the study while its other output is read here.
     with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
-        with (
-            subprocess.Popen(command, stdout=printed, **told) as process,
-            _interrupt.ending(process.terminate),
-        ):
+        process = subprocess.Popen(command, stdout=printed, **told)
+        with process, _interrupt.ending(process.terminate):
             for line in process.stderr or ():
                 last = line.strip().removeprefix(_HEAD) or last
                 if line.startswith(_HEAD):
                     notice(f"{name}: {last}")
         if process.returncode:
-            return Finished(name, None, process.returncode, last or "it ended without a word")
+            return Finished(name, None, process.returncode, last)
         printed.seek(0)
         return Finished(name, json.load(printed), 0, "")
