@@ -21,8 +21,7 @@ app = typer.Typer(
 )
 _COMMANDS = ("look", "rank", "leaderboard", "aggregate", "privatize", "ledger", "demo", "reproduce")
 for _name in (*_COMMANDS, "plan", "audit"):
-    _module = importlib.import_module(f"privrank_jax.cli.{_name}")
-    app.command(_name, help=_module.HELP)(getattr(_module, _name))
+    app.command(_name)(getattr(importlib.import_module(f"privrank_jax.cli.{_name}"), _name))
 
 
 def _print_version(wanted: bool) -> None:

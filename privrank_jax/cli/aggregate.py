@@ -16,18 +16,6 @@ from privrank_jax.jobs.rules import KEMENY
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Asked
 
-HELP = (
-    "Release a consensus of many rankings, ratings or approvals under differential privacy.\n\n"
-    "Prints the consensus and the guarantee in words: little can be learned about any one user's whole ranking. The "
-    "noise comes from the entropy of the operating system. Everything on standard output is covered by the guarantee; "
-    "remarks for the holder of the data go to standard error. Synthetic rankings that privrank privatize wrote are "
-    "debiased, and spend nothing more.\n\n"
-    "Examples:\n\n"
-    "  privrank aggregate ballots.csv --epsilon 1 --items Q1_1..Q1_9\n\n"
-    "  privrank aggregate stars.csv --epsilon 1 --items seen --ratings 1:5 --user voter\n\n"
-    "  privrank aggregate approvals.csv --epsilon 1 --items tea,milk,water --approvals --top-k 2\n\n"
-    "  privrank aggregate votes.toi --method none     (the best ranking there is, with a proof)"
-)
 _SOLVERS = f"none, {solvers(CONSENSUS)}"
 _TAKEN = ("trust", "noise", "xi", "rule", "points", "limit", "top_k")
 _Asked: Any = taken("jobs.consensus:consensus", *_TAKEN)
@@ -76,7 +64,16 @@ class Request(_Asked, Published):
 
 @command
 def aggregate(request: Request) -> None:
-    """Release a consensus of many rankings under differential privacy."""
+    """Release a consensus of many rankings, ratings or approvals under differential privacy.
+
+    Prints the consensus and the guarantee in words: little can be learned about any one user's whole ranking. The noise
+    comes from the entropy of the operating system. The guarantee covers all on standard output; remarks for the holder
+    of the data go to standard error. Synthetic rankings of privatize are debiased, and spend nothing. Examples:
+        privrank aggregate ballots.csv --epsilon 1 --items Q1_1..Q1_9
+        privrank aggregate stars.csv --epsilon 1 --items seen --ratings 1:5 --user voter
+        privrank aggregate approvals.csv --epsilon 1 --items tea,milk,water --approvals --top-k 2
+        privrank aggregate votes.toi --method none     (the best ranking there is, with a proof)
+    """
     request.check()
     from privrank_jax.cli.show import release
     from privrank_jax.jobs.consensus import agreed

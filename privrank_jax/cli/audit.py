@@ -27,16 +27,6 @@ if TYPE_CHECKING:
 VIOLATED = 1
 _MOST_DRAWS = 10**9  # all draws are held in memory at once
 
-HELP = (
-    "Audit a private mechanism of this library, or an unsound published one: draw it on two neighboring "
-    "data sets, and bound from below the epsilon that it really has.\n\n"
-    "Exit code: 0 if the draws are consistent with the claim, 1 if they violate it, 2 if nothing was audited. "
-    "Consistent is not a proof; the proofs are in the code. Uses none of your data.\n\n"
-    "Examples:\n\n"
-    "  privrank audit --list\n\n"
-    "  privrank audit noisy-counts-users-published --epsilon 1 --plot audit.png"
-)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Seed, Json):
@@ -70,7 +60,14 @@ class Request(Seed, Json):
 
 @command
 def audit(request: Request) -> None:
-    """Audit a private mechanism: draw it on two neighboring data sets, and bound its true epsilon from below."""
+    """Audit a private mechanism of this library, or an unsound published one.
+
+    It draws the mechanism on two neighboring data sets, and bounds from below the epsilon that it really has. Exit
+    code: 0 if the draws are consistent with the claim, 1 if they violate it, 2 if nothing was audited. Consistent is
+    not a proof; the proofs are in the code. Uses none of your data. Examples:
+        privrank audit --list
+        privrank audit noisy-counts-users-published --epsilon 1 --plot audit.png
+    """
     if request.listing:
         _print_list(request.json)
         return
@@ -84,10 +81,11 @@ def audit(request: Request) -> None:
     row = privacy_audit.get(str(request.name))
     if request.plot is not None:
         plotting.check_picture(request.plot)  # fails before the work if matplotlib is missing
-    options = {"draws": request.draws, "confidence": request.confidence}
+    key = jax.random.key(request.seed)
     with busy("compiling and drawing"):
-        key = jax.random.key(request.seed)
-        found = privacy_audit.audit(key, row, request.epsilon, **options)
+        found = privacy_audit.audit(
+            key, row, request.epsilon, draws=request.draws, confidence=request.confidence
+        )
     if request.plot is not None:
         plotting.save(plotting.event_probabilities(found), request.plot)
     if request.json:
@@ -105,21 +103,16 @@ def _print_list(json: bool) -> None:
     from privrank_jax import privacy_audit
 
     names = ("name", "title", "function", "trust", "calibration", "sound")
-    rows = [privacy_audit.get(name) for name in privacy_audit.names()]
-    if json:
-        facts = [
-            {name: getattr(row, name) for name in names}
-            | {"unit": row.promise.unit, "adjacency": row.promise.adjacency}
-            for row in rows
-        ]
-        print_json({"mechanisms": facts})
-        return
-    cells = []
-    for row in rows:
+    facts, cells = [], []
+    for row in map(privacy_audit.get, privacy_audit.names()):
+        kind = {"unit": row.promise.unit, "adjacency": row.promise.adjacency}
+        facts.append({name: getattr(row, name) for name in names} | kind)
         protects = f"{row.promise.unit}, {row.promise.adjacency}, {row.trust}"
         cells.append((row.name, row.title, protects, row.calibration if row.sound else "unsound"))
-    heads = ("name", "what it is", "protects", "claim")
-    print_table("Audited mechanisms", heads, cells)
+    if json:
+        print_json({"mechanisms": facts})
+    else:
+        print_table("Audited mechanisms", ("name", "what it is", "protects", "claim"), cells)
 
 
 def _released_by(row: Audited) -> str | None:
@@ -133,10 +126,10 @@ def _released_by(row: Audited) -> str | None:
 
 def _print_result(found: AuditResult) -> None:
     row, promise, worst = found.mechanism, found.promise, found.worst
-    claim = f"{promise.epsilon:.4g}" + (f", delta {promise.delta:g}" if promise.delta else "")
     likelier, other = found.frequencies
     rows = {
-        "claimed epsilon": claim,
+        "claimed epsilon": f"{promise.epsilon:.4g}",
+        "delta": f"{promise.delta:g}",
         "exact epsilon, these neighbors": "-" if found.exact is None else f"{found.exact:.4g}",
         f"lower bound at confidence {found.confidence:g}": f"{found.lower:.4g}",
         "estimate from the same event": f"{found.estimate:.4g}",
@@ -148,17 +141,15 @@ def _print_result(found: AuditResult) -> None:
     if worst:
         rows[f"exact epsilon, all {worst.pairs:,} small neighbors"] = f"{worst.loss:.4g}"
     print_table(f"{row.name}: {row.title}", ("audit", ""), rows.items())
-    protects = f"Protects: {promise.unit}, adjacency {promise.adjacency}, trust {row.trust}."
-    if exact := _released_by(row):
-        protects += f" Real releases draw it by {exact}."
+    exact = _released_by(row)
     verdict = "Consistent: these neighbors, events and draws show no more than claimed."
     if found.verdict == "violated":
-        verdict = (
-            f"Violated: the claim of {promise.epsilon:.4g} is refuted, the true epsilon is above "
-            f"{found.lower:.4g} (confidence {found.confidence:g})."
-        )
+        verdict = f"Violated: the true epsilon is above {found.lower:.4g}, more than claimed."
     elif not row.sound:
-        verdict = (
-            "This claim is known to be wrong, but these draws do not show it: use more --draws."
-        )
-    print_paragraphs(f"Event tested: {found.event}.", f"{protects} See: {row.note}.", verdict)
+        verdict = "This claim is wrong, but these draws do not show it: use more --draws."
+    print_paragraphs(
+        f"Event tested: {found.event}.",
+        f"Protects: {promise.unit}, adjacency {promise.adjacency}, trust {row.trust}."
+        f"{f' Real releases draw it by {exact}.' if exact else ''} See: {row.note}.",
+        verdict,
+    )

@@ -10,17 +10,6 @@ from privrank_jax.cli import hardware
 from privrank_jax.cli.console import check_folder, check_seed, print_json, print_paragraphs, saved
 from privrank_jax.cli.options import Folder, Json, Seed, command
 
-HELP = (
-    "See private ranking at work on data that come with the program.\n\n"
-    "First the four voters of Alabi et al., Table 1, ranked with and without privacy; then 1,000 simulated "
-    "surveys for each of several privacy budgets, run as one batched program, with a table and a picture. "
-    "Takes less than a minute.\n\n"
-    "With --attack it shows instead what exact rankings reveal of one person, and how little private ones do.\n\n"
-    "Examples:\n\n"
-    "  privrank demo --out pictures\n\n"
-    "  privrank demo --attack"
-)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Folder, Seed, Json):
@@ -35,7 +24,14 @@ class Request(Folder, Seed, Json):
 
 @command
 def demo(request: Request) -> None:
-    """See private ranking at work on data that come with the program."""
+    """See private ranking at work on data that come with the program.
+
+    First the four voters of Alabi et al., Table 1, ranked with and without privacy; then 1,000 simulated surveys for
+    each of several privacy budgets, run as one batched program, with a table and a picture. Takes less than a minute.
+    With --attack it shows what exact rankings reveal of one person, and how little private ones do. Examples:
+        privrank demo --out pictures
+        privrank demo --attack
+    """
     check_seed(request.seed)
     check_folder(request.out)
     import jax

@@ -10,18 +10,6 @@ from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import REQUIRED, argument, command, said, taken
 from privrank_jax.cli.request import NO_EPSILON, Published
 
-HELP = (
-    "Publish a leaderboard after every day (or hour, week, month), all under one privacy budget.\n\n"
-    "Run it again when more rows have arrived: it publishes the steps that have ended since, and shows all published "
-    "steps. The schedule is public, so it is chosen without looking at the data; without --steps there is no last one. "
-    "Everything on standard output is covered by the guarantee; remarks for the holder of the data go to standard "
-    "error.\n\n"
-    "Examples:\n\n"
-    "  privrank leaderboard votes.csv --items seen --every day --time when --start 2024-01-01 --steps 365 --state "
-    "board.state --epsilon 1 --noise gaussian --delta 1e-6 --max-per-user 10\n\n"
-    "  privrank leaderboard games.csv --items seen --every week --time date --start 2024-01-01 --steps 52 --state "
-    "board.state --epsilon 1 --unit comparison --adjacency flip"
-)
 _TAKEN = ("every", "start", "steps", "until", "noise", "gamma", "top_k", "level")
 _Asked: Any = taken("jobs.leaderboard:leaderboard", *_TAKEN)
 
@@ -48,7 +36,16 @@ class Request(_Asked, Published):
 
 @command
 def leaderboard(request: Request) -> None:
-    """Publish a leaderboard after each step of a public schedule, under one budget for all of them."""
+    """Publish a leaderboard after every day (or hour, week, month), all under one privacy budget.
+
+    Run it again when more rows have arrived: it publishes the steps that have ended since, and shows all published
+    steps. The schedule is public, so it is chosen without looking at the data; without --steps there is no last one.
+    The guarantee covers all on standard output; remarks for the holder of the data go to standard error. Examples:
+        privrank leaderboard votes.csv --items seen --every day --time when --start 2024-01-01 --steps 365
+            --state board.state --epsilon 1 --noise gaussian --delta 1e-6 --max-per-user 10
+        privrank leaderboard games.csv --items seen --every week --time date --start 2024-01-01 --steps 52
+            --state board.state --epsilon 1 --unit comparison --adjacency flip
+    """
     request.check()
     promise = request.promised
     if promise is None:

@@ -26,22 +26,6 @@ from privrank_jax.release.ledger import (
     plain,
 )
 
-HELP = (
-    "Make the privacy budget of a data set, or show what was spent of it.\n\n"
-    "Each data set has its own ledger file, which identifies the data by their content. Releases with --ledger spend "
-    "from it before they print, are refused beyond its budget, and are never refunded: the budget of a release that "
-    "was killed stays spent. Budgets of several releases add up.\n\n"
-    "A series of data sets about the same people, such as a survey of every year, has one ledger and one budget: with "
-    "--series NAME a release adds its file to the series.\n\n"
-    "Examples:\n\n"
-    "  privrank ledger votes.ledger --data votes.csv --budget 3     (make it, once)\n\n"
-    "  privrank aggregate votes.csv --epsilon 0.5 --ledger votes.ledger\n\n"
-    "  privrank ledger votes.ledger                                 (what was spent, what is left)\n\n"
-    "  privrank ledger votes.ledger --delta 1e-6                    (and what that comes to, tightly)\n\n"
-    "  privrank ledger survey.ledger --series 'citizen survey' --data 2025.csv --budget 3\n\n"
-    "  privrank aggregate 2026.csv --epsilon 0.5 --ledger survey.ledger --series 'citizen survey'"
-)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Json):
@@ -86,18 +70,26 @@ class Request(Json):
 
 @command
 def ledger(request: Request) -> None:
-    """Make the privacy budget of a data set, or show what was spent of it."""
+    """Make the privacy budget of a data set, or show what was spent of it.
+
+    Each data set has its own ledger file, which identifies the data by their content. Releases with --ledger spend from
+    it before they print, are refused beyond its budget, and are never refunded: the budget of a release that was killed
+    stays spent. A series of data sets about the same people, such as a survey of every year, has one ledger and one
+    budget: with --series NAME a release adds its file to the series. Examples:
+        privrank ledger votes.ledger --data votes.csv --budget 3     (make it, once)
+        privrank aggregate votes.csv --epsilon 0.5 --ledger votes.ledger
+        privrank ledger votes.ledger                                 (what was spent, what is left)
+        privrank ledger votes.ledger --delta 1e-6                    (and what that comes to, tightly)
+        privrank ledger survey.ledger --series 'citizen survey' --data 2025.csv --budget 3
+        privrank aggregate 2026.csv --epsilon 0.5 --ledger survey.ledger --series 'citizen survey'
+    """
     if request.count is not None and request.series is None:
         raise Refusal("--count is for the ledger of a series: say which by --series NAME.")
     if request.given - {"file", "json", "delta", "series", "count"}:
-        if request.delta is not None:
+        if request.data is None or request.budget is None or request.delta is not None:
             raise Refusal(
-                "--delta is for showing a ledger that exists; that of its budget is --budget-delta."
-            )
-        if request.data is None or request.budget is None:
-            raise Refusal(
-                "--data FILE and --budget EPSILON together make a ledger: give both; without them, "
-                f"{request.file} is shown."
+                "--data FILE and --budget EPSILON together make a ledger, with --budget-delta if it has a delta; "
+                f"without them, {request.file} is shown, and --delta is for that."
             )
         _make(request, request.data, request.budget)
     if request.series is not None:
@@ -189,33 +181,29 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
         document |= {"budget": _pair(budget), "spent": _pair(spent), "left": _pair(left)}
         document |= {} if account.filter is None else {"slack": float(account.filter.slack)}
         document |= {"together": together} if together else {}
-        print_json(document | {"releases": [_release(one) for one in spends]})
-        return
-    if spends:
-        table = [
-            {"no.": str(one.number)}
-            | ({"data set": str(one.data_set)} if series else {})
-            | {"time (UTC)": one.time[:19].replace("T", " ")}
-            | {"command": one.command, "method": one.method}
-            | dict(zip(("epsilon", "delta"), map(plain, numbers(one.privacy))))
-            | {"protects": f"{one.privacy.unit}, {one.privacy.adjacency}"}
-            | {"public": ", ".join(one.privacy.public), "trust": one.trust, "state": one.state}
-            for one in spends
-        ]
+        return print_json(document | {"releases": [_release(one) for one in spends]})
+    table = [
+        {"no.": str(one.number)}
+        | ({"data set": str(one.data_set)} if series else {})
+        | {"time (UTC)": one.time[:19].replace("T", " ")}
+        | {"command": one.command, "method": one.method}
+        | dict(zip(("epsilon", "delta"), map(plain, numbers(one.privacy))))
+        | {"protects": f"{one.privacy.unit}, {one.privacy.adjacency}"}
+        | {"public": ", ".join(one.privacy.public), "trust": one.trust, "state": one.state}
+        for one in spends
+    ]
+    if table:
         print_table(_title(found), table[0], [list(row.values()) for row in table])
     else:
         named = f" --series {shlex.quote(series)}" if series else ""
         print_paragraphs(_title(found), _NOTHING_SPENT.format(found.path.name + named))
     if series:
-        counts = collections.Counter(one.data_set for one in spends)
-        print_table(
-            f"The data sets of the series {series!r}",
-            ("data set", "name", "joined", "releases", "epsilon", "delta"),
-            [
-                (str(one.number), one.data, one.time[:10], str(counts[one.number]), *map(plain, of))
-                for one, of in sets
-            ],
-        )
+        counts, heads = collections.Counter(one.data_set for one in spends), _HEADS
+        rows = [
+            (str(one.number), one.data, one.time[:10], str(counts[one.number]), *map(plain, of))
+            for one, of in sets
+        ]
+        print_table(f"The data sets of the series {series!r}", heads, rows)
         print_paragraphs(_SUM)
     shown, whole = (in_words(*of, budget[1]) for of in (left, spent)), in_words(*budget)
     print_paragraphs(f"Left: {next(shown)} of {whole}. Spent: {next(shown)}.")
@@ -225,15 +213,13 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
         words = "epsilon {epsilon:.6g} at delta {delta:g}. {holds}".format(**together)
         print_paragraphs(f"Together, by privacy loss distributions: {words}")
     if lost := sum(one.state == "spent" for one in spends):
-        print_paragraphs(
-            f"State spent ({lost}): the command has not finished, or was killed or failed before its result was "
-            "known to be shown. It counts, for the result may have been seen."
-        )
+        print_paragraphs(_LOST.format(lost))
 
 
 def _release(one: Spend) -> dict[str, object]:
     """A release as plain values."""
-    facts = {name: fact for name, fact in vars(one).items() if name not in _APART}
+    apart = ("privacy", "changes", "rho")
+    facts = {name: fact for name, fact in vars(one).items() if name not in apart}
     facts |= {"changes": noise_cell(one.changes)} if one.changes else {}
     facts |= {} if one.rho is None else {"rho": float(one.rho)}
     return facts | _facts(one.privacy) | _pair(numbers(one.privacy))
@@ -252,16 +238,11 @@ def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str
     """Joint guarantee of the spends if they were fixed ahead of time."""
     from privrank_jax.privacy import Guarantee, compose
 
-    releases = [
-        Guarantee(
-            dataclasses.replace(one.privacy, users=account.budget.users),
-            trust=one.trust,
-            numerics=one.numerics,
-            changes=one.changes,
-            rho=None if one.rho is None else float(one.rho),
-        )
-        for one in spends
-    ]
+    releases = []
+    for one in spends:
+        privacy = dataclasses.replace(one.privacy, users=account.budget.users)
+        noise = {"changes": one.changes, "rho": None if one.rho is None else float(one.rho)}
+        releases.append(Guarantee(privacy, trust=one.trust, numerics=one.numerics, **noise))
     found = compose(releases, delta=delta, neighbors=account.budget)
     return {"epsilon": found.epsilon, "delta": found.delta, "holds": _HOLDS}
 
@@ -274,11 +255,11 @@ def _pair(of: tuple[Decimal, Decimal]) -> dict[str, float]:
     return {"epsilon": float(of[0]), "delta": float(of[1])}
 
 
+_HEADS = ("data set", "name", "joined", "releases", "epsilon", "delta")
 _NOTHING_SPENT = (
     "Nothing was spent yet: this ledger will add up what all releases of these data with --ledger {} spend, and refuse "
     "one that goes beyond the budget."
 )
-_APART = ("privacy", "changes", "rho")
 _SLACK = (
     "Releases add up by Rényi divergences, for which delta {} is kept, or plainly, whichever is less. What is left is "
     "for one more release, whatever its noise. It may ask for more with Laplace noise on several numbers, or Gaussian "
@@ -287,6 +268,10 @@ _SLACK = (
 _HOLDS = (
     "That holds only if the number of releases and their budgets were fixed ahead of time, and is not enforced: "
     "what is left is counted by the plain sum."
+)
+_LOST = (
+    "State spent ({}): the command has not finished, or failed before its result was known to be shown. It counts, for "
+    "the result may have been seen."
 )
 _SUM = (
     "In the worst case the same person is in all of these data sets, so what is spent from them adds up: whatever one "

@@ -10,15 +10,6 @@ from privrank_jax.cli.options import argument, command
 from privrank_jax.cli.request import Columns
 from privrank_jax.cli.spelling import options_of
 
-HELP = (
-    "See what a file holds, how it is read, and which command comes next.\n\n"
-    "Nothing is released, and what it prints is for you alone. The options below are those of all commands that read "
-    "FILE: with them, `privrank look` shows the data as these commands read them.\n\n"
-    "Examples:\n\n"
-    "  privrank look survey.csv\n\n"
-    "  privrank look survey.csv --items Q1_1..Q1_9 --ratings 1:5"
-)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Columns):
@@ -31,7 +22,12 @@ class Request(Columns):
 
 @command
 def look(request: Request) -> None:
-    """See what a file holds, and how it is read."""
+    """See what a file holds, how it is read, and which command comes next; it releases nothing, and is for you alone.
+
+    The options below are those of all commands that read FILE, and show the data as these read them. Examples:
+        privrank look survey.csv
+        privrank look survey.csv --items Q1_1..Q1_9 --ratings 1:5
+    """
     from privrank_jax.cli.reading import say_reading
     from privrank_jax.data.look import look as look_at
     from privrank_jax.data.reader import read_told

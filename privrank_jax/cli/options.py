@@ -143,7 +143,9 @@ def command(serve: Callable[[Request], None]) -> Callable[..., None]:
     parameters = [context, *_parameters(request).values()]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in parameters}
-    run.__name__, run.__doc__, run.__module__ = serve.__name__, serve.__doc__, serve.__module__
+    run.__name__, run.__module__ = serve.__name__, serve.__module__
+    text = re.sub(r"\n(?=    \S)", "\n\n", inspect.cleandoc(serve.__doc__ or ""))  # examples
+    run.__doc__ = re.sub(r"(?<!\n)\n *(?!\n)", " ", re.sub(r"\n\n+", "\n\n", text))
     return run
 
 

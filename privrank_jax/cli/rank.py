@@ -15,19 +15,6 @@ from privrank_jax.jobs.methods import RANK, described
 if TYPE_CHECKING:
     from privrank_jax.jobs.asked import Asked
 
-HELP = (
-    "Rank items by comparisons, choices, or best and worst items, under differential privacy.\n\n"
-    "Prints the ranking, with intervals, and the guarantee in words. The noise comes from the entropy of the operating "
-    "system. Everything on standard output is covered by the guarantee; remarks for the holder of the data go to "
-    "standard error. Rankings are broken into pairs; reports that privrank privatize wrote need no epsilon, and spend "
-    "nothing more.\n\n"
-    "Examples:\n\n"
-    "  privrank rank votes.csv --epsilon 1 --items seen --max-per-user 10\n\n"
-    "  privrank rank games.csv --epsilon 1 --items teams.txt --unit comparison --left home --right away --outcome "
-    "result\n\n"
-    "  privrank rank coffee --epsilon 1     (made-up data, to try it)\n\n"
-    "  privrank rank votes.csv --method none"
-)
 _KINDS = ("comparisons", "choices", "best-worst", "rankings", "reports")
 _TAKEN = ("noise", "link", "ties", "gamma", "max_per_item", "top_k", "level", "intervals")
 _Asked: Any = taken("jobs.rank:rank", *_TAKEN)
@@ -103,7 +90,17 @@ class Request(_Asked, Published):
 
 @command
 def rank(request: Request) -> None:
-    """Rank items by pairwise comparisons, under differential privacy."""
+    """Rank items by comparisons, choices, or best and worst items, under differential privacy.
+
+    Prints the ranking, with intervals, and the guarantee in words. The noise comes from the entropy of the operating
+    system. The guarantee covers all on standard output; remarks for the holder of the data go to standard error.
+    Rankings are broken into pairs; reports that privrank privatize wrote need no epsilon, and spend nothing. Examples:
+        privrank rank votes.csv --epsilon 1 --items seen --max-per-user 10
+        privrank rank games.csv --epsilon 1 --items teams.txt --unit comparison --left home --right away
+            --outcome result
+        privrank rank coffee --epsilon 1     (made-up data, to try it)
+        privrank rank votes.csv --method none
+    """
     request.check()
     from privrank_jax.cli.reading import no_users
     from privrank_jax.cli.show import release

@@ -21,21 +21,6 @@ if TYPE_CHECKING:
 _MOST_REPLICATES = 10**9
 _GOES_ON = "the same command resumes from what is kept"
 
-HELP = (
-    "Run a published study again: a table, a picture, and a verdict on each claim of the paper.\n\n"
-    "Writes STUDY.csv (tidy: a row per cell and metric, with standard errors), STUDY-claims.csv, STUDY-config.json "
-    "and, where the extras are installed, STUDY.png and STUDY.parquet. Several studies run in processes of their own; "
-    "one that fails does not stop the others. After an interruption, the same command resumes from STUDY.unfinished. "
-    "It uses all devices of the machine, with --coordinator those of several machines.\n\n"
-    "Examples:\n\n"
-    "  privrank reproduce --list\n\n"
-    "  privrank reproduce cai-fig1 --replicates 100 --out results\n\n"
-    "  privrank reproduce cai-fig6 --list     (its parameters)\n\n"
-    "  privrank reproduce cai-fig6 --set users=250,500 --set per_user=10\n\n"
-    "  privrank reproduce --all --out results\n\n"
-    "  srun -n 4 privrank reproduce cai-fig1 --coordinator auto"
-)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Seed, Folder, hardware.Processes, Json):
@@ -81,7 +66,19 @@ class Request(Seed, Folder, hardware.Processes, Json):
 
 @command
 def reproduce(request: Request) -> None:
-    """Run a published study again: a table, a picture, and a verdict on each claim of the paper."""
+    """Run a published study again: a table, a picture, and a verdict on each claim of the paper.
+
+    Writes STUDY.csv (tidy: a row per cell and metric, with standard errors), STUDY-claims.csv, STUDY-config.json and,
+    where the extras are installed, STUDY.png and STUDY.parquet. Several studies run in processes of their own; one that
+    fails does not stop the others. After an interruption, the same command resumes from STUDY.unfinished. It uses all
+    devices of the machine, with --coordinator those of several machines. Examples:
+        privrank reproduce --list
+        privrank reproduce cai-fig1 --replicates 100 --out results
+        privrank reproduce cai-fig6 --list     (its parameters)
+        privrank reproduce cai-fig6 --set users=250,500 --set per_user=10
+        privrank reproduce --all --out results
+        srun -n 4 privrank reproduce cai-fig1 --coordinator auto
+    """
     if request.listing and request.named:
         _print_parameters(request.named, request.json)
     elif request.listing:
