@@ -88,7 +88,7 @@ def ledger(request: Request) -> None:
     if request.given - {"file", "json", "delta", "series", "count"}:
         if request.data is None or request.budget is None or request.delta is not None:
             raise Refusal(
-                "--data FILE and --budget EPSILON together make a ledger, with --budget-delta if it has a delta; "
+                "--data FILE and --budget EPSILON together make a ledger: give both, perhaps with --budget-delta; "
                 f"without them, {request.file} is shown, and --delta is for that."
             )
         _make(request, request.data, request.budget)
@@ -228,10 +228,9 @@ def _release(one: Spend) -> dict[str, object]:
 def _title(found: Ledger) -> str:
     account, promised = found.account, found.account.budget.neighbors
     of = f"the series {found.series!r}" if found.series else account.data
-    words = dataclasses.replace(promised, public=()).in_words()
-    facts = listed(PUBLIC[fact] for fact in promised.public)
-    more = f"; they may take as public {facts}" if promised.public else ""
-    return f"{found.path.name}: releases from {of}, {words}{more}"
+    title = f"{found.path.name}: releases from {of}, {dataclasses.replace(promised, public=()).in_words()}"
+    facts = [PUBLIC[fact] for fact in promised.public]
+    return f"{title}; they may take as public {listed(facts)}" if facts else title
 
 
 def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str, object]:

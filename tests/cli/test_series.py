@@ -128,7 +128,7 @@ def test_what_was_spent_alone_counts_toward_the_series(privrank, ledger, years):
 def test_python_pays_for_a_series_too(ledger, years):
     path = ledger(years[0], *NAMED, "--budget 2")
     promise = pr.Privacy(1.0, unit="user", adjacency="replace", contributions=1)
-    with pr.Ledger(path) as found, pytest.raises(LedgerError, match="--series"):
+    with pr.Ledger(path) as found, pytest.raises(LedgerError, match="series="):
         pr.rank(pr.read(years[1], items="seen"), promise, method="counts", ledger=found)
     with pr.Ledger(path, series=NAME) as found:
         assert found.series == NAME
