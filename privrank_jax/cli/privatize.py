@@ -13,11 +13,10 @@ from privrank_jax.cli.request import Release
 if TYPE_CHECKING:
     import numpy as np
 
-    from privrank_jax.cli.spend import Spending
     from privrank_jax.jobs.randomize import Randomized
 
 _KINDS = ("rankings", "comparisons", "preferences", "reports", "synthetic")
-_SEVERAL = ("count", "left_wins", "right_wins")
+_SEVERAL = {"count", "left_wins", "right_wins"}
 _MOST_NAMES = 8  # columns of rankings that the title shows
 _TAKEN = ("unit", "ties", "max_per_user")
 _Asked: Any = taken("jobs.randomize:randomize", *_TAKEN)
@@ -107,7 +106,6 @@ def privatize(request: Request) -> None:
     from privrank_jax.cli.spend import begin
     from privrank_jax.jobs.mechanisms import Randomness
     from privrank_jax.jobs.randomize import randomized
-    from privrank_jax.release.ledger import BudgetExhausted
 
     spending = begin("privatize", request)
     data, epsilon = _read(request)
@@ -119,10 +117,7 @@ def privatize(request: Request) -> None:
     made.check_destination(request.out)
     warn(*made.warnings)
     method = "mallows" if made.kind == "rankings" else "randomized response"
-    try:
-        spending.spend_and_report(made.guarantee, method, request.out, rehearsal=made.rehearsal)
-    except BudgetExhausted as error:
-        raise BudgetExhausted(f"{error}{_why_so_much(request, made, spending)}") from None
+    spending.spend_and_report(made.guarantee, method, request.out, rehearsal=made.rehearsal)
     _print(request, made, made.write(request.out))
     spending.printed()
 
@@ -135,8 +130,7 @@ def _read(request: Request) -> tuple[Any, float | np.ndarray]:
 
     column, given, changed = request.epsilon_column, request.told, {}
     if column is not None:
-        several = request.source in named_sets() or any(name in given for name in _SEVERAL)
-        if several:
+        if request.source in named_sets() or given.keys() & _SEVERAL:
             raise Refusal(
                 f"--epsilon-column gives each row an epsilon, and {request.source} has none, or a row is several "
                 "answers: give --epsilon instead."
@@ -154,44 +148,17 @@ def _read(request: Request) -> tuple[Any, float | np.ndarray]:
     return data, budgets_of(request.file, data, column, given, request.text["sheet"])
 
 
-def _why_so_much(request: Request, made: Randomized, spending: Spending) -> str:
-    """Why a ledger that counts users asks for more than the epsilon of a label; who answered what is public."""
-    most, ledger = made.most_labels, spending.ledger
-    if ledger is None or ledger.account.budget.unit != "user" or request.unit == "user" or most < 2:
-        return ""
-    return (
-        f" (This ledger counts all labels of a user together, and a user has up to {most:,}: with --unit user they "
-        "share one epsilon; a ledger made with --unit comparison counts labels one by one.)"
-    )
-
-
 def _print(request: Request, made: Randomized, written: tuple[str, ...]) -> None:
     """Print what was written as a table with the guarantee, or as JSON."""
-    kind = "fields" if made.kind == "preferences" else "columns"
-    notes = list(made.notes)
+    kind, notes = "fields" if made.kind == "preferences" else "columns", list(made.notes)
     if request.json:
-        facts = {"data": made.name, "ties": request.ties, "seed": made.seed, "notes": notes}
-        print_json(
-            {
-                "file": str(request.out),
-                kind: list(written),
-                "counts": made.counts,
-                "guarantee": made.guarantee.as_dict(),
-                "diagnostics": {name: fact for name, fact in facts.items() if fact is not None},
-            }
-        )
-        return
+        facts = {"data": made.name, "ties": request.ties, "notes": notes}
+        facts |= {} if made.seed is None else {"seed": made.seed}
+        document = {"file": str(request.out), kind: list(written), "counts": made.counts}
+        document |= {"guarantee": made.guarantee.as_dict(), "diagnostics": facts}
+        return print_json(document)
     rows = [(name, f"{count:,}") for name, count in made.counts.items()] + list(made.epsilons)
     few = written[: _MOST_NAMES if made.kind == "rankings" else None]
     shown = ", ".join(few) + ", ..." * (len(few) < len(written))
     print_table(f"{request.out}: {kind} {shown}", ("privatized", ""), rows)
     print_paragraphs(made.guarantee.in_words(), *(f"- {note}" for note in notes))
-    none = "" if "user" in written else " --user none"
-    table = getattr(made.data, "table", None)
-    unknown = " --missing unknown" if getattr(table, "missing", "") == "unknown" else ""
-    follow = {
-        "comparisons": f"Next: privrank rank {request.out}{none}",
-        "rankings": f"Next: privrank aggregate {request.out}{none}{unknown}",
-        "preferences": f"Next, in Python: privrank_jax.read({str(request.out)!r})",
-    }
-    print_paragraphs(follow[made.kind])

@@ -105,10 +105,7 @@ def item_list(given: str) -> str | list[str]:
     if given == "seen" or (".." in given and "," not in given):
         return given
     if "," not in given and Path(given).suffix and Path(given).is_file():
-        try:
-            return [line.strip() for line in File(given).lines() if line.strip()]
-        except ValueError as error:
-            raise Refusal(f"--items {given}: {error}.") from error
+        return [line.strip() for line in File(given).lines() if line.strip()]
     return [name.strip() for name in given.split(",")]
 
 
@@ -140,8 +137,9 @@ class Release(Columns):
             return None
         import jax
 
+        seed = secrets.randbits(31) if self.seed is None else self.seed
         with jax.enable_x64(True):  # otherwise a seed would lose what is beyond 32 bits
-            return jax.random.key(secrets.randbits(31) if self.seed is None else self.seed)
+            return jax.random.key(seed)
 
     @property
     def private(self) -> bool:
@@ -188,11 +186,7 @@ class Saved(Json):
         return {f"{name} {path}": path for name, path in named if path is not None}
 
     def check_files(self, *kept: Path | None) -> None:
-        """Refuse, before anything is spent, files that could not be written, and those that must not be.
-
-        Args:
-            kept: files that the command reads, which writing to would lose.
-        """
+        """Refuse, before anything is spent, files that can't be written, or that the command reads (``kept``)."""
         check_paths(self.files, *kept)
         for given, path in self.files.items():
             suffix = path.suffix.lower()
@@ -257,12 +251,7 @@ class Published(Release, Saved):
             warn(f"--method none adds no noise: {', '.join(unused)} made no difference.")
 
     def check_randomized(self, what: str, *served: str) -> None:
-        """Refuse options that protect answers where users randomized them before they were collected.
-
-        Args:
-            what: the file holds.
-            served: those that apply all the same.
-        """
+        """Refuse options that protect answers, but for ``served``, where users randomized them at home."""
         wrong = [name for name in _OF_ANSWERS if name in self.given and name not in served]
         if wrong:
             raise Refusal(
@@ -273,20 +262,16 @@ class Published(Release, Saved):
 
 
 def check_paths(given: Mapping[str, Path], *kept: Path | None) -> None:
-    """Refuse files that could not be written, and those that must not be.
-
-    Args:
-        given: from options to the files that they name.
-        kept: files that the command reads.
-    """
+    """Refuse files, by the options that name them, that can't be written, or that the command reads (``kept``)."""
     if len({path.absolute() for path in given.values()}) < len(given):
         raise Refusal(f"{' and '.join(given)} need a file each.")
     for path in given.values():
-        if not path.absolute().parent.is_dir():
+        folder = path.absolute().parent
+        if not folder.is_dir():
             raise Refusal(f"{path}: there is no folder {path.parent}; make it first.")
         if any(path.exists() and one and one.exists() and path.samefile(one) for one in kept):
             raise Refusal(
                 f"{path} is a file that the command reads; name another, it would be lost."
             )
-        if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+        if path.is_dir() or not os.access(folder, os.W_OK):
             raise Refusal(f"{path} cannot be written; choose another file.")

@@ -118,11 +118,9 @@ def print_votes(votes: dict[str, Any]) -> None:
     print_paragraphs(
         f"One voter who changes the whole ranking moves the wins by up to {size:.0f} in all. K-norm noise, in the "
         "shape of what one voter can change, has standard deviation "
-        f"{votes['noise_deviation']:.1f}/epsilon for each office (Laplace noise: {size * 2**0.5:.1f}/epsilon), and the "
-        "wins lie between 0 and 16.",
-        f"Over {REPEATS:,} repeats Mountain View stays first in {kept} (chance: 20%). With four voters, each has a "
-        "large influence: a ranking that protects each of them well can hardly depend on any. Privacy costs less "
-        "accuracy the more voters there are, as the study below shows.",
+        f"{votes['noise_deviation']:.1f}/epsilon for each office (Laplace noise: {size * 2**0.5:.1f}/epsilon). Over "
+        f"{REPEATS:,} repeats Mountain View stays first in {kept} (chance: 20%): with four voters, a ranking that "
+        "protects each of them well can hardly depend on any. Privacy costs less the more voters there are:",
     )
 
 
