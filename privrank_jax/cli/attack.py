@@ -145,7 +145,8 @@ def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
     votes, noisy = guess_votes(keys[0], battles)
     guesses = [*votes, *guess_ballot(keys[1], ballots), *guess_answer(keys[2])]
     pictures, remark = saved(out, lambda: _figures(after - before, noisy, guesses), colors=64)
-    ballot, revealed = ballot_left(ballots), sum(len(sets) == 1 for sets in explained)
+    ballot = [PROJECTS[k] for k in ballots[-1].argsort()]  # all points less those of the others
+    revealed = sum(len(sets) == 1 for sets in explained)
     if as_json:
         facts = {"voters": VOTERS, "voters_revealed": revealed, "ballot": ballot}
         facts |= {"battles": [[MODELS[item] for item in pair] for pair in battles]}
@@ -175,12 +176,6 @@ def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
         "answers rightly if two are equally likely, e^epsilon/(1 + e^epsilon), and fewer if there are more answers.",
         f"Pictures: {', '.join(pictures)}" if pictures else f"No pictures: {remark}",
     )
-
-
-def ballot_left(ballots: np.ndarray) -> list[str]:
-    """The last ballot, best first, from exact points of all and the other ballots."""
-    points = len(PROJECTS) - 1 - ballots
-    return [PROJECTS[k] for k in (points.sum(0) - points[:-1].sum(0)).argsort()[::-1]]
 
 
 def _figures(change: np.ndarray, noisy: np.ndarray, guesses: list[Guess]) -> dict[str, Figure]:

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from privrank_jax._limits import LARGEST_EPSILON
-from privrank_jax.cli import hardware
-from privrank_jax.cli.console import (
-    Refusal,
-    busy,
-    check_seed,
-    print_json,
-    print_paragraphs,
-    print_table,
-)
+from privrank_jax.cli import console, hardware
+from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table
 from privrank_jax.cli.options import Json, Seed, argument, command, said
 from privrank_jax.cli.request import check_paths
 
@@ -54,7 +47,7 @@ class Request(Seed, Json):
             raise Refusal(f"--draws must be at most {_MOST_DRAWS:,}, which are held in memory.")
         if self.epsilon is not None and self.epsilon > LARGEST_EPSILON:
             raise Refusal(f"--epsilon must be finite and at most {LARGEST_EPSILON:g}; 1 is usual.")
-        check_seed(self.seed)
+        console.check_seed(self.seed)
         check_paths({} if self.plot is None else {"--plot": self.plot})
 
 
@@ -72,7 +65,7 @@ def audit(request: Request) -> None:
         _print_list(request.json)
         return
     request.check()
-    with busy("loading"):
+    with console.busy("loading"):
         import jax
 
         from privrank_jax import plotting, privacy_audit
@@ -82,10 +75,9 @@ def audit(request: Request) -> None:
     if request.plot is not None:
         plotting.check_picture(request.plot)  # fails before the work if matplotlib is missing
     key = jax.random.key(request.seed)
-    with busy("compiling and drawing"):
-        found = privacy_audit.audit(
-            key, row, request.epsilon, draws=request.draws, confidence=request.confidence
-        )
+    options = {"draws": request.draws, "confidence": request.confidence}
+    with console.busy("compiling and drawing"):
+        found = privacy_audit.audit(key, row, request.epsilon, **options)
     if request.plot is not None:
         plotting.save(plotting.event_probabilities(found), request.plot)
     if request.json:

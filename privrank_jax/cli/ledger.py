@@ -14,17 +14,8 @@ from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, say
 from privrank_jax.cli.options import Json, argument, command
 from privrank_jax.data.file import File
-from privrank_jax.release.ledger import (
-    Account,
-    Ledger,
-    Spend,
-    amount,
-    create,
-    in_words,
-    noise_cell,
-    numbers,
-    plain,
-)
+from privrank_jax.release import ledger as ledgers
+from privrank_jax.release.ledger import Account, Ledger, Spend, amount, in_words, numbers, plain
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -127,7 +118,7 @@ def _make(request: Request, data: str, budget: str) -> None:
     )
     with _interrupt.whole(f"{request.file} may be unfinished", f"{request.file} was made"):
         slack = amount(request.slack, "--slack", zero=True)
-        create(request.file, promise, data=file.name, sha256=sha256, slack=slack)
+        ledgers.create(request.file, promise, data=file.name, sha256=sha256, slack=slack)
 
 
 def _make_series(request: Request, name: str) -> None:
@@ -220,7 +211,7 @@ def _release(one: Spend) -> dict[str, object]:
     """A release as plain values."""
     apart = ("privacy", "changes", "rho")
     facts = {name: fact for name, fact in vars(one).items() if name not in apart}
-    facts |= {"changes": noise_cell(one.changes)} if one.changes else {}
+    facts |= {"changes": ledgers.noise_cell(one.changes)} if one.changes else {}
     facts |= {} if one.rho is None else {"rho": float(one.rho)}
     return facts | _facts(one.privacy) | _pair(numbers(one.privacy))
 

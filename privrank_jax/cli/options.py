@@ -90,13 +90,9 @@ def argument(metavar: str, words: str, default: Any = REQUIRED) -> Any:
 
 
 def taken(function: str, *names: str) -> Any:
-    """A group of options that are arguments of a function of the library, with the words of its docstring.
+    """Options that are arguments of a function of the library, ``module:function``, with words of its docstring.
 
-    It is read as syntax, as to import it may load JAX.
-
-    Args:
-        function: ``module:function``.
-        names: of its arguments; none for all that a command line can give.
+    Without ``names`` of arguments all that a command line can give. It is read as syntax: to import it may load JAX.
     """
     module, _, name = function.partition(":")
     source = pkgutil.get_data("privrank_jax", f"{module.replace('.', '/')}.py") or b""

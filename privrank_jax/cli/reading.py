@@ -15,13 +15,7 @@ _MOST_NAMED = 3  # pairs of users
 
 
 def read_data(request: Release, *kinds: str, **changed: Any) -> Any:
-    """Read FILE, and say on stderr what was recognized, and the items.
-
-    Args:
-        request: the options.
-        kinds: what FILE may hold.
-        changed: roles that the command decides.
-    """
+    """Read FILE, of one of these kinds, with roles that the command ``changed``; say on stderr what was recognized."""
     data = read_told(request.file, request.told | changed, kinds=kinds, **request.text)
     if request.source not in named_sets():  # which are no news
         say_reading(data)

@@ -18,16 +18,8 @@ import numpy as np
 from privrank_jax import __version__, _interrupt
 from privrank_jax._promise import Privacy
 from privrank_jax._whole_file import whole_file
-from privrank_jax.cli import reading
-from privrank_jax.cli.console import (
-    Refusal,
-    print_json,
-    print_paragraphs,
-    print_table,
-    printable,
-    say,
-    warn,
-)
+from privrank_jax.cli import console, reading
+from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table
 from privrank_jax.cli.request import NO_EPSILON, PAIRS, TABLES, Published
 from privrank_jax.cli.spend import Spending, begin
 from privrank_jax.data.reader import RANDOMIZED, kind_of
@@ -55,13 +47,8 @@ def release(
 ) -> None:
     """Read FILE, make a ranking, and publish it; of answers that users randomized already without a promise.
 
-    Args:
-        command: its name.
-        request: its options.
-        kinds: what FILE may hold.
-        check: refuses what does not go with the promise, before FILE is read.
-        make: the ranking, of data, promise, what is asked, and randomness.
-        changed: roles of columns that the command decides.
+    ``check`` refuses what does not go with the promise; ``make`` takes data, promise, what is asked, and randomness;
+    ``changed`` are roles of columns that the command decides.
     """
     promise, asked = request.promised, request.asked
     if promise is not None or not request.private:
@@ -87,14 +74,8 @@ def release(
 def publish(
     ranking: Ranking, request: Published, command: str, spending: Spending | None = None
 ) -> None:
-    """Pay for a ranking, unless nothing is to be spent, write its files, and print it.
-
-    Raises:
-        LedgerError: nothing was spent, written or printed.
-        OSError: a file could not be written, or stdout takes no more.
-        Refusal: likewise, and a budget was spent.
-    """
-    warn(*ranking.warnings)  # for the holder, who may still end the command
+    """Pay for a ranking, unless nothing is to be spent, write its files, and print it."""
+    console.warn(*ranking.warnings)  # for the holder, who may still end the command
     if spending is None:
         ranking.check_finite()
     else:
@@ -104,7 +85,7 @@ def publish(
         with _interrupt.whole("the result was not shown in full", "the result was shown"):
             show(ranking, as_json=request.json)
     except OSError as error:
-        warn(*(f"{name} was not written: {why}." for name, why in failed.items()))
+        console.warn(*(f"{name} was not written: {why}." for name, why in failed.items()))
         _lost(error, done, spending)
     if spending is not None:
         spending.printed()
@@ -114,12 +95,12 @@ def publish(
 
 def _lost(error: OSError, done: Sequence[str], spending: Spending | None) -> NoReturn:
     """Say what was spent and what was written, where a file or stdout takes no more."""
-    kept = f"Written in full: {printable(', '.join(done))}." if done else ""
+    kept = f"Written in full: {console.printable(', '.join(done))}." if done else ""
     unshown = "" if spending is None else spending.unshown
     closed = isinstance(error, BrokenPipeError)
     if closed and not unshown:  # who reads has seen enough, as `head` has
         if kept:
-            say(kept)
+            console.say(kept)
         raise error
     why = error.strerror or str(error)
     where = error.filename or "standard output"
@@ -149,14 +130,9 @@ def show(ranking: Ranking, *, as_json: bool) -> None:
 def write_files(
     ranking: Ranking, files: Published, command: str
 ) -> tuple[list[str], dict[str, Exception]]:
-    """Write what the options ask for: tables, pictures, pages.
-
-    Returns:
-        Names of the files that are whole; and of others, with what they could not be written for: the rest of the
-        result is shown all the same.
-    """
+    """Write tables, pictures and pages: names of the files that are whole, and of others with what failed."""
     done, failed = [], {}
-    with told_by(warn):
+    with told_by(console.warn):
         for given, path in files.files.items():
             about = _about(ranking, files.line(command))
             try:

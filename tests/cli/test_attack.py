@@ -28,12 +28,6 @@ def test_the_battles_that_are_revealed_are_those_of_the_voter(seed):
     assert len(battles) == max(len(sets[0]) for sets in explained if len(sets) == 1)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_ballot_that_is_left_is_that_of_the_person(seed):
-    ballots = attack.made_up_ballots(seed)
-    assert attack.ballot_left(ballots) == [attack.PROJECTS[k] for k in ballots[-1].argsort()]
-
-
 @pytest.fixture(scope="module")
 def guesses():
     keys = jax.random.split(jax.random.key(3), 3)
