@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -22,8 +22,6 @@ from privrank_jax.cli.spelling import options_of
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
-
-P = ParamSpec("P")
 
 NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
 _NO_TERMINAL_WIDTH = 110
@@ -43,14 +41,14 @@ class Refusal(ValueError):
 
 def refusing(
     spell: Callable[[Argument], str | None],
-) -> Callable[[Callable[P, None]], Callable[P, None]]:
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Turn errors that a user can fix into one paragraph on stderr and exit code 2.
 
     ``spell`` maps an argument named in a message of the library to the option of this command.
     """
 
-    def decorate(command: Callable[P, None]) -> Callable[P, None]:
-        def run(*args: P.args, **kwargs: P.kwargs) -> None:
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        def run(*args: Any, **kwargs: Any) -> None:
             try:
                 with contextlib.ExitStack() as stack:
                     stack.callback(_STACK.reset, _STACK.set(stack))
@@ -110,8 +108,8 @@ def _to_stderr(head: str, style: str, message: str) -> None:
     """One paragraph, lost where stderr is closed or full: a release that was paid for goes on without its remarks."""
     from rich.text import Text
 
+    words = Text.assemble((head, style), " ", printable(options_of(message)))
     if sys.stderr is not None:
-        words = Text.assemble((head, style), " ", printable(options_of(message)))
         with contextlib.suppress(OSError):
             console(sys.stderr).print(words, soft_wrap=not sys.stderr.isatty())
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
+from pathlib import Path
 
 from privrank_jax.cli import hardware
 from privrank_jax.cli.console import check_folder, check_seed, print_json, print_paragraphs, saved
-from privrank_jax.cli.options import Folder, Json, Seed, command
+from privrank_jax.cli.options import Json, Seed, command
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Folder, Seed, Json):
+class Request(Seed, Json):
     """The options of one run.
 
     Attributes:
+        out: folder where the pictures go; made if absent.
         attack: read one person's answers off exact rankings, and guess them from private ones.
     """
 
+    out: Path = Path("privrank-results")
     attack: bool = False
 
 

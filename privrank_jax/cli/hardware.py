@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import re
 import sys
 from pathlib import Path
 
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.options import Options
 
 MOST = 2**30  # bytes of compiled programs; the oldest are deleted first
 AUTO = "auto"
@@ -59,48 +57,32 @@ def prune(folder: Path, most: int) -> None:
             path.unlink(missing_ok=True)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Processes(Options):
-    """The processes that share the work.
-
-    Attributes:
-        coordinator: share the work with the other processes that run this command: where the first of them listens;
-            auto: ask Slurm, Open MPI or Kubernetes.
-        processes: how many processes share the work.
-        process_id: which of them this is; 0 listens, prints and writes.
-    """
-
-    coordinator: str | None = None
-    processes: int | None = None
-    process_id: int | None = None
-
-    def check_processes(self) -> None:
-        """Refuse options that do not describe a group of processes, before anything is loaded."""
-        numbers = [one for one in (self.processes, self.process_id) if one is not None]
-        right = not numbers
-        if self.coordinator not in (None, AUTO):
-            address = re.fullmatch(r".+:\d+", self.coordinator or "")
-            right = bool(address) and len(numbers) == 2 and 0 <= numbers[1] < numbers[0]
-        if not right:
-            raise Refusal(
-                "a group of processes is told by --coordinator auto, or by --coordinator HOST:PORT with --processes N "
-                "and --process-id, which counts from 0 to N - 1."
-            )
+def check_group(coordinator: str | None, processes: int | None, process_id: int | None) -> None:
+    """Refuse options that do not describe a group of processes, before anything is loaded."""
+    right = processes is None and process_id is None
+    if coordinator not in (None, AUTO):
+        address = re.fullmatch(r".+:\d+", coordinator or "")
+        right = bool(address) and -1 < (-1 if process_id is None else process_id) < (processes or 0)
+    if not right:
+        raise Refusal(
+            "a group of processes is told by --coordinator auto, or by --coordinator HOST:PORT with --processes N and "
+            "--process-id, which counts from 0 to N - 1."
+        )
 
 
-def join(group: Processes) -> bool:
+def join(coordinator: str | None, processes: int | None, process_id: int | None) -> bool:
     """Join the processes that share the work, if any; return whether this one prints and writes."""
     import jax
 
-    if group.coordinator is None:
+    if coordinator is None:
         return True
     sys.stdout.flush()  # what libraries write to stdout is kept out of what this command prints
     ours = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = os.fdopen(ours, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
-    address = None if group.coordinator == AUTO else group.coordinator
+    address = None if coordinator == AUTO else coordinator
     try:
-        jax.distributed.initialize(address, group.processes, group.process_id)
+        jax.distributed.initialize(address, processes, process_id)
     except (ValueError, RuntimeError) as error:
-        raise Refusal(f"--coordinator {group.coordinator} joins no group: {error}.") from error
+        raise Refusal(f"--coordinator {coordinator} joins no group: {error}.") from error
     return jax.process_index() == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from privrank_jax import _interrupt
 from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, listed, of_column
 from privrank_jax._promise import Privacy
-from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, say
+from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table
 from privrank_jax.cli.options import Json, argument, command
 from privrank_jax.data.file import File
 from privrank_jax.release import ledger as ledgers
@@ -124,14 +124,7 @@ def _make(request: Request, data: str, budget: str) -> None:
 def _make_series(request: Request, name: str) -> None:
     """Make the ledger that of a series, unless it is, and count another one."""
     with Ledger(request.file) as found:
-        known, whole = found.series, numbers(found.account.budget)
         found.make_series(name)
-        if not known and "data" not in request.given:
-            say(
-                f"{request.file} is the ledger of the series {found.series!r} from now on: its "
-                f"{in_words(*whole, whole[1])} is the budget of all its data sets together, and counts all that was "
-                f"spent from {found.account.data}."
-            )
     if request.count is not None:
         with Ledger(request.file, series=name) as found, Ledger(request.count) as other:
             found.count(other)

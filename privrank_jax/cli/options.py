@@ -47,14 +47,9 @@ class Options:
     LEFT_OUT: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
-    def names(cls) -> list[str]:
-        """Names of all options, in the order in which ``--help`` shows them."""
-        return list(_parameters(cls))
-
-    @classmethod
     def spelled(cls, argument: Argument) -> str | None:
         """The option of this command for an argument that a library message names; None if there is none."""
-        if option_of(argument.name) not in map(option_of, cls.names()):
+        if option_of(argument.name) not in map(option_of, _parameters(cls)):
             return None
         return option_of(argument.name, argument.value if argument.has_value else True)
 
@@ -211,14 +206,3 @@ class Seed(Options):
     """
 
     seed: int = 0
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Folder(Options):
-    """Where files are written.
-
-    Attributes:
-        out: folder where the files go; made if absent.
-    """
-
-    out: Path = Path("privrank-results")

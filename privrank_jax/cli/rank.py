@@ -72,7 +72,7 @@ class Request(_Asked, Published):
         try:
             most = float(last)
         except ValueError:
-            return self.weight, None
+            name = ""
         if not name:
             return self.weight, None
         if number_of(last) != most or most <= 0:

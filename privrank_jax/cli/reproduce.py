@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -12,7 +13,7 @@ import typer
 from privrank_jax import _interrupt
 from privrank_jax.cli import console, hardware
 from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, say
-from privrank_jax.cli.options import Folder, Json, Seed, argument, command, said
+from privrank_jax.cli.options import Json, Seed, argument, command, said
 
 if TYPE_CHECKING:
     from privrank_jax.cli.studies import Finished
@@ -23,7 +24,7 @@ _GOES_ON = "the same command resumes from what is kept"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Seed, Folder, hardware.Processes, Json):
+class Request(Seed, Json):
     """The options of one run.
 
     Attributes:
@@ -32,6 +33,11 @@ class Request(Seed, Folder, hardware.Processes, Json):
         set: replace a parameter of the study, as 'users=250,500'; may be repeated. Its files have names of their own,
             and nothing is compared with printed values.
         fresh: start over, whatever an interrupted run has left.
+        out: folder where the files go; made if absent.
+        coordinator: share the work with the other processes that run this command: HOST:PORT where the first of them
+            listens; auto: ask Slurm, Open MPI or Kubernetes.
+        processes: how many processes share the work.
+        process_id: which of them this is; 0 listens, prints and writes.
     """
 
     studies: list[str] | None = argument("[STUDY]...", "Names of the studies; see --list.", None)
@@ -40,6 +46,10 @@ class Request(Seed, Folder, hardware.Processes, Json):
     replicates: int | None = None
     set: list[str] | None = None
     fresh: bool = False
+    out: Path = Path("privrank-results")
+    coordinator: str | None = None
+    processes: int | None = None
+    process_id: int | None = None
     listing: bool = said(
         "List the studies, or the parameters of those named, and stop.", False, name="--list"
     )
@@ -61,7 +71,7 @@ class Request(Seed, Folder, hardware.Processes, Json):
                 "--jobs must be at least 1, and --replicates at least 2, for standard errors."
             )
         console.check_seed(self.seed)
-        self.check_processes()
+        hardware.check_group(self.coordinator, self.processes, self.process_id)
 
 
 @command
@@ -163,7 +173,7 @@ def _reproduce_one(request: Request, name: str) -> None:
     hardware.keep_programs()
     if request.coordinator is None:
         hardware.use_cores()
-    first = hardware.join(request)
+    first = hardware.join(request.coordinator, request.processes, request.process_id)
     found = _asked(request, name)
     console.check_folder(request.out)
     _interrupt.say(_GOES_ON)

@@ -211,18 +211,18 @@ def write_table(
 
 def _about(ranking: Ranking, line: str) -> list[tuple[str, str]]:
     """What those who read a table must know: what is promised, what its columns mean, how it was made."""
-    words = [("result", ranking.title)]
-    words += [("caution", text) for text in ranking.cautions]
+    shown, meaning = ranking.certainty.intervals, ranking.certainty.words
+    ends = f"ends of {100 * ranking.level:g}% intervals of the"
+    words = [("result", ranking.title), *(("caution", text) for text in ranking.cautions)]
     if ranking.guarantee is not None:
         words.append(("guarantee", ranking.guarantee_in_words))
     if ranking.scores is not None and ranking.score_name != "score":
         words.append(("score", ranking.score_name))
-    ends, meaning = f"ends of {100 * ranking.level:g}% intervals", ranking.certainty.words
-    if "low" in ranking.certainty.intervals:
-        words.append(("low, high", f"{ends} of the score: {meaning}"))
-    if "rank_low" in ranking.certainty.intervals:
-        words.append(("rank_low, rank_high", f"{ends} of the rank, 1 = best: {meaning}"))
-    if "quasi_standard_error" in ranking.certainty.intervals:
+    if "low" in shown:
+        words.append(("low, high", f"{ends} score: {meaning}"))
+    if "rank_low" in shown:
+        words.append(("rank_low, rank_high", f"{ends} rank, 1 = best: {meaning}"))
+    if "quasi_standard_error" in shown:
         words.append(("quasi_standard_error", "the root of q² + r² is the error of a difference"))
     words += [("note", note) for note in (ranking.shrinkage, *ranking.notes) if note]
     return [*words, ("command", line), ("written by", f"privrank_jax {__version__}")]

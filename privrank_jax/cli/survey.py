@@ -152,9 +152,7 @@ def figure_of(result: StudyResult) -> Figure:
     """The errors at each budget as curves."""
     finite = [row for row in result.rows if math.isfinite(row["epsilon"])]
     rows = [row | {"method": METHODS[row["method"]]} for row in finite]
-    for metric, epsilon in itertools.product(
-        METRICS, STUDY_BUDGETS[:-1]
-    ):  # the best there could be
+    for metric, epsilon in itertools.product(METRICS, STUDY_BUDGETS[:-1]):
         free = {"method": "MLE without privacy", "epsilon": epsilon}
         rows.append(result.row(metric, method="mle", epsilon=math.inf) | free)
     return plotting.study_curves(
