@@ -39,10 +39,7 @@ PROMISE = Privacy(EPSILON, unit="user", adjacency="replace")
 
 
 def made_up_arena(seed: int) -> tuple[np.ndarray, list[list[Battles]]]:
-    """Wins and losses after each voter, and the sets of battles that explain each change.
-
-    The leaderboards are ``(voters + 1, models, 2)``, the first before all; a voter has one to three battles.
-    """
+    """``(voters + 1, models, 2)`` wins and losses after each voter, and the battles that explain each change."""
     random = np.random.default_rng(seed)
     pairs = list(itertools.combinations(range(len(MODELS)), 2))
     boards = [np.zeros((len(MODELS), 2), int)]

@@ -43,10 +43,9 @@ class Request(Seed, Json):
         """Refuse invalid options before anything is loaded."""
         if self.name is None:
             raise Refusal("name a mechanism; `privrank audit --list` shows all.")
-        if self.draws > _MOST_DRAWS:
-            raise Refusal(f"--draws must be at most {_MOST_DRAWS:,}, which are held in memory.")
-        if self.epsilon is not None and self.epsilon > LARGEST_EPSILON:
-            raise Refusal(f"--epsilon must be finite and at most {LARGEST_EPSILON:g}; 1 is usual.")
+        if self.draws > _MOST_DRAWS or (self.epsilon or 0) > LARGEST_EPSILON:
+            most = f"{_MOST_DRAWS:,} and --epsilon at most {LARGEST_EPSILON:g}"
+            raise Refusal(f"--draws, which are held in memory, must be at most {most}.")
         console.check_seed(self.seed)
         check_paths({} if self.plot is None else {"--plot": self.plot})
 

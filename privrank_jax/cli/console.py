@@ -54,10 +54,7 @@ def refusing(
                     stack.callback(_STACK.reset, _STACK.set(stack))
                     stack.callback(_interrupt.release)
                     if sys.stdout is None:  # before it spends anything on a result
-                        raise Refusal(
-                            "standard output is closed, so no result could be shown. Where only files are wanted, "
-                            "send it to /dev/null."
-                        )
+                        raise Refusal("standard output is closed: send it to /dev/null.")
                     command(*args, **kwargs)
             except BrokenPipeError:  # who reads has seen enough, as `head` has
                 with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:

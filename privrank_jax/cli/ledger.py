@@ -84,7 +84,12 @@ def ledger(request: Request) -> None:
             )
         _make(request, request.data, request.budget)
     if request.series is not None:
-        _make_series(request, request.series)
+        with Ledger(request.file) as found:
+            found.make_series(request.series)
+    if request.series is not None and request.count is not None:
+        series = Ledger(request.file, series=request.series)
+        with series as found, Ledger(request.count) as other:
+            found.count(other)
     delta = None if request.delta is None else amount(request.delta, "--delta", zero=True)
     with Ledger(request.file) as found:
         _show(found, delta, as_json=request.json)
@@ -98,9 +103,7 @@ def _make(request: Request, data: str, budget: str) -> None:
     if sha256 is None:
         raise Refusal(f"--data {data} is neither a file nor a named data set.")
     header = [] if named else reader.header_of(file)
-    trained = (
-        reader.kind_of(file.name, header, {}) == "preferences"
-    )  # which only privatize releases
+    labels = reader.kind_of(file.name, header, {}) == "preferences"  # whose labels are swapped
     if request.public is not None:
         facts = [fact for fact in request.public if fact != "none"]
     elif named:
@@ -111,7 +114,7 @@ def _make(request: Request, data: str, budget: str) -> None:
     promise = Privacy(
         amount(budget, "--budget"),
         unit=request.unit,
-        adjacency=request.adjacency or ("flip" if trained else "replace"),
+        adjacency=request.adjacency or ("flip" if labels else "replace"),
         delta=amount(request.budget_delta, "--budget-delta", zero=True),
         public=tuple(facts),
         users=_users(request, file, header),
@@ -119,15 +122,6 @@ def _make(request: Request, data: str, budget: str) -> None:
     with _interrupt.whole(f"{request.file} may be unfinished", f"{request.file} was made"):
         slack = amount(request.slack, "--slack", zero=True)
         ledgers.create(request.file, promise, data=file.name, sha256=sha256, slack=slack)
-
-
-def _make_series(request: Request, name: str) -> None:
-    """Make the ledger that of a series, unless it is, and count another one."""
-    with Ledger(request.file) as found:
-        found.make_series(name)
-    if request.count is not None:
-        with Ledger(request.file, series=name) as found, Ledger(request.count) as other:
-            found.count(other)
 
 
 def _users(request: Request, data: File, header: list[str]) -> str:
@@ -182,12 +176,12 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
         named = f" --series {shlex.quote(series)}" if series else ""
         print_paragraphs(_title(found), _NOTHING_SPENT.format(found.path.name + named))
     if series:
-        counts, heads = collections.Counter(one.data_set for one in spends), _HEADS
+        counts = collections.Counter(one.data_set for one in spends)
         rows = [
             (str(one.number), one.data, one.time[:10], str(counts[one.number]), *map(plain, of))
             for one, of in sets
         ]
-        print_table(f"The data sets of the series {series!r}", heads, rows)
+        print_table(f"The data sets of the series {series!r}", _HEADS, rows)
         print_paragraphs(_SUM)
     shown, whole = (in_words(*of, budget[1]) for of in (left, spent)), in_words(*budget)
     print_paragraphs(f"Left: {next(shown)} of {whole}. Spent: {next(shown)}.")

@@ -220,28 +220,23 @@ def _print_list(json: bool) -> None:
     from privrank_jax import experiments
     from privrank_jax.data.named import not_fetched
 
-    found = [experiments.get(name) for name in experiments.names()]
-    yours = {name: not_fetched(name) for one in found for name in one.data}
-    if json:
-        facts = ("name", "title", "paper", "replicates", "data", "data_optional")
-        studies = [
-            {fact: getattr(one, fact) for fact in facts}
-            | {"files_to_provide": [file for name in one.data for file in yours[name]]}
-            for one in found
-        ]
-        print_json({"studies": studies})
-        return
-    rows = []
-    for one in found:
+    facts = ("name", "title", "paper", "replicates", "data", "data_optional")
+    told, rows, files = [], [], {}
+    for one in map(experiments.get, experiments.names()):
+        yours = {name: not_fetched(name) for name in one.data}
+        needed = {file: of for packages in yours.values() for file, of in packages.items()}
+        told.append({fact: getattr(one, fact) for fact in facts} | {"files_to_provide": [*needed]})
         words = ", ".join(f"{name}*" if yours[name] else name for name in one.data)
         words = f"({words})" if words and one.data_optional else words
         rows.append((one.name, one.title, f"{one.replicates:,}", words, one.paper))
+        files |= needed
+    if json:
+        return print_json({"studies": told})
     print_table("Studies", ("name", "what it studies", "replicates", "data", "where"), rows)
-    files = [f"{file} ({of})" for one in yours.values() for file, of in one.items()]
     print_paragraphs(
         "Studies without data are simulated. Data in parentheses are left out where they are missing. Those with * "
         "cannot be fetched: take them from the R package named here, put them into a folder as these files, and set "
-        f"PRIVRANK_DATA to it: {', '.join(files)}."
+        f"PRIVRANK_DATA to it: {', '.join(f'{file} ({of})' for file, of in files.items())}."
     )
 
 

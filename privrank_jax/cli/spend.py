@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 def begin(command: str, request: Release) -> Spending:
     """Open the ledger for a command, and refuse before the work what it does not allow."""
     if request.ledger is not None and not request.private:
-        raise Refusal(
-            "--method none has no privacy guarantee, so no ledger covers it. Leave out --ledger, or choose a "
-            "private method."
-        )
+        raise Refusal("no ledger covers --method none, which has no guarantee: leave --ledger out.")
     spending = Spending(command, request)
     promised = request.promised  # a release keeps L comparisons of each user itself
     spending.check(None if promised is None else promised.for_any_user())
@@ -122,16 +119,10 @@ def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:
     if found.kind not in COVERS[wanted.kind]:
         if command in ("rank", "leaderboard"):
             return f"Release with --unit {wanted.unit} --adjacency {wanted.adjacency}."
-        return (
-            f"privrank {command} has no other guarantee for these data: it counts in a ledger made with "
-            f"--unit {found.unit} --adjacency {found.adjacency}."
-        )
+        return f"It counts in a ledger made with --unit {found.unit} --adjacency {found.adjacency}."
     revealed = [fact for fact in found.public if fact not in wanted.shared]
     if not revealed:
-        return (
-            "A user must be the same in all releases that one budget counts: name the same column by --user, or none "
-            "for one user per row."
-        )
+        return "Name the same column by --user in all releases, or none for one user per row."
     options = " ".join(f"--public {fact}" for fact in revealed)
     counted = "No ledger" if "ties" in revealed else f"Only a ledger made with {options}"
     return " ".join((*(_WAYS[one] for one in revealed if one in _WAYS), f"{counted} counts it."))

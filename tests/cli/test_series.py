@@ -110,7 +110,6 @@ def test_what_was_spent_alone_counts_toward_the_series(privrank, ledger, years):
     path, other = (ledger(one, "--budget 2", name=f"{one.stem}.ledger") for one in years[:2])
     run = ("--method counts --epsilon 0.5 --ledger", path)
     assert privrank("rank", years[0], *run).code == 0
-    becomes = privrank("ledger", path, *NAMED)
     assert privrank("ledger", path, *NAMED).err == ""
     refused(privrank("ledger", path, *NAMED, "--count", other), "epsilon 1.5 left of epsilon 2")
     small = ledger(years[1], "--budget 1", name="small.ledger")
