@@ -30,13 +30,11 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+_VERSION = typer.Option("--version", callback=_print_version, is_eager=True, help="Its version.")
+
+
 @app.callback(epilog="Example:  privrank rank coffee --epsilon 1")
 def main(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
+    version: Annotated[bool, _VERSION] = False,
 ) -> None:
     """Differentially private rankings from pairwise comparisons and from rankings."""

@@ -52,12 +52,13 @@ class Request(_Asked, Published):
         """What is asked of the consensus."""
         from privrank_jax.jobs.consensus import Asked
 
-        named = {name: getattr(self, name) for name in _TAKEN}
+        named: dict[str, Any] = {name: getattr(self, name) for name in _TAKEN}
         if self.matrix and self.rule is None:
             named["rule"] = KEMENY
         if self.private:
             return Asked(method=self.method, accepts=self.accept_idealized, **named)
-        asked = Asked(**named | {"points": None, "limit": None})
+        named |= {"points": None, "limit": None}
+        asked = Asked(**named)
         asked.check(None)  # trust and noise are not used, and must be some that there are
         return dataclasses.replace(asked, trust="central", noise=None)
 

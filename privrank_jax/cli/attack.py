@@ -168,9 +168,8 @@ def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
         [[one.question, *(f"{share:.1%}" for share in one[1:])] for one in guesses],
     )
     print_paragraphs(
-        "The best guess knows everything but this person's answers, and how the noise is drawn (to within "
-        f"{2 * math.sqrt(0.25 / DRAWS):.1%}). The promise: nobody guesses more than {guesses[0].bound:.1%} of the "
-        "answers rightly if two are equally likely, e^epsilon/(1 + e^epsilon), and fewer if there are more answers.",
+        f"The best guess knows everything but this person's answers. The promise: nobody guesses more than "
+        f"{guesses[0].bound:.1%} of two equally likely answers rightly, e^epsilon/(1 + e^epsilon).",
         f"Pictures: {', '.join(pictures)}" if pictures else f"No pictures: {remark}",
     )
 

@@ -80,9 +80,9 @@ def audit(request: Request) -> None:
     if request.plot is not None:
         plotting.save(plotting.event_probabilities(found), request.plot)
     if request.json:
-        picture = None if request.plot is None else str(request.plot)
         released = {"released_by": _released_by(row), "seed": request.seed}
-        print_json({**found.as_dict(), **released, "picture": picture})
+        released["picture"] = None if request.plot is None else str(request.plot)
+        print_json(found.as_dict() | released)
     else:
         _print_result(found)
         print_paragraphs(*([f"Written: {request.plot}"] if request.plot else []))

@@ -49,11 +49,12 @@ def refusing(
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(*args: Any, **kwargs: Any) -> None:
+            out = sys.stdout
             try:
                 with contextlib.ExitStack() as stack:
                     stack.callback(_STACK.reset, _STACK.set(stack))
                     stack.callback(_interrupt.release)
-                    if sys.stdout is None:  # before it spends anything on a result
+                    if out is None:  # before it spends anything on a result
                         raise Refusal("standard output is closed: send it to /dev/null.")
                     command(*args, **kwargs)
             except BrokenPipeError:  # who reads has seen enough, as `head` has

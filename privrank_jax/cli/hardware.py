@@ -15,11 +15,7 @@ AUTO = "auto"
 
 
 def keep_programs() -> None:
-    """Keep compiled programs in the user's cache folder, so that the next run does not compile them again.
-
-    JAX's own settings take precedence. For commands that read no private data: a program may hold what it was compiled
-    for.
-    """
+    """Keep compiled programs in the user's cache folder, for commands that read no private data."""
     import jax
 
     if jax.config.values["jax_compilation_cache_dir"] is not None:

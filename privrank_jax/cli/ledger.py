@@ -239,8 +239,7 @@ _NOTHING_SPENT = (
 )
 _SLACK = (
     "Releases add up by Rényi divergences, for which delta {} is kept, or plainly, whichever is less. What is left is "
-    "for one more release, whatever its noise. It may ask for more with Laplace noise on several numbers, or Gaussian "
-    "noise, whose own delta counts no more once the plain sum is exceeded."
+    "for one more release, whatever its noise; with noise on several numbers it may ask for more."
 )
 _HOLDS = (
     "That holds only if the number of releases and their budgets were fixed ahead of time, and is not enforced: "
@@ -250,7 +249,4 @@ _LOST = (
     "State spent ({}): the command has not finished, or failed before its result was known to be shown. It counts, for "
     "the result may have been seen."
 )
-_SUM = (
-    "In the worst case the same person is in all of these data sets, so what is spent from them adds up: whatever one "
-    "person answered in each may change."
-)
+_SUM = "As the same person may be in all of these data sets, what is spent from them adds up."

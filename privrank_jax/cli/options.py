@@ -35,16 +35,13 @@ class Options:
 
     Attributes:
         given: names of the options given on the command line.
-        PANEL: heading of the class's own options in the help; "" for the default heading.
-        SHOWS_ALL: whether the help shows hidden options too.
-        LEFT_OUT: options of its bases that a command does without.
     """
 
     given: frozenset[str] = frozenset()
 
-    PANEL: ClassVar[str] = ""
-    SHOWS_ALL: ClassVar[bool] = False
-    LEFT_OUT: ClassVar[tuple[str, ...]] = ()
+    PANEL: ClassVar[str] = ""  # heading of the class's own options in the help
+    SHOWS_ALL: ClassVar[bool] = False  # whether the help shows hidden options too
+    LEFT_OUT: ClassVar[tuple[str, ...]] = ()  # of the options of its bases
 
     @classmethod
     def spelled(cls, argument: Argument) -> str | None:
@@ -96,7 +93,7 @@ def taken(function: str, *names: str) -> Any:
         for one in ast.parse(source).body
         if isinstance(one, ast.FunctionDef) and one.name == name
     )
-    arguments = [*zip(found.args.args[::-1], found.args.defaults[::-1])]
+    arguments: list[Any] = [*zip(found.args.args[::-1], found.args.defaults[::-1])]
     arguments += zip(found.args.kwonlyargs, found.args.kw_defaults)
     fields = []
     for one, default in arguments:

@@ -67,9 +67,7 @@ class Request(_Asked, Json, Release):
         """Refuse to overwrite the answers, and other files unless told to."""
         out, source = self.out, Path(self.source)
         if out.exists() and source.exists() and out.samefile(source):
-            raise Refusal(
-                f"--out {out} is the file of the answers itself: name another, the answers would be lost."
-            )
+            raise Refusal(f"--out {out} has the answers, which would be lost: name another file.")
         if out.exists() and not self.force:
             raise Refusal(
                 f"{out} exists: name another file, or replace it by --force. Mind that files drawn twice from "

@@ -72,8 +72,8 @@ class Request(_Asked, Published):
         try:
             most = float(last)
         except ValueError:
-            name = ""
-        if not name:
+            most = None
+        if not name or most is None:
             return self.weight, None
         if number_of(last) != most or most <= 0:
             raise Refusal(f"--weight {self.weight}: MOST must be positive and finite.")

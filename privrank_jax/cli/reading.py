@@ -10,8 +10,7 @@ from privrank_jax.data.errors import quoted, short
 from privrank_jax.data.reader import header_of, named_sets, read_told
 from privrank_jax.jobs.checks import private_remark
 
-_FEW = 12  # items that are named when a file was read
-_MOST_NAMED = 3  # pairs of users
+_FEW, _PAIRS = 12, 3  # items, and pairs of users, that are named when a file was read
 
 
 def read_data(request: Release, *kinds: str, **changed: Any) -> Any:
@@ -40,7 +39,7 @@ def say_reading(data: Any) -> None:
         few = ", ".join(map(short, names[:_FEW])) + ", …" * (len(names) > _FEW)
         say(f"{data.name}: items ({len(names)}): {few}")
     if alike := getattr(data, "users_alike", ()):
-        pairs = "; ".join(f"{quoted(one)} and {quoted(two)}" for one, two in alike[:_MOST_NAMED])
+        pairs = "; ".join(f"{quoted(one)} and {quoted(two)}" for one, two in alike[:_PAIRS])
         told = (
             f"{data.name}: {pairs} differ by case or accents alone, and count as users of their own. If they are one, "
             "the guarantee covers each of their answers, but epsilon counts twice: spell a user one way throughout."

@@ -31,7 +31,7 @@ MATRICES = (".csv", ".tsv", ".xlsx", ".json")  # names of columns in Parquet ign
 _OF_NOISE = ("epsilon", "noise", "delta", "unit", "adjacency", "max_per_user", "trust", "points")
 _OF_NOISE += ("limit", "simulate")
 _OF_ANSWERS = (*_OF_NOISE, "method", "max_per_item", "ties", "intervals", "ledger", "series")
-_OF_ANSWERS += ("seed", "accept_idealized")
+_OF_ANSWERS += ("seed", "accept_idealized", "blank", "ignore", "count")
 _OF_RANK = ("covariates", "weight")  # which may have ends, NAME:LOW:HIGH
 _MORE = {
     "user": " (in a file of rankings each row is another user). Default: user",
@@ -45,18 +45,14 @@ def _of_roles() -> list[tuple[str, Any, Any]]:
     for field in (field for kind in ROLES for field in dataclasses.fields(kind)):
         told.setdefault(field.name, (field.metadata["words"], field.default))
     told |= {name: (words, None) for name, words in TEXT.items()}
-    told["approvals"] = (
-        "the cells say whether the user approves: 1 or 0, yes or no, x or nothing",
-        False,
-    )
+    told["approvals"] = "the cells say whether the user approves: yes, 1 or x", False
     made = []
     for name, (words, default) in told.items():
-        hint: Any = list[str] if isinstance(default, tuple) else str
-        hint = {"num_users": int}.get(name, hint) | None
-        if isinstance(default, bool):
-            hint = bool
+        several, flag = isinstance(default, tuple), isinstance(default, bool)
+        kind: Any = list[str] if several else int if name == "num_users" else str
+        hint = bool if flag else kind | None
         words = f"{words[0].upper()}{words[1:]}{_MORE.get(name, '')}."
-        told_of = said(words, False if hint is bool else None, hidden=name not in _MORE)
+        told_of = said(words, False if flag else None, hidden=name not in _MORE)
         made.append((name, hint, told_of))
     return [one for one in made if one[0] not in ("epsilon", "name")]
 
@@ -145,11 +141,6 @@ class Release(Columns):
     def private(self) -> bool:
         """Whether the method is private."""
         return getattr(self, "method", None) != "none"
-
-    @property
-    def promised(self) -> Privacy | None:
-        """The promise, where the options alone determine it."""
-        return None
 
     def check(self) -> None:
         """Refuse a series without its ledger, and a seed that is invalid or would make a release predictable."""

@@ -27,6 +27,7 @@ from privrank_jax.data.reports import Reports
 from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.jobs.result import Ranking
+from privrank_jax.plotting import save
 from privrank_jax.plotting.words import told_by
 
 if TYPE_CHECKING:
@@ -153,10 +154,8 @@ def write_file(result: Ranking | Plan, path: Path, about: Pairs = ()) -> None:
     """Write a table or a picture, by the ending of the file."""
     if path.suffix.lower() in TABLES:
         write_table(path, result.rows, result.to_dict(), about)
-        return
-    from privrank_jax.plotting import save
-
-    save(result.plot(), path)
+    else:
+        save(result.plot(), path)
 
 
 def _write_pairs(ranking: Ranking, path: Path, about: Pairs, *, matrix: bool) -> None:

@@ -26,7 +26,9 @@ def begin(command: str, request: Release) -> Spending:
     if request.ledger is not None and not request.private:
         raise Refusal("no ledger covers --method none, which has no guarantee: leave --ledger out.")
     spending = Spending(command, request)
-    promised = request.promised  # a release keeps L comparisons of each user itself
+    promised = getattr(
+        request, "promised", None
+    )  # a release keeps L comparisons of each user itself
     spending.check(None if promised is None else promised.for_any_user())
     return spending
 
@@ -41,16 +43,13 @@ class Spending(Payment):
         path = request.ledger
         ledger = None if path is None else Ledger(path, series=request.series)
         super().__init__(ledger, lambda: sha256_of(request.file), request.file.name, command)
+        self._name = "" if path is None else printable(path.name)
         if ledger is not None:
             at_end(ledger.close)
             _interrupt.say(_NOT_SPENT.format(self._name))
         self._command = command
         self._shown = "the result was shown"
         self.unshown = ""
-
-    @property
-    def _name(self) -> str:
-        return "" if self.ledger is None else printable(self.ledger.path.name)
 
     def _check_covers(self, ledger: Ledger, found: Privacy) -> None:
         """Say which options would do, too."""

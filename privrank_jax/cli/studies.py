@@ -30,11 +30,10 @@ class Finished(NamedTuple):
 def run_all(
     names: Sequence[str], options: Sequence[str], jobs: int, notice: Callable[[str], None]
 ) -> Iterator[Finished]:
-    """Run ``privrank reproduce`` for each study, ``jobs`` at a time; yield each as it ends.
+    """Run ``privrank reproduce`` for each study, ``jobs`` at a time; yield each as it ends, also one that fails.
 
-    A study that fails does not stop the others. Those that run at once get equal parts of an accelerator's memory,
-    of which the first would take three quarters, unless JAX's own setting says how much a process gets. ``notice`` is
-    called with what a study says while it runs.
+    Those that run at once get equal parts of an accelerator's memory, of which the first would take three quarters,
+    unless JAX's own setting says how much a process gets. ``notice`` is told what a study says while it runs.
     """
     environment, at_once = dict(os.environ), min(jobs, len(names))
     if at_once > 1 and not any(map(os.environ.get, _MEMORY)):

@@ -24,4 +24,3 @@ def test_releases_are_private_and_promise_what_their_command_says():
     assert Published(source="votes.csv").epsilon is None
     request = Release(source="votes.csv")
     assert request.private
-    assert request.promised is None
