@@ -20,10 +20,7 @@ from privrank_jax.data.roles import ROLES, TEXT
 if TYPE_CHECKING:
     from privrank_jax._types import Key
 
-NO_EPSILON = (
-    "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller protects more; --method none "
-    "ranks without privacy."
-)
+NO_EPSILON = "--epsilon is missing: 1 is common, less protects more; --method none is not private."
 TABLES = (".csv", ".tsv", ".json", ".parquet", ".xlsx")
 PICTURES = (".png", ".svg", ".pdf")
 PAIRS = ("--matrix ", "--probabilities ")
