@@ -142,7 +142,8 @@ def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
     votes, noisy = guess_votes(keys[0], battles)
     guesses = [*votes, *guess_ballot(keys[1], ballots), *guess_answer(keys[2])]
     pictures, remark = saved(out, lambda: _figures(after - before, noisy, guesses), colors=64)
-    ballot = [PROJECTS[k] for k in ballots[-1].argsort()]  # all points less those of the others
+    points = len(PROJECTS) - 1 - ballots
+    ballot = [PROJECTS[k] for k in (points.sum(0) - points[:-1].sum(0)).argsort()[::-1]]
     revealed = sum(len(sets) == 1 for sets in explained)
     if as_json:
         facts = {"voters": VOTERS, "voters_revealed": revealed, "ballot": ballot}
