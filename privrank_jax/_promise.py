@@ -98,7 +98,8 @@ class Privacy:
         if self.contributions is not None:
             if self.unit != "user":
                 raise ValueError(
-                    f"contributions bound what one user gives; unit={self.unit!r} has none: leave them out."
+                    f"`contributions` is what one user gives at most, and needs unit='user', not {self.unit!r}: leave "
+                    "out one of the two."
                 )
             _check_contributions(self.contributions)
         object.__setattr__(self, "public", self.neighbors.public)

@@ -6,7 +6,6 @@ law of the noise; it is measured over many draws, and held against :func:`privra
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Callable
@@ -36,34 +35,11 @@ PROJECTS = ("playground", "library", "bike lane", "market hall")
 STREET = 12  # ballots
 EPSILON, DRAWS = 1.0, 40_000
 PICTURES = ("one-voter-on-a-leaderboard.png", "guesses-about-one-person.png")
+PROMISE = Privacy(EPSILON, unit="user", adjacency="replace")
 
 
-@dataclasses.dataclass(frozen=True)
-class Arena:
-    """An arena whose leaderboard is published exactly after every voter.
-
-    Attributes:
-        boards: ``(voters + 1, models, 2)``, wins and losses after each voter, the first before all.
-        explained: the sets of battles that explain the change by each voter.
-    """
-
-    boards: np.ndarray
-    explained: list[list[Battles]]
-
-    @property
-    def revealed(self) -> int:
-        """Of how many voters all battles are revealed."""
-        return sum(len(sets) == 1 for sets in self.explained)
-
-    @property
-    def target(self) -> int:
-        """The voter with the most battles of those of whom they are; the last of several."""
-        alone = [voter for voter, sets in enumerate(self.explained) if len(sets) == 1]
-        return max(alone, key=lambda voter: (len(self.explained[voter][0]), voter))
-
-
-def made_up_arena(seed: int) -> Arena:
-    """Voters with one to three battles each, and what the leaderboards reveal of them."""
+def made_up_arena(seed: int) -> tuple[np.ndarray, list[list[Battles]]]:
+    """``(voters + 1, models, 2)`` wins and losses after each voter, and the battles that explain each change."""
     random = np.random.default_rng(seed)
     pairs = list(itertools.combinations(range(len(MODELS)), 2))
     boards = [np.zeros((len(MODELS), 2), int)]
@@ -73,8 +49,12 @@ def made_up_arena(seed: int) -> Arena:
             better = random.random() < 1 / (1 + math.exp(0.5 * (pair[0] - pair[1])))
             board[pair[:: 1 if better else -1], (0, 1)] += 1
         boards.append(board)
-    explained = [battles_between(*two) for two in itertools.pairwise(boards)]
-    return Arena(np.array(boards), explained)
+    return np.array(boards), [battles_between(*two) for two in itertools.pairwise(boards)]
+
+
+def target_of(explained: list[list[Battles]]) -> int:
+    """Of the voters of whom all battles are revealed, the last one with the most battles."""
+    return max((len(one[0]), voter) for voter, one in enumerate(explained) if len(one) == 1)[1]
 
 
 def made_up_ballots(seed: int) -> np.ndarray:
@@ -83,9 +63,8 @@ def made_up_ballots(seed: int) -> np.ndarray:
     return np.array([random.permutation(len(PROJECTS)) for _ in range(STREET)])
 
 
-def guess_votes(key: Key, arena: Arena) -> tuple[list[Guess], np.ndarray]:
-    """Guesses about the target's battles from private win totals, and how these show the true ones."""
-    (battles,) = arena.explained[arena.target]
+def guess_votes(key: Key, battles: Battles) -> tuple[list[Guess], np.ndarray]:
+    """Guesses about a voter's battles from private win totals, and how these show the true ones."""
     outcomes = np.array(list(itertools.product((0, 1), repeat=len(battles))))
     possible = np.zeros((len(outcomes), len(MODELS), len(MODELS)))
     for (winner, loser), turned in zip(battles, outcomes.T):
@@ -111,16 +90,15 @@ def guess_ballot(key: Key, ballots: np.ndarray) -> list[Guess]:
     orders = np.array(list(itertools.permutations(range(len(PROJECTS)))))
     crowds = [np.concatenate([ballots[:-1], order[None]]) for order in orders]
     matrices = np.array([PairWeights.from_ranks(ranks).matrix for ranks in crowds])
-    promise = Privacy(EPSILON, unit="user", adjacency="replace")
     body = Zonotope.of_all_pairs(len(PROJECTS))
 
     def once(key: Key, matrix: Any) -> Any:
-        published = aggregation.dp_borda(key, PairWeights(matrix, STREET), promise).value
+        published = aggregation.dp_borda(key, PairWeights(matrix, STREET), PROMISE).value
         noise = STREET * (published - matrices.sum(2))
         return -jax.vmap(lambda one: gauge(body, one))(noise) * EPSILON, published
 
     questions = {"which project came first": orders.argmin(1), "the whole ballot": None}
-    return _guesses(key, once, jnp.asarray(matrices), matrices.sum(2).round(6), questions)[0]
+    return _guesses(key, once, matrices, matrices.sum(2).round(6), questions)[0]
 
 
 def guess_answer(key: Key) -> list[Guess]:
@@ -139,66 +117,51 @@ def _guesses(
 ) -> tuple[list[Guess], np.ndarray, np.ndarray]:
     """How often questions are answered rightly; which value was the true one; and what was published.
 
-    ``once`` draws log densities under all possible values, and what was published; ``totals`` are what an exact
-    publication shows of each value.
+    ``once`` draws log densities under all possible values, and what is published; ``totals`` are exact publications.
     """
     choice, noise = jax.random.split(key)
     truth = jax.random.randint(choice, (DRAWS,), 0, len(possible))
     draw = jax.jit(jax.vmap(lambda key, value: once(key, jnp.asarray(possible)[value])))
     logs, published = draw(jax.random.split(noise, DRAWS), truth)
-    logs, truth = np.asarray(logs), np.asarray(truth)
     exactly = np.where((totals[:, None] == totals).all(-1), 0.0, -np.inf)
     found = []
     for question, answers in questions.items():
-        given = np.arange(logs.shape[1]) if answers is None else answers
+        given = np.arange(len(totals)) if answers is None else answers
         prior = np.unique(given, return_counts=True)[1] / len(given)
         best = float(right_guesses(logs, truth, answers).mean())
         exact = float(right_guesses(exactly, np.arange(len(totals)), answers).mean())
-        bound = guess_bound(EPSILON, prior)
-        found.append(Guess(question, float(prior.max()), best, bound, exact))
-    return found, truth, np.asarray(published)
+        found.append(Guess(question, float(prior.max()), best, guess_bound(EPSILON, prior), exact))
+    return found, np.asarray(truth), np.asarray(published)
 
 
 def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
     """Make up the data, attack both kinds of publications, draw the pictures, and tell it."""
-    arena, ballots = made_up_arena(seed), made_up_ballots(seed)
-    keys = jax.random.split(key, 3)
-    votes, noisy = guess_votes(keys[0], arena)
+    (boards, explained), ballots = made_up_arena(seed), made_up_ballots(seed)
+    target, keys = target_of(explained), jax.random.split(key, 3)
+    (battles,), (before, after) = explained[target], boards[target : target + 2]
+    votes, noisy = guess_votes(keys[0], battles)
     guesses = [*votes, *guess_ballot(keys[1], ballots), *guess_answer(keys[2])]
-    pictures, remark = saved(out, lambda: _figures(arena, noisy, guesses), colors=64)
-    battles, ballot = arena.explained[arena.target][0], _ballot_left(ballots)
+    pictures, remark = saved(out, lambda: _figures(after - before, noisy, guesses), colors=64)
+    points = len(PROJECTS) - 1 - ballots
+    ballot = [PROJECTS[k] for k in (points.sum(0) - points[:-1].sum(0)).argsort()[::-1]]
+    revealed = sum(len(sets) == 1 for sets in explained)
     if as_json:
-        facts = {"voters": VOTERS, "voters_revealed": arena.revealed, "ballot": ballot}
+        facts = {"voters": VOTERS, "voters_revealed": revealed, "ballot": ballot}
         facts |= {"battles": [[MODELS[item] for item in pair] for pair in battles]}
         facts |= {"epsilon": EPSILON, "draws": DRAWS, "pictures": pictures}
-        print_json(facts | {"guesses": [one._asdict() for one in guesses]})
-        return
-    words = [f"{MODELS[winner]} beat {MODELS[loser]}" for winner, loser in battles]
-    old, new = (board.tolist() for board in arena.boards[arena.target : arena.target + 2])
-    rows = []
-    for name, before, after in zip(MODELS, old, new, strict=True):
-        gained = zip(("won", "lost"), before, after)
-        change = ", ".join(f"{now - then:+d} {word}" for word, then, now in gained if now > then)
-        rows.append([name, *map(str, (*before, *after)), change])
+        return print_json(facts | {"guesses": [one._asdict() for one in guesses]})
+    words = ", ".join(f"{MODELS[winner]} beat {MODELS[loser]}" for winner, loser in battles)
     print_table(
         "Two exact leaderboards of an arena (made up); one person voted in between",
-        ("model", "before: won", "lost", "after: won", "lost", "change"),
-        rows,
+        ("model", "before: won", "lost", "after: won", "lost"),
+        [(name, *map(str, (*old, *new))) for name, old, new in zip(MODELS, before, after)],
     )
     print_paragraphs(
-        f"Subtract one from the other, and her votes are left: {', '.join(words)}. Nothing else explains the change. "
-        f"Of {arena.revealed} of the {VOTERS} voters all votes can be told in this way, of the others a few "
-        "possibilities stay.",
-    )
-    points = len(PROJECTS) - 1 - ballots
-    totals, known = points.sum(0), points[:-1].sum(0)
-    print_table(
-        f"{STREET} neighbors rank {len(PROJECTS)} projects; the council publishes the exact points",
-        ("project", "points of all", f"of the {STREET - 1} that a friend knows", "left"),
-        [[name, *map(str, row)] for name, *row in zip(PROJECTS, totals, known, totals - known)],
-    )
-    print_paragraphs(
-        f"What is left is the ballot of the twelfth, from first to last: {', '.join(ballot)}.", ""
+        f"Subtract one from the other, and her votes are left: {words}. Nothing else explains the change. Of "
+        f"{revealed} of the {VOTERS} voters all votes can be told in this way, of the others a few possibilities stay.",
+        f"{STREET} neighbors rank {len(PROJECTS)} projects, and the council publishes the exact points. Who knows all "
+        f"ballots but one subtracts them, and that one is left, from first to last: {', '.join(ballot)}.",
+        "",
     )
     print_table(
         f"The same published with epsilon = {EPSILON:g}: how often the best guess is right, in {DRAWS:,} draws",
@@ -206,40 +169,19 @@ def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
         [[one.question, *(f"{share:.1%}" for share in one[1:])] for one in guesses],
     )
     print_paragraphs(
-        "The best guess is that of somebody who knows everything but this person's answers, and how the noise is "
-        f"drawn; it was measured to within {2 * math.sqrt(0.25 / DRAWS):.1%}. The promise: nobody, whatever they know "
-        f"or compute, guesses more than {guesses[0].bound:.1%} of the answers rightly if two are equally likely, "
-        "e^epsilon/(1 + e^epsilon), and fewer if there are more answers. An answer that is randomized at home comes "
-        "up to that; totals over several people stay below.",
+        f"The best guess knows everything but this person's answers. The promise: nobody guesses more than "
+        f"{guesses[0].bound:.1%} of two equally likely answers rightly, e^epsilon/(1 + e^epsilon).",
         f"Pictures: {', '.join(pictures)}" if pictures else f"No pictures: {remark}",
     )
 
 
-def _ballot_left(ballots: np.ndarray) -> list[str]:
-    """The last ballot, best first, from exact points of all and the other ballots."""
-    points = len(PROJECTS) - 1 - ballots
-    left = points.sum(0) - points[:-1].sum(0)
-    return [PROJECTS[k] for k in left.argsort()[::-1]]
-
-
-def _figures(arena: Arena, noisy: np.ndarray, guesses: list[Guess]) -> dict[str, Figure]:
-    before, after = arena.boards[arena.target : arena.target + 2]
-    battles = arena.explained[arena.target][0]
+def _figures(change: np.ndarray, noisy: np.ndarray, guesses: list[Guess]) -> dict[str, Figure]:
+    titles = (
+        "One person voted: what does the next leaderboard tell?",
+        "How often is a guess right?",
+    )
     boards = plotting.changed_leaderboards(
-        MODELS,
-        (after - before)[:, 0],
-        noisy,
-        epsilon=EPSILON,
-        title=f"One person voted in {len(battles)} battles: what does the next leaderboard tell?",
-        guarantee_text="An arena of chat models, made up. Left: the difference of two exact leaderboards is what one "
-        "person answered. Right: the same votes, hidden in the noise that protects each person, whether or not anybody "
-        "knows the board before.",
+        MODELS, change[:, 0], noisy, epsilon=EPSILON, title=titles[0]
     )
-    shares = plotting.best_guesses(
-        guesses,
-        epsilon=EPSILON,
-        title="How often is a guess about one person right?",
-        guarantee_text="Guesses of somebody who knows all other people's answers. Blue: the share of "
-        f"{DRAWS:,} private publications from which the best possible guess is right.",
-    )
+    shares = plotting.best_guesses(guesses, epsilon=EPSILON, title=titles[1])
     return dict(zip(PICTURES, (boards, shares), strict=True))

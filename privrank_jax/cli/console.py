@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, ParamSpec
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -23,17 +23,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
 
-P = ParamSpec("P")
-Side = Literal["left", "right"]
-
 NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
 _NO_TERMINAL_WIDTH = 110
 _BAR = 20  # characters of a bar of progress
-_NARROW = 80  # columns of a terminal, below which a table that does not fit is printed as records
 CUT = 1  # exit code when the reader of stdout closed it before the end
 REFUSED = 2
 # A cell that stands at the right: a number, with its rank, its error or another end; or a gap.
 _NUMBER = re.compile(r"([-+]?[\d.,]+(e[-+]?\d+)?%?( \(\d+\)| (±|to) ([\d.,e+-]+|unknown))?)?|-")
+_STACK: contextvars.ContextVar[contextlib.ExitStack | None] = contextvars.ContextVar(
+    "what a command closes at its end", default=None
+)
 
 
 class Refusal(ValueError):
@@ -42,27 +41,25 @@ class Refusal(ValueError):
 
 def refusing(
     spell: Callable[[Argument], str | None],
-) -> Callable[[Callable[P, None]], Callable[P, None]]:
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Turn errors that a user can fix into one paragraph on stderr and exit code 2.
 
-    Args:
-        spell: maps an argument named in a message of the library to the option of this command.
+    ``spell`` maps an argument named in a message of the library to the option of this command.
     """
 
-    def decorate(command: Callable[P, None]) -> Callable[P, None]:
-        def run(*args: P.args, **kwargs: P.kwargs) -> None:
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        def run(*args: Any, **kwargs: Any) -> None:
+            out = sys.stdout
             try:
                 with contextlib.ExitStack() as stack:
                     stack.callback(_STACK.reset, _STACK.set(stack))
                     stack.callback(_interrupt.release)
-                    if sys.stdout is None:  # before it spends anything on a result
-                        raise Refusal(
-                            "standard output is closed, so no result could be shown. Where only files are wanted, "
-                            "send it to /dev/null."
-                        )
+                    if out is None:  # before it spends anything on a result
+                        raise Refusal("standard output is closed: send it to /dev/null.")
                     command(*args, **kwargs)
             except BrokenPipeError:  # who reads has seen enough, as `head` has
-                drop_output()
+                with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
+                    os.dup2(nowhere.fileno(), sys.stdout.fileno())  # takes what stdout still holds
                 raise typer.Exit(CUT) from None
             except (ValueError, ImportError, OSError, MemoryError) as error:
                 _to_stderr("privrank:", "bold red", " ".join(_words(error, spell).split()))
@@ -71,20 +68,6 @@ def refusing(
         return run
 
     return decorate
-
-
-def drop_output() -> None:
-    """Discard what stdout still holds, and all that is printed from now on: its reader or its disk takes no more."""
-    with contextlib.suppress(OSError):  # raised where stdout is no file of the system
-        number = sys.stdout.fileno()
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, number)
-        os.close(nowhere)
-
-
-_STACK: contextvars.ContextVar[contextlib.ExitStack | None] = contextvars.ContextVar(
-    "what a command closes at its end", default=None
-)
 
 
 def at_end(close: Callable[[], None]) -> None:
@@ -100,9 +83,8 @@ def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
         return error.spelled(spell)
     if isinstance(error, OSError) and error.strerror:
         where = "" if error.filename is None else f"{error.filename}: "
-        return (
-            f"{where}{error.strerror}. Check the path, its permissions and the space on the disk."
-        )
+        advice = "Check the path, its permissions and the space on the disk."
+        return f"{where}{error.strerror}. {advice}"
     if isinstance(error, MemoryError):
         return "there is not enough memory for this: use fewer items, users or draws."
     return str(error)
@@ -121,30 +103,20 @@ def say(*messages: str) -> None:
 
 
 def _to_stderr(head: str, style: str, message: str) -> None:
-    """One paragraph: on a terminal wrapped and with a colored head (unless NO_COLOR is set), elsewhere one line.
-
-    A stderr that is closed or full loses it: a release that was paid for goes on without its remarks.
-    """
-    message = printable(options_of(message))
-    if sys.stderr is None or not sys.stderr.isatty():
-        with contextlib.suppress(OSError):
-            typer.echo(f"{head} {message}", err=True)
-        return
-    from rich.console import Console
+    """One paragraph, lost where stderr is closed or full: a release that was paid for goes on without its remarks."""
     from rich.text import Text
 
-    words = Text.assemble((head, style), " ", message)
-    Console(file=sys.stderr, highlight=False).print(words)
+    words = Text.assemble((head, style), " ", printable(options_of(message)))
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            console(sys.stderr).print(words, soft_wrap=not sys.stderr.isatty())
 
 
 @contextlib.contextmanager
 def busy(what: str) -> Iterator[Callable[[float], None]]:
-    """Say on a terminal what the command does before it can print anything, and erase it in the end.
+    """Say on a terminal, in few words, what the command does before it can print anything, and erase it in the end.
 
     Yields a function that draws a bar of the share that is done.
-
-    Args:
-        what: a few words, which fit a narrow terminal.
     """
     shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
@@ -161,16 +133,6 @@ def busy(what: str) -> Iterator[Callable[[float], None]]:
         tell("\r\x1b[K")
 
 
-def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse a value that is not one of ``choices``."""
-    if value not in choices:
-        from privrank_jax.data.names import did_you_mean
-
-        meant = did_you_mean(value, choices)
-        listed = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
-        raise Refusal(f"{option} {value!r} is unknown{meant}; choose {listed}.")
-
-
 def check_seed(seed: int) -> None:
     """Refuse what JAX has no key for."""
     if not 0 <= seed < 2**63:
@@ -179,11 +141,8 @@ def check_seed(seed: int) -> None:
 
 def check_folder(folder: Path) -> None:
     """Refuse, before the work, a folder for results that cannot be created or written to."""
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-        folder.lstat()  # raises for invalid file names
-    nearest = next(
-        one for one in (folder.absolute(), *folder.absolute().parents) if os.path.lexists(one)
-    )
+    whole = folder.absolute()
+    nearest = next(one for one in (whole, *whole.parents) if os.path.lexists(one))
     if not nearest.is_dir():
         raise Refusal(f"--out {folder}: {nearest} is not a folder; choose another.")
     tempfile.TemporaryFile(dir=nearest).close()
@@ -192,14 +151,13 @@ def check_folder(folder: Path) -> None:
 def print_json(document: Mapping[str, object]) -> None:
     """Print one JSON document on stdout; a NaN or infinity in it is a bug, and raises."""
     try:
-        text = json.dumps(document, indent=2, allow_nan=False)
+        typer.echo(json.dumps(document, indent=2, allow_nan=False))
     except ValueError as error:
         raise RuntimeError(f"the result can't be written as JSON ({error})") from error
-    typer.echo(text)
 
 
-def console() -> Console:
-    """Rich console on the current stdout; away from a terminal it has a fixed width, unless COLUMNS says another."""
+def console(file: TextIO) -> Console:
+    """Rich console; away from a terminal it has a fixed width, unless COLUMNS says another."""
     from rich.console import Console
 
     class Plain(Console):
@@ -207,51 +165,28 @@ def console() -> Console:
             """Raise the BrokenPipeError, where rich would end the process."""
             raise
 
-    known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+    known = file.isatty() or os.environ.get("COLUMNS", "").isdigit()
     width = None if known else _NO_TERMINAL_WIDTH
-    return Plain(file=sys.stdout, width=width, highlight=False, markup=False)
+    return Plain(file=file, width=width, highlight=False, markup=False)
 
 
-def print_table(
-    title: str, columns: Iterable[str | tuple[str, Side]], rows: Iterable[Sequence[str]]
-) -> None:
-    """Print a table, or in a narrow terminal that it does not fit a block of lines for each row.
-
-    Args:
-        title: printed above.
-        columns: headings, or (heading, ``"left"`` or ``"right"``); alone, numbers stand right.
-        rows: their cells.
-    """
+def print_table(title: str, columns: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table below its title; numbers, with what measures their error, stand at the right."""
     from rich.box import SIMPLE_HEAD
-    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
     cells = [[printable(cell) for cell in row] for row in rows]
-    out, table = console(), Table(box=SIMPLE_HEAD)
-    heads = [one if isinstance(one, str) else one[0] for one in columns]
-    for place, (head, told) in enumerate(zip(heads, columns)):
-        side = _side([row[place] for row in cells]) if isinstance(told, str) else told[1]
-        table.add_column(Text(head), justify=side, overflow="fold", no_wrap=side == "right")
+    out, table = console(sys.stdout), Table(box=SIMPLE_HEAD)
+    for place, head in enumerate(columns):
+        column = [row[place] for row in cells]
+        right = any(column) and all(map(_NUMBER.fullmatch, column))
+        side = "right" if right else "left"
+        table.add_column(Text(head), justify=side, overflow="fold", no_wrap=right)
     for row in cells:
         table.add_row(*map(Text, row))
     out.print(printable(title), style="bold", soft_wrap=True)
-    wide = Measurement.get(out, out.options.update(width=10_000), table).maximum
-    if len(heads) > 2 and out.width < min(_NARROW, wide):  # a line per cell that is not empty
-        table = Table(box=None, show_header=False, padding=(0, 1))
-        for _ in range(2):
-            table.add_column(overflow="fold")
-        for row in cells:
-            table.add_row()
-            for head, cell in zip(heads, row, strict=True):
-                if cell:
-                    table.add_row(Text(head, style="bold"), Text(cell))
     out.print(table)
-
-
-def _side(cells: Sequence[str]) -> Side:
-    """Where the cells of a column stand: numbers, with what measures their error, right."""
-    return "right" if all(_NUMBER.fullmatch(cell) for cell in cells) and any(cells) else "left"
 
 
 def saved(
@@ -272,7 +207,7 @@ def saved(
 
 def print_paragraphs(*paragraphs: str) -> None:
     """Print text, wrapped on a terminal, one line per paragraph elsewhere."""
-    out = console()
+    out = console(sys.stdout)
     for text in paragraphs:
         style = "bold red" if text.startswith(NOT_PRIVATE) else None
         out.print(printable(text), soft_wrap=not sys.stdout.isatty(), style=style)

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
+import re
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.options import Options
 
 MOST = 2**30  # bytes of compiled programs; the oldest are deleted first
 AUTO = "auto"
 
 
 def keep_programs() -> None:
-    """Keep compiled programs in the user's cache folder, so that the next run does not compile them again.
-
-    JAX's own settings take precedence (``JAX_COMPILATION_CACHE_DIR``, ``JAX_ENABLE_COMPILATION_CACHE=0``).
-    For commands that read no private data: a program may hold what it was compiled for.
-    """
+    """Keep compiled programs in the user's cache folder, for commands that read no private data."""
     import jax
 
     if jax.config.values["jax_compilation_cache_dir"] is not None:
         return
-    folder = user_cache() / "programs"
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(cache) / "privrank_jax" / "programs"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         prune(folder, MOST)
@@ -40,30 +33,15 @@ def keep_programs() -> None:
 
 
 def use_cores() -> None:
-    """Make each core of this process a device: together they finish a batch sooner than operations on all cores.
-
-    JAX's own settings take precedence (``JAX_NUM_CPU_DEVICES``, ``--xla_force_host_platform_device_count``).
-    """
+    """Make each core of this process a device, unless JAX is told how many: together they finish a batch sooner."""
     import jax
 
     from privrank_jax._backend import processors
 
     forced = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
-    if forced or jax.config.values["jax_num_cpu_devices"] >= 0:
-        return
-    with contextlib.suppress(RuntimeError):  # JAX has already started with the devices it found
-        jax.config.update("jax_num_cpu_devices", processors())
-
-
-def user_cache() -> Path:
-    """The folder for files that may be deleted at any time, by the convention of the operating system."""
-    if sys.platform == "win32":
-        home = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        home = Path.home() / "Library" / "Caches"
-    else:
-        home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "privrank_jax"
+    if not forced and jax.config.values["jax_num_cpu_devices"] < 0:
+        with contextlib.suppress(RuntimeError):  # JAX has already started with the devices it found
+            jax.config.update("jax_num_cpu_devices", processors())
 
 
 def prune(folder: Path, most: int) -> None:
@@ -75,62 +53,32 @@ def prune(folder: Path, most: int) -> None:
             path.unlink(missing_ok=True)
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Processes(Options):
-    """The processes that share the work."""
-
-    # fmt: off
-    coordinator: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST:PORT",
-            help="Share the work with the other processes that run this command: where the first of them listens; "
-            f"{AUTO}: ask Slurm, Open MPI or Kubernetes."),
-    ] = None
-    processes: Annotated[
-        int | None, typer.Option(metavar="N", help="How many processes share the work.")
-    ] = None
-    process_id: Annotated[
-        int | None, typer.Option(metavar="N", help="Which of them this is; 0 listens, prints and writes.")
-    ] = None
-    # fmt: on
-
-    def check_processes(self) -> None:
-        """Refuse options that do not describe a group of processes, before anything is loaded."""
-        given = [self.processes is not None, self.process_id is not None]
-        address = self.coordinator not in (None, AUTO)
-        host, _, port = (self.coordinator or "").rpartition(":")
-        if address and not (host and port.isdigit()):
-            raise Refusal(f"--coordinator {self.coordinator!r} is neither HOST:PORT nor {AUTO}.")
-        if given != [address, address]:
-            raise Refusal(
-                "--processes and --process-id go with --coordinator HOST:PORT, which needs both."
-            )
-        if address and not 0 <= (self.process_id or 0) < (self.processes or 0):
-            raise Refusal(
-                f"--process-id {self.process_id} of {self.processes} processes: they count from 0."
-            )
+def check_group(coordinator: str | None, processes: int | None, process_id: int | None) -> None:
+    """Refuse options that do not describe a group of processes, before anything is loaded."""
+    right = processes is None and process_id is None
+    if coordinator not in (None, AUTO):
+        address = re.fullmatch(r".+:\d+", coordinator or "")
+        right = bool(address) and -1 < (-1 if process_id is None else process_id) < (processes or 0)
+    if not right:
+        raise Refusal(
+            "a group of processes is told by --coordinator auto, or by --coordinator HOST:PORT with --processes N and "
+            "--process-id, which counts from 0 to N - 1."
+        )
 
 
-def join(group: Processes) -> bool:
+def join(coordinator: str | None, processes: int | None, process_id: int | None) -> bool:
     """Join the processes that share the work, if any; return whether this one prints and writes."""
     import jax
 
-    if group.coordinator is None:
+    if coordinator is None:
         return True
-    # What libraries write to stdout (collectives do) is kept out of what this command prints.
-    sys.stdout.flush()
+    sys.stdout.flush()  # what libraries write to stdout is kept out of what this command prints
     ours = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = os.fdopen(ours, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
-    if group.coordinator != AUTO:
-        jax.distributed.initialize(group.coordinator, group.processes, group.process_id)
-        return jax.process_index() == 0
+    address = None if coordinator == AUTO else coordinator
     try:
-        jax.distributed.initialize()
+        jax.distributed.initialize(address, processes, process_id)
     except (ValueError, RuntimeError) as error:
-        raise Refusal(
-            f"--coordinator {AUTO} found no cluster that JAX knows ({error}); give --coordinator HOST:PORT, "
-            "--processes and --process-id."
-        ) from error
+        raise Refusal(f"--coordinator {coordinator} joins no group: {error}.") from error
     return jax.process_index() == 0

@@ -7,178 +7,124 @@ import dataclasses
 import shlex
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
 
 from privrank_jax import _interrupt
 from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, listed, of_column
 from privrank_jax._promise import Privacy
-from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table, say
-from privrank_jax.cli.options import Json, command
-from privrank_jax.cli.request import User
+from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table
+from privrank_jax.cli.options import Json, argument, command
 from privrank_jax.data.file import File
-from privrank_jax.release.ledger import (
-    Account,
-    Ledger,
-    Spend,
-    amount,
-    create,
-    in_words,
-    noise_cell,
-    numbers,
-    plain,
-)
-
-HELP = (
-    "Make the privacy budget of a data set, or show what was spent of it.\n\n"
-    "Each data set has its own ledger file, which identifies the data by their content. Releases with --ledger spend "
-    "from it before they print, are refused beyond its budget, and are never refunded: the budget of a release that "
-    "was killed stays spent. Budgets of several releases add up.\n\n"
-    "A series of data sets about the same people, such as a survey of every year, has one ledger and one budget: with "
-    "--series NAME a release adds its file to the series.\n\n"
-    "Examples:\n\n"
-    "  privrank ledger votes.ledger --data votes.csv --budget 3     (make it, once)\n\n"
-    "  privrank aggregate votes.csv --epsilon 0.5 --ledger votes.ledger\n\n"
-    "  privrank ledger votes.ledger                                 (what was spent, what is left)\n\n"
-    "  privrank ledger votes.ledger --delta 1e-6                    (and what that comes to, tightly)\n\n"
-    "  privrank ledger survey.ledger --series 'citizen survey' --data 2025.csv --budget 3\n\n"
-    "  privrank aggregate 2026.csv --epsilon 0.5 --ledger survey.ledger --series 'citizen survey'"
-)
-
-
-def _option(metavar: str, words: str) -> Any:
-    return typer.Option(metavar=metavar, help=words)
+from privrank_jax.release import ledger as ledgers
+from privrank_jax.release.ledger import Account, Ledger, Spend, amount, in_words, numbers, plain
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Json):
-    """The options of one run."""
+    """The options of one run.
 
-    # fmt: off
-    file: Annotated[Path, typer.Argument(metavar="LEDGER", help="The file of the ledger.")]
-    data: Annotated[str | None, _option("FILE", "Make a ledger of these data, or this named data set.")] = None
-    budget: Annotated[
-        str | None, _option("EPSILON", "Budget of all releases through this ledger together; it can't be changed.")
-    ] = None
-    budget_delta: Annotated[
-        str, _option("DELTA",
-            "Budget of delta; it can't be changed either. 0 allows no release with a --delta.")
-    ] = "0"
-    slack: Annotated[
-        str, _option("DELTA",
-            "Keep this part of --budget-delta to add releases up by Rényi divergences too, which allows more of them, "
-            "most where Laplace noise (--noise laplace) is on many numbers. It can't be changed either.")
-    ] = "0"
-    series: Annotated[
-        str | None, _option("NAME",
-            "Make it the ledger of the series with this public name, such as 'citizen survey': its budget is for all "
-            "data sets together that join the series. So becomes a ledger that exists, with its budget.")
-    ] = None
-    count: Annotated[
-        Path | None, _option("LEDGER",
-            "Count this other ledger of data of the series too, at its whole budget, whatever it spends of that.")
-    ] = None
-    unit: Annotated[str, _option("NAME", "What is protected: user, comparison or rank.")] = "user"
-    adjacency: Annotated[
-        str | None, _option("NAME",
-            "How neighboring data differ: replace, flip or add-remove. Releases that protect less are refused; replace "
-            "is more than flip. Default: replace; flip for preferences (.jsonl with chosen and rejected), as privrank "
-            "privatize protects which answer was chosen.")
-    ] = None
-    public: Annotated[
-        list[str] | None, _option("FACT",
-            "What is public anyway, so that releases may show it; once for each of items (which there are), "
-            "participation (which users answered at all), questionnaire (which pairs each user was asked), "
-            "ranked-items (which items each user ranked), budgets (each user's epsilon), covariates (of each "
-            "comparison, and which item was first), or none. Default: items; none for a PrefLib file, which lists its "
-            "items whatever was answered; for a named data set, what it defines.")
-    ] = None
-    user: User = None
-    delta: Annotated[
-        str | None, _option("DELTA",
-            "Also show the epsilon of all releases together at this delta, by tighter accounting, which is valid only "
-            "if the releases were fixed ahead of time; it is not enforced.")
-    ] = None
-    # fmt: on
+    Attributes:
+        data: make a ledger of these data, or this named data set.
+        budget: budget of all releases through this ledger together; it can't be changed.
+        budget_delta: budget of delta; it can't be changed either. 0 allows no release with a --delta.
+        slack: keep this part of --budget-delta to add releases up by Rényi divergences too, which allows more of them,
+            most where Laplace noise (--noise laplace) is on many numbers. It can't be changed either.
+        series: make it the ledger of the series with this public name, such as 'citizen survey': its budget is for all
+            data sets together that join the series. So becomes a ledger that exists, with its budget.
+        count: count this other ledger of data of the series too, at its whole budget, whatever it spends of that.
+        unit: what is protected: user, comparison or rank.
+        adjacency: how neighboring data differ: replace, flip or add-remove. Releases that protect less are refused;
+            replace is more than flip. Default: replace; flip for preferences (.jsonl with chosen and rejected), as
+            privrank privatize protects which answer was chosen.
+        public: what is public anyway, so that releases may show it; once for each of items (which there are),
+            participation (which users answered at all), questionnaire (which pairs each user was asked), ranked-items
+            (which items each user ranked), budgets (each user's epsilon), covariates (of each comparison, and which
+            item was first), or none. Default: items; none for a PrefLib file, which lists its items whatever was
+            answered; for a named data set, what it defines.
+        user: column of users; none: each row is another user. Default: user.
+        delta: also show the epsilon of all releases together at this delta, by tighter accounting, which is valid only
+            if the releases were fixed ahead of time; it is not enforced.
+    """
+
+    file: Path = argument("LEDGER", "The file of the ledger.")
+    data: str | None = None
+    budget: str | None = None
+    budget_delta: str = "0"
+    slack: str = "0"
+    series: str | None = None
+    count: Path | None = None
+    unit: str = "user"
+    adjacency: str | None = None
+    public: list[str] | None = None
+    user: str | None = None
+    delta: str | None = None
 
 
 @command
 def ledger(request: Request) -> None:
-    """Make the privacy budget of a data set, or show what was spent of it."""
+    """Make the privacy budget of a data set, or show what was spent of it.
+
+    Each data set has its own ledger file, which identifies the data by their content. Releases with --ledger spend from
+    it before they print, are refused beyond its budget, and are never refunded: the budget of a release that was killed
+    stays spent. A series of data sets about the same people, such as a survey of every year, has one ledger and one
+    budget: with --series NAME a release adds its file to the series. Examples:
+        privrank ledger votes.ledger --data votes.csv --budget 3     (make it, once)
+        privrank aggregate votes.csv --epsilon 0.5 --ledger votes.ledger
+        privrank ledger votes.ledger                                 (what was spent, what is left)
+        privrank ledger votes.ledger --delta 1e-6                    (and what that comes to, tightly)
+        privrank ledger survey.ledger --series 'citizen survey' --data 2025.csv --budget 3
+        privrank aggregate 2026.csv --epsilon 0.5 --ledger survey.ledger --series 'citizen survey'
+    """
     if request.count is not None and request.series is None:
         raise Refusal("--count is for the ledger of a series: say which by --series NAME.")
     if request.given - {"file", "json", "delta", "series", "count"}:
-        if request.delta is not None:
+        if request.data is None or request.budget is None or request.delta is not None:
             raise Refusal(
-                "--delta is for showing a ledger that exists; that of its budget is --budget-delta."
-            )
-        if request.data is None or request.budget is None:
-            raise Refusal(
-                "--data FILE and --budget EPSILON together make a ledger: give both; without them, "
-                f"{request.file} is shown."
+                "--data FILE and --budget EPSILON together make a ledger: give both, perhaps with --budget-delta; "
+                f"without them, {request.file} is shown, and --delta is for that."
             )
         _make(request, request.data, request.budget)
     if request.series is not None:
-        _make_series(request, request.series)
+        with Ledger(request.file) as found:
+            found.make_series(request.series)
+    if request.series is not None and request.count is not None:
+        series = Ledger(request.file, series=request.series)
+        with series as found, Ledger(request.count) as other:
+            found.count(other)
     delta = None if request.delta is None else amount(request.delta, "--delta", zero=True)
     with Ledger(request.file) as found:
         _show(found, delta, as_json=request.json)
 
 
 def _make(request: Request, data: str, budget: str) -> None:
-    from privrank_jax.data.reader import (
-        defines_users,
-        header_of,
-        kind_of,
-        load,
-        named_sets,
-        sha256_of,
-    )
+    from privrank_jax.data import reader
 
-    file = File(data)  # which keeps what is piped in
-    sha256 = sha256_of(file)
+    file, named = File(data), data in reader.named_sets()  # a file keeps what is piped in
+    sha256 = reader.sha256_of(file)
     if sha256 is None:
         raise Refusal(f"--data {data} is neither a file nor a named data set.")
-    header = [] if data in named_sets() else header_of(file)
-    trained = kind_of(file.name, header, {}) == "preferences"  # which only privatize releases
+    header = [] if named else reader.header_of(file)
+    labels = reader.kind_of(file.name, header, {}) == "preferences"  # whose labels are swapped
     if request.public is not None:
         facts = [fact for fact in request.public if fact != "none"]
-    elif data in named_sets():
-        asked = getattr(load(data), "questionnaire", None)
+    elif named:
+        asked = getattr(reader.load(data), "questionnaire", None)
         facts = [] if asked is None else ["questionnaire"]
     else:
-        facts = [] if defines_users(file) else ["items"]
+        facts = [] if reader.defines_users(file) else ["items"]
     promise = Privacy(
         amount(budget, "--budget"),
         unit=request.unit,
-        adjacency=request.adjacency or ("flip" if trained else "replace"),
+        adjacency=request.adjacency or ("flip" if labels else "replace"),
         delta=amount(request.budget_delta, "--budget-delta", zero=True),
         public=tuple(facts),
-        users=_users(request, file, header, trained=trained),
+        users=_users(request, file, header),
     )
     with _interrupt.whole(f"{request.file} may be unfinished", f"{request.file} was made"):
         slack = amount(request.slack, "--slack", zero=True)
-        create(request.file, promise, data=file.name, sha256=sha256, slack=slack)
+        ledgers.create(request.file, promise, data=file.name, sha256=sha256, slack=slack)
 
 
-def _make_series(request: Request, name: str) -> None:
-    """Make the ledger that of a series, unless it is, and count another one."""
-    with Ledger(request.file) as found:
-        known, whole = found.series, numbers(found.account.budget)
-        found.make_series(name)
-        if not known and "data" not in request.given:
-            say(
-                f"{request.file} is the ledger of the series {found.series!r} from now on: its "
-                f"{in_words(*whole, whole[1])} is the budget of all its data sets together, and counts all that was "
-                f"spent from {found.account.data}."
-            )
-    if request.count is not None:
-        with Ledger(request.file, series=name) as found, Ledger(request.count) as other:
-            found.count(other)
-
-
-def _users(request: Request, data: File, header: list[str], *, trained: bool) -> str:
+def _users(request: Request, data: File, header: list[str]) -> str:
     """What one user is."""
     from privrank_jax.data.header import spelled_in
     from privrank_jax.data.reader import defines_users
@@ -193,12 +139,9 @@ def _users(request: Request, data: File, header: list[str], *, trained: bool) ->
         return NO_COLUMN
     column = request.user or "user"
     if header and spelled_in(header, column) not in header:
-        other = "say --user none where each row is one user"
-        if trained:
-            other = "protect single labels by --unit comparison"
         raise Refusal(
-            f"{data} has no column {column!r}, and a budget for users needs to know what a user is: name the "
-            f"column by --user, or {other}."
+            f"{data} has no column {column!r}, and a budget for users needs to know what a user is: name the column by "
+            "--user, say --user none where each row is one user, or protect single answers by --unit comparison."
         )
     return of_column(column)
 
@@ -216,54 +159,46 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
         document |= {"budget": _pair(budget), "spent": _pair(spent), "left": _pair(left)}
         document |= {} if account.filter is None else {"slack": float(account.filter.slack)}
         document |= {"together": together} if together else {}
-        print_json(document | {"releases": [_release(one) for one in spends]})
-        return
-    if spends:
-        table = [
-            {"no.": str(one.number)}
-            | ({"data set": str(one.data_set)} if series else {})
-            | {"time (UTC)": one.time[:19].replace("T", " ")}
-            | {"command": one.command, "method": one.method}
-            | dict(zip(("epsilon", "delta"), map(plain, numbers(one.privacy))))
-            | {"protects": _briefly(one.privacy), "trust": one.trust, "state": one.state}
-            for one in spends
-        ]
+        return print_json(document | {"releases": [_release(one) for one in spends]})
+    table = [
+        {"no.": str(one.number)}
+        | ({"data set": str(one.data_set)} if series else {})
+        | {"time (UTC)": one.time[:19].replace("T", " ")}
+        | {"command": one.command, "method": one.method}
+        | dict(zip(("epsilon", "delta"), map(plain, numbers(one.privacy))))
+        | {"protects": f"{one.privacy.unit}, {one.privacy.adjacency}"}
+        | {"public": ", ".join(one.privacy.public), "trust": one.trust, "state": one.state}
+        for one in spends
+    ]
+    if table:
         print_table(_title(found), table[0], [list(row.values()) for row in table])
     else:
         named = f" --series {shlex.quote(series)}" if series else ""
         print_paragraphs(_title(found), _NOTHING_SPENT.format(found.path.name + named))
     if series:
         counts = collections.Counter(one.data_set for one in spends)
-        print_table(
-            f"The data sets of the series {series!r}",
-            ("data set", "name", "joined", "releases", "epsilon", "delta"),
-            [
-                (str(one.number), one.data, one.time[:10], str(counts[one.number]), *map(plain, of))
-                for one, of in sets
-            ],
-        )
+        rows = [
+            (str(one.number), one.data, one.time[:10], str(counts[one.number]), *map(plain, of))
+            for one, of in sets
+        ]
+        print_table(f"The data sets of the series {series!r}", _HEADS, rows)
         print_paragraphs(_SUM)
     shown, whole = (in_words(*of, budget[1]) for of in (left, spent)), in_words(*budget)
     print_paragraphs(f"Left: {next(shown)} of {whole}. Spent: {next(shown)}.")
     if account.filter is not None:
         print_paragraphs(_SLACK.format(plain(account.filter.slack)))
     if together:
-        print_paragraphs(
-            "Together, by privacy loss distributions: epsilon {epsilon:.6g} at delta {delta:g}. {holds}".format(
-                **together
-            )
-        )
+        words = "epsilon {epsilon:.6g} at delta {delta:g}. {holds}".format(**together)
+        print_paragraphs(f"Together, by privacy loss distributions: {words}")
     if lost := sum(one.state == "spent" for one in spends):
-        print_paragraphs(
-            f"State spent ({lost}): the command has not finished, or was killed or failed before its result was "
-            "known to be shown. It counts, for the result may have been seen."
-        )
+        print_paragraphs(_LOST.format(lost))
 
 
 def _release(one: Spend) -> dict[str, object]:
     """A release as plain values."""
-    facts = {name: fact for name, fact in vars(one).items() if name not in _APART}
-    facts |= {"changes": noise_cell(one.changes)} if one.changes else {}
+    apart = ("privacy", "changes", "rho")
+    facts = {name: fact for name, fact in vars(one).items() if name not in apart}
+    facts |= {"changes": ledgers.noise_cell(one.changes)} if one.changes else {}
     facts |= {} if one.rho is None else {"rho": float(one.rho)}
     return facts | _facts(one.privacy) | _pair(numbers(one.privacy))
 
@@ -272,25 +207,19 @@ def _title(found: Ledger) -> str:
     account, promised = found.account, found.account.budget.neighbors
     of = f"the series {found.series!r}" if found.series else account.data
     title = f"{found.path.name}: releases from {of}, {dataclasses.replace(promised, public=()).in_words()}"
-    if not promised.public:
-        return title
-    return f"{title}; they may take as public {listed(PUBLIC[fact] for fact in promised.public)}"
+    facts = [PUBLIC[fact] for fact in promised.public]
+    return f"{title}; they may take as public {listed(facts)}" if facts else title
 
 
 def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str, object]:
     """Joint guarantee of the spends if they were fixed ahead of time."""
     from privrank_jax.privacy import Guarantee, compose
 
-    releases = [
-        Guarantee(
-            dataclasses.replace(one.privacy, users=account.budget.users),
-            trust=one.trust,
-            numerics=one.numerics,
-            changes=one.changes,
-            rho=None if one.rho is None else float(one.rho),
-        )
-        for one in spends
-    ]
+    releases = []
+    for one in spends:
+        privacy = dataclasses.replace(one.privacy, users=account.budget.users)
+        noise = {"changes": one.changes, "rho": None if one.rho is None else float(one.rho)}
+        releases.append(Guarantee(privacy, trust=one.trust, numerics=one.numerics, **noise))
     found = compose(releases, delta=delta, neighbors=account.budget)
     return {"epsilon": found.epsilon, "delta": found.delta, "holds": _HOLDS}
 
@@ -303,27 +232,21 @@ def _pair(of: tuple[Decimal, Decimal]) -> dict[str, float]:
     return {"epsilon": float(of[0]), "delta": float(of[1])}
 
 
-def _briefly(privacy: Privacy) -> str:
-    """Unit, adjacency and what is public, for a table."""
-    more = f"; public: {', '.join(privacy.public)}" if privacy.public else ""
-    return f"{privacy.unit}, {privacy.adjacency}{more}"
-
-
+_HEADS = ("data set", "name", "joined", "releases", "epsilon", "delta")
 _NOTHING_SPENT = (
     "Nothing was spent yet: this ledger will add up what all releases of these data with --ledger {} spend, and refuse "
     "one that goes beyond the budget."
 )
-_APART = ("privacy", "changes", "rho")
 _SLACK = (
     "Releases add up by Rényi divergences, for which delta {} is kept, or plainly, whichever is less. What is left is "
-    "for one more release, whatever its noise. It may ask for more with Laplace noise on several numbers, or Gaussian "
-    "noise, whose own delta counts no more once the plain sum is exceeded."
+    "for one more release, whatever its noise; with noise on several numbers it may ask for more."
 )
 _HOLDS = (
     "That holds only if the number of releases and their budgets were fixed ahead of time, and is not enforced: "
     "what is left is counted by the plain sum."
 )
-_SUM = (
-    "In the worst case the same person is in all of these data sets, so what is spent from them adds up: whatever one "
-    "person answered in each may change."
+_LOST = (
+    "State spent ({}): the command has not finished, or failed before its result was known to be shown. It counts, for "
+    "the result may have been seen."
 )
+_SUM = "As the same person may be in all of these data sets, what is spent from them adds up."

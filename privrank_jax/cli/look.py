@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, ClassVar
-
-import typer
+from typing import ClassVar
 
 from privrank_jax.cli.console import print_paragraphs
-from privrank_jax.cli.options import command
+from privrank_jax.cli.options import argument, command
 from privrank_jax.cli.request import Columns
 from privrank_jax.cli.spelling import options_of
-from privrank_jax.data.file import File
-
-HELP = (
-    "See what a file holds, how it is read, and which command comes next.\n\n"
-    "Nothing is released, and what it prints is for you alone. The options below are those of all commands that read "
-    "FILE: with them, `privrank look` shows the data as these commands read them.\n\n"
-    "Examples:\n\n"
-    "  privrank look survey.csv\n\n"
-    "  privrank look survey.csv --items Q1_1..Q1_9 --ratings 1:5"
-)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,28 +17,25 @@ class Request(Columns):
 
     SHOWS_ALL: ClassVar[bool] = True
 
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="A file as for privrank rank or aggregate; - is standard input."
-        ),
-    ]
+    source: str = argument("FILE", "A file as for privrank rank or aggregate; - is standard input.")
 
 
 @command
 def look(request: Request) -> None:
-    """See what a file holds, and how it is read."""
+    """See what a file holds, how it is read, and which command comes next; it releases nothing, and is for you alone.
+
+    The options below are those of all commands that read FILE, and show the data as these read them. Examples:
+        privrank look survey.csv
+        privrank look survey.csv --items Q1_1..Q1_9 --ratings 1:5
+    """
     from privrank_jax.cli.reading import say_reading
     from privrank_jax.data.look import look as look_at
     from privrank_jax.data.reader import read_told
 
-    text = (getattr(request, one, None) for one in ("separator", "encoding"))
-    file = File(request.source, *text)
     if not request.told:
-        print_paragraphs(*map(options_of, look_at(file, **request.text).paragraphs()))
+        print_paragraphs(*map(options_of, look_at(request.file, **request.text).paragraphs()))
         return
-    data = read_told(file, request.told, **request.text)
+    data = read_told(request.file, request.told, **request.text)
     say_reading(data)
-    print_paragraphs(
-        f"{data.name}: {data!r}", *(f"- {note}" for note in getattr(data, "notes", ()))
-    )
+    notes = (f"- {note}" for note in getattr(data, "notes", ()))
+    print_paragraphs(f"{data.name}: {data!r}", *notes)

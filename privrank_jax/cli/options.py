@@ -1,27 +1,32 @@
 """Commands from frozen dataclasses: each field is an option, written once, and an instance is the request.
 
-A field is ``Annotated[type, typer.Option(help=...)]`` with its default, as a parameter of a Typer command would be.
-Groups of options that several commands share are base classes. On the command line a class's own options come first,
-then those of its bases in the order in which they stand.
+What the docstring of its class says of a field is its help. Groups of options that several commands share are base
+classes. On the command line a class's own options come first, then those of its bases in the order in which they stand.
 """
 
 from __future__ import annotations
 
-import copy
+import ast
 import dataclasses
+import functools
 import inspect
+import pkgutil
+import re
 import shlex
 import typing
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
 
-from privrank_jax.cli.console import check_seed, refusing
+from privrank_jax._arguments import Argument
+from privrank_jax.cli.console import refusing
+from privrank_jax.cli.spelling import option_of, options_of
 
-if TYPE_CHECKING:
-    from privrank_jax._arguments import Argument
+REQUIRED = dataclasses.MISSING
+_METAVARS: dict[Any, str] = {bool: "", int: "N", float: "X", Path: "PATH", list[Path]: "PATH"}
+_KINDS: dict[str, Any] = {"bool": bool, "int": int, "float": float, "str": str, "Time": str}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -30,37 +35,20 @@ class Options:
 
     Attributes:
         given: names of the options given on the command line.
-        LIBRARY: from the library's name of an argument to the field, where they differ.
-        PANEL: heading of the class's own options in the help; "" for the default heading.
-        HIDDEN: whether the help of this class's own options stands in ``privrank look --help`` alone.
-        LEFT_OUT: options of its bases that a command does without, as another one says the same.
     """
 
     given: frozenset[str] = frozenset()
 
-    LIBRARY: ClassVar[dict[str, str]] = {}
-    PANEL: ClassVar[str] = ""
-    HIDDEN: ClassVar[bool] = False
-    LEFT_OUT: ClassVar[tuple[str, ...]] = ()
-
-    @classmethod
-    def names(cls) -> list[str]:
-        """Names of all options, in the order in which ``--help`` shows them."""
-        return list(_parameters(cls))
+    PANEL: ClassVar[str] = ""  # heading of the class's own options in the help
+    SHOWS_ALL: ClassVar[bool] = False  # whether the help shows hidden options too
+    LEFT_OUT: ClassVar[tuple[str, ...]] = ()  # of the options of its bases
 
     @classmethod
     def spelled(cls, argument: Argument) -> str | None:
         """The option of this command for an argument that a library message names; None if there is none."""
-        name = cls.LIBRARY.get(argument.name, argument.name)
-        if name not in _parameters(cls):
+        if option_of(argument.name) not in map(option_of, _parameters(cls)):
             return None
-        if not argument.has_value:
-            return option(name)
-        value = argument.value
-        if not isinstance(value, list):
-            return f"{option(name)} {shlex.quote('none' if value is None else str(value))}"
-        several = value if any("," in one for one in value) else [",".join(value)]
-        return " ".join(f"{option(name)} {shlex.quote(one)}" for one in several)
+        return option_of(argument.name, argument.value if argument.has_value else True)
 
     def line(self, command: str) -> str:
         """The command line with the options that were given; of a file its name without folders.
@@ -70,27 +58,60 @@ class Options:
         """
         words = ["privrank", command]
         for name, parameter in _parameters(type(self)).items():
-            value = getattr(self, name)
             if name not in self.given:
                 continue
+            value = getattr(self, name)
             for one in value if isinstance(value, list) else [value]:
                 written = f"{one:g}" if isinstance(one, float) else str(one)
                 if isinstance(one, Path) or Path(written).is_file():
                     written = Path(written).name
-                if parameter.default is inspect.Parameter.empty:  # an argument, not an option
-                    words.append(written)
-                else:
-                    words += [option(name)] if one is True else [option(name), written]
+                if parameter.default is not inspect.Parameter.empty:  # an option, no argument
+                    words.append(option_of(name))
+                words += [] if one is True else [written]
         return shlex.join(words)
 
 
-def option(name: str) -> str:
-    """Return the option of a field.
+def said(words: str, default: Any = None, **more: Any) -> Any:
+    """A field that is an option, with words for the help; ``name``, ``metavar`` and ``hidden`` where they differ."""
+    return dataclasses.field(default=default, metadata={"words": words, **more})
 
-    >>> option("top_k")
-    '--top-k'
+
+def argument(metavar: str, words: str, default: Any = REQUIRED) -> Any:
+    """A field that is an argument, which has no name on the command line."""
+    return said(words, default, metavar=metavar, name=None)
+
+
+def taken(function: str, *names: str) -> Any:
+    """Options that are arguments of a function of the library, ``module:function``, with words of its docstring.
+
+    Without ``names`` of arguments all that a command line can give. It is read as syntax: to import it may load JAX.
     """
-    return f"--{name.replace('_', '-')}"
+    module, _, name = function.partition(":")
+    source = pkgutil.get_data("privrank_jax", f"{module.replace('.', '/')}.py") or b""
+    (found,) = (
+        one
+        for one in ast.parse(source).body
+        if isinstance(one, ast.FunctionDef) and one.name == name
+    )
+    arguments: list[Any] = [*zip(found.args.args[::-1], found.args.defaults[::-1])]
+    arguments += zip(found.args.kwonlyargs, found.args.kw_defaults)
+    fields = []
+    for one, default in arguments:
+        kind, _, rest = ast.unparse(one.annotation or ast.Constant("")).partition(" | ")
+        if kind in _KINDS and (one.arg in names or not names):
+            value = REQUIRED if default is None else ast.literal_eval(default)
+            told = said(_words(ast.get_docstring(found) or "", one.arg), value)
+            fields.append((one.arg, _KINDS[kind] | None if rest else _KINDS[kind], told))
+    return dataclasses.make_dataclass(name, fields, bases=(Options,), frozen=True, kw_only=True)
+
+
+def _words(docstring: str, name: str) -> str:
+    """What a docstring says of an argument, for the help."""
+    found = re.search(rf"^    {name}: (.*?)(?=^    \w|^\n|\Z)", docstring, re.MULTILINE | re.DOTALL)
+    text = " ".join(found[1].split()) if found else ""
+    text = re.sub(r" \(:\w+:`[^)]*\)|, see :\w+:`[^`]*`", "", text[:1].upper() + text[1:])
+    text = re.sub(r"``(\w+=[^`]*)``|``\"([^`]*)\"``", r"\1\2", text)
+    return text.replace("``", "`")
 
 
 Request = TypeVar("Request", bound=Options)
@@ -99,7 +120,6 @@ Request = TypeVar("Request", bound=Options)
 def command(serve: Callable[[Request], None]) -> Callable[..., None]:
     """Make the Typer command of a function that takes a request; errors that the user can fix become refusals."""
     (request,) = (hint for name, hint in typing.get_type_hints(serve).items() if name != "return")
-    parameters = _parameters(request)
 
     @refusing(request.spelled)
     def run(context: typer.Context, **values: object) -> None:
@@ -108,93 +128,78 @@ def command(serve: Callable[[Request], None]) -> Callable[..., None]:
         serve(request(given=frozenset(given), **values))
 
     context = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    run.__signature__ = inspect.Signature([context, *parameters.values()])  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in (context, *parameters.values())}
-    run.__name__, run.__doc__, run.__module__ = serve.__name__, serve.__doc__, serve.__module__
+    parameters = [context, *_parameters(request).values()]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__name__, run.__module__ = serve.__name__, serve.__module__
+    text = re.sub(r"\n(?=    \S)", "\n\n", inspect.cleandoc(serve.__doc__ or ""))  # examples
+    run.__doc__ = re.sub(r"(?<!\n)\n *(?!\n)", " ", re.sub(r"\n\n+", "\n\n", text))
     return run
 
 
+@functools.cache
 def _parameters(request: type[Options]) -> dict[str, inspect.Parameter]:
     """The options of a class as parameters of a function, in the order in which ``--help`` shows them."""
-    hints = typing.get_type_hints(request, include_extras=True)
-    fields = {field.name: field for field in dataclasses.fields(request)}
-    panels: dict[str, tuple[str, bool]] = {}
+    hints = typing.get_type_hints(request)
+    fields = {one.name: one for one in dataclasses.fields(request) if one.name != "given"}
+    found: dict[str, inspect.Parameter] = {}
     for one in request.__mro__:
         for name in inspect.get_annotations(one):
-            if typing.get_origin(hints[name]) is Annotated:
-                hidden = vars(one).get("HIDDEN", False) and not vars(request).get(
-                    "SHOWS_ALL", False
-                )
-                panels.setdefault(name, (vars(one).get("PANEL", ""), hidden))
-    return {
-        name: inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=_under(*panel, hints[name]),
-            default=_default(fields[name]),
-        )
-        for name, panel in panels.items()
-        if name not in request.LEFT_OUT
-    }
+            if name not in fields or name in found or name in request.LEFT_OUT:
+                continue
+            told = {"words": _words(inspect.cleandoc(one.__doc__ or ""), name), "hidden": False}
+            told |= fields[name].metadata
+            told["hidden"] &= not request.SHOWS_ALL
+            info = _info(name, hints[name], told, vars(one).get("PANEL") or None)
+            default = fields[name].default
+            found[name] = inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=Annotated[hints[name], info],
+                default=inspect.Parameter.empty if default is REQUIRED else default,
+            )
+    return found
 
 
-def _under(panel: str, hidden: bool, hint: Any) -> Any:
-    """The annotation of an option with the heading under which the help shows it; a flag takes no value to show."""
-    kind, info = typing.get_args(hint)
-    info = copy.copy(info)
-    info.rich_help_panel = panel or None
-    if hidden:
-        info.hidden = True
-    if kind is bool:
-        info.metavar = ""
-    for number, name in ((int, "INTEGER"), (float, "FLOAT")):
-        if number in (kind, *typing.get_args(kind)):
-            info.parser, info.metavar = _parser(number), info.metavar or name
-    return Annotated[kind, info]
+def _info(name: str, hint: Any, told: dict[str, Any], panel: str | None) -> Any:
+    """What Typer is told of an option, or of an argument."""
+    kinds = {hint, *typing.get_args(hint)}
+    (metavar,) = [word for kind, word in _METAVARS.items() if kind in kinds] or ["TEXT"]
+    words = options_of(told["words"]).replace("`", "")
+    more: dict[str, Any] = {"help": words, "metavar": told.get("metavar", metavar)}
+    for number in kinds & {int, float}:
+        more["parser"] = functools.partial(_number, number)
+    option = told.get("name", option_of(name))
+    if option is None:
+        return typer.Argument(**more)
+    return typer.Option(option, hidden=told["hidden"], rich_help_panel=panel, **more)
 
 
-def _parser(kind: type) -> Callable[[Any], Any]:
-    """What reads a number: as Python does, but without its underscores and digits of other scripts, as in files."""
-
-    def number(given: Any) -> Any:
-        try:
-            if isinstance(given, str) and ("_" in given or not given.isascii()):
-                raise ValueError
-            return kind(given)
-        except ValueError:
-            what = "whole number" if kind is int else "number"
-            raise typer.BadParameter(f"{given!r} is not a {what}.") from None
-
-    return number
-
-
-def _default(field: dataclasses.Field[object]) -> object:
-    missing = field.default is dataclasses.MISSING
-    return inspect.Parameter.empty if missing else field.default
+def _number(kind: type, given: Any) -> Any:
+    """Read a number without the underscores and the digits of other scripts that Python takes."""
+    try:
+        return kind(str(given).replace("_", "?").encode("ascii"))
+    except ValueError:
+        raise typer.BadParameter(f"{given!r} is no {kind.__name__}.") from None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Json(Options):
-    """Output format of the result."""
+    """Output format of the result.
 
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False
+    Attributes:
+        json: print one JSON document instead.
+    """
+
+    json: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Seed(Options):
-    """Seed of commands that generate their own data."""
+    """Seed of commands that generate their own data.
 
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of everything random.")] = 0
+    Attributes:
+        seed: of everything random.
+    """
 
-    def check_seed(self) -> None:
-        """Refuse a seed that JAX has no key for."""
-        check_seed(self.seed)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Folder(Options):
-    """Where files are written."""
-
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the files go; made if absent.")
-    ] = Path("privrank-results")
+    seed: int = 0

@@ -6,69 +6,41 @@ Its options are the arguments of :func:`privrank_jax.plan`, whose docstring says
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import re
-import typing
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from privrank_jax.cli.console import busy, print_json, print_paragraphs, print_table, warn
-from privrank_jax.cli.options import command, option
+from privrank_jax.cli.options import command, taken
 from privrank_jax.cli.request import Saved
 from privrank_jax.cli.spelling import options_of
-from privrank_jax.jobs.plan import plan as solve
 
-HELP = (
-    "Plan a survey, scores, a consensus or points: how many users, which epsilon, or what error. Uses no data.\n\n"
-    "Give two of --epsilon, --target and --users to get the third; all three tell how many more users it takes. The "
-    "release itself is simulated in a crowd of the model, and every number has the standard error of that. --error "
-    "says what the target is about. Unless --trust says otherwise, users randomize their own answers, and epsilon "
-    "counts for one answer; with --trust central a curator publishes scores, as privrank rank does, and epsilon counts "
-    "for a user, as with --rankings, --points and --labels. What is proven of rankings stands beside it.\n\n"
-    "Examples:\n\n"
-    "  privrank plan --items 10 --epsilon 1 --target 0.1\n\n"
-    "  privrank plan --items 10 --epsilon 1 --epsilon-max 3 --share-observed 0.5 --users 500\n\n"
-    "  privrank plan --items 10 --epsilon 1 --target 0.1 --trust shuffled --delta 1e-8     (one answer per user)\n\n"
-    "  privrank plan --trust central --items 30 --epsilon 1 --max-per-user 10 --target 0.02 --error pairs\n\n"
-    "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --plot plan.png\n\n"
-    "  privrank plan --points 0-1 --items 11 --epsilon 1 --target 0.02\n\n"
-    "  privrank plan --labels --users 10000 --epsilon 1 --max-per-user 5"
-)
+_Asked: Any = taken("jobs.plan:plan")
 
 
-def _fields() -> list[tuple[str, typing.Any, typing.Any]]:
-    """Each argument of the library as an option, with what the library says of it."""
-    hints, said = typing.get_type_hints(solve), inspect.getdoc(solve) or ""
-    found = []
-    for name, parameter in inspect.signature(solve).parameters.items():
-        if name != "progress":
-            words = re.search(rf"^    {name}: (.*?)(?=^    \w|^\n)", said, re.MULTILINE | re.DOTALL)
-            text = " ".join(words[1].split()) if words else ""
-            text = options_of(re.sub(r"``\"?(.*?)\"?``", r"`\1`", text)).replace("`", "")
-            flag, metavar = (
-                [option(name)] * (hints[name] is bool),
-                "TEXT" * ("str" in str(hints[name])),
-            )
-            info = typer.Option(*flag, metavar=metavar or None, help=text[:1].upper() + text[1:])
-            found.append((name, Annotated[hints[name], info], parameter.default))
-    return found
-
-
-_Options = dataclasses.make_dataclass(
-    "_Options", _fields(), bases=(Saved,), frozen=True, kw_only=True
-)
-
-
-class Design(_Options):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Design(_Asked, Saved):
     """A survey to plan: the options of one run."""
 
 
 @command
 def plan(design: Design) -> None:
-    """Plan a survey, or a consensus of rankings: how many users, which epsilon, or what error to expect."""
+    """Plan a survey, scores, a consensus or points: how many users, which epsilon, or what error. Uses no data.
+
+    Give two of --epsilon, --target and --users to get the third; all three tell how many more users it takes. The
+    release itself is simulated in a crowd of the model, and every number has the standard error of that. Unless --trust
+    says otherwise, users randomize their own answers, and epsilon counts for one answer; with --trust central a curator
+    publishes scores, and epsilon counts for a user, as with --rankings, --points and --labels. Examples:
+        privrank plan --items 10 --epsilon 1 --target 0.1
+        privrank plan --items 10 --epsilon 1 --epsilon-max 3 --share-observed 0.5 --users 500
+        privrank plan --items 10 --epsilon 1 --target 0.1 --trust shuffled --delta 1e-8     (one answer per user)
+        privrank plan --trust central --items 30 --epsilon 1 --max-per-user 10 --target 0.02 --error pairs
+        privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --out plan.png
+        privrank plan --points 0-1 --items 11 --epsilon 1 --target 0.02
+        privrank plan --labels --users 10000 --epsilon 1 --max-per-user 5
+    """
+    from privrank_jax.jobs.plan import plan as solve
+
     design.check_files()
-    names = [name for name in design.names() if name not in ("out", "plot", "json")]
+    names = [field.name for field in dataclasses.fields(_Asked) if field.metadata]
     with busy("planning") as advance:
         found = solve(**{name: getattr(design, name) for name in names}, progress=advance)
     if design.json:

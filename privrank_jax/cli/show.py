@@ -1,4 +1,4 @@
-"""A ranking is paid for, written to files and printed, in this order: whatever ends a command early loses nothing.
+"""A ranking is made, paid for, written to files and printed, in this order: what ends a command early loses nothing.
 
 The options refuse what would keep a file from being written before the budget is spent. All that is written and printed
 is made from the ranking alone, so the guarantee covers it.
@@ -6,55 +6,76 @@ is made from the ranking alone, so the guarantee covers it.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 from privrank_jax import __version__, _interrupt
+from privrank_jax._promise import Privacy
 from privrank_jax._whole_file import whole_file
-from privrank_jax.cli.console import (
-    Refusal,
-    Side,
-    print_json,
-    print_paragraphs,
-    print_table,
-    printable,
-    say,
-    warn,
-)
-from privrank_jax.cli.request import TABLES, Files
-from privrank_jax.cli.spend import Spending
+from privrank_jax.cli import console, reading
+from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table
+from privrank_jax.cli.request import NO_EPSILON, PAIRS, TABLES, Published
+from privrank_jax.cli.spend import Spending, begin
+from privrank_jax.data.reader import RANDOMIZED, kind_of
+from privrank_jax.data.randomized import Reports, SyntheticRankings
+from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.jobs.result import Ranking
+from privrank_jax.plotting import save
 from privrank_jax.plotting.words import told_by
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.plan_design import Plan
 
+Pairs = Sequence[
+    tuple[str, str]
+]  # of a subject and its words, for the second sheet of an .xlsx file
+
+
+def release(
+    command: str,
+    request: Any,
+    kinds: Sequence[str],
+    check: Callable[[Privacy | None], None],
+    make: Callable[..., Ranking],
+    **changed: Any,
+) -> None:
+    """Read FILE, make a ranking, and publish it; of answers that users randomized already without a promise.
+
+    ``check`` refuses what does not go with the promise; ``make`` takes data, promise, what is asked, and randomness;
+    ``changed`` are roles of columns that the command decides.
+    """
+    promise, asked = request.promised, request.asked
+    if promise is not None or not request.private:
+        check(promise)
+    else:
+        header = reading.header_read(request)
+        if header and kind_of(request.source, header, {}) not in RANDOMIZED:
+            raise Refusal(NO_EPSILON)
+    request.warn_unused()
+    spending = begin(command, request)
+    data = reading.read_data(request, *kinds, **changed)
+    if isinstance(data, Reports):
+        request.check_randomized("reports (columns report and epsilon)")
+    elif isinstance(data, SyntheticRankings):
+        request.check_randomized("synthetic rankings", "method")
+        asked = dataclasses.replace(asked, method=request.method)
+    elif promise is None and request.private:
+        raise Refusal(NO_EPSILON)
+    source = Randomness(request.key, accept_idealized=request.accept_idealized)
+    publish(make(data, promise, asked, source), request, command, spending)
+
 
 def publish(
-    ranking: Ranking,
-    request: Files,
-    command: str,
-    spending: Spending | None = None,
-    first: Callable[[], None] | None = None,
+    ranking: Ranking, request: Published, command: str, spending: Spending | None = None
 ) -> None:
-    """Pay for a ranking, write its files, and print it.
-
-    Args:
-        ranking: the ranking; its warnings go to stderr.
-        request: options of the command.
-        command: its name.
-        spending: pays; None where nothing is to be spent.
-        first: what to print before the table.
-
-    Raises:
-        LedgerError: nothing was spent, written or printed.
-        OSError: a file could not be written, or stdout takes no more.
-        Refusal: likewise, and a budget was spent.
-    """
-    warn(*ranking.warnings)  # for the holder, who may still end the command
+    """Pay for a ranking, unless nothing is to be spent, write its files, and print it."""
+    console.warn(*ranking.warnings)  # for the holder, who may still end the command
     if spending is None:
         ranking.check_finite()
     else:
@@ -62,9 +83,9 @@ def publish(
     done, failed = write_files(ranking, request, command)
     try:
         with _interrupt.whole("the result was not shown in full", "the result was shown"):
-            show(ranking, as_json=request.json, first=first)
+            show(ranking, as_json=request.json)
     except OSError as error:
-        warn(*(f"{name} was not written: {why}." for name, why in failed.items()))
+        console.warn(*(f"{name} was not written: {why}." for name, why in failed.items()))
         _lost(error, done, spending)
     if spending is not None:
         spending.printed()
@@ -74,12 +95,12 @@ def publish(
 
 def _lost(error: OSError, done: Sequence[str], spending: Spending | None) -> NoReturn:
     """Say what was spent and what was written, where a file or stdout takes no more."""
-    kept = f"Written in full: {printable(', '.join(done))}." if done else ""
+    kept = f"Written in full: {console.printable(', '.join(done))}." if done else ""
     unshown = "" if spending is None else spending.unshown
     closed = isinstance(error, BrokenPipeError)
     if closed and not unshown:  # who reads has seen enough, as `head` has
         if kept:
-            say(kept)
+            console.say(kept)
         raise error
     why = error.strerror or str(error)
     where = error.filename or "standard output"
@@ -92,43 +113,35 @@ def _lost(error: OSError, done: Sequence[str], spending: Spending | None) -> NoR
     raise Refusal(f"{unshown}: {what}. {advice}") from error
 
 
-def show(ranking: Ranking, *, as_json: bool, first: Callable[[], None] | None = None) -> None:
+def show(ranking: Ranking, *, as_json: bool) -> None:
     """Print on stdout what may be published, and nothing else."""
     if as_json:
         print_json(ranking.to_dict())
     else:
-        if first is not None:
-            first()
+        if len(steps := getattr(ranking, "history", ())) > 1:
+            title = f"{ranking.facts['data']}: published steps ({ranking.facts['schedule']})"
+            print_table(title, steps[0], [list(row.values()) for row in steps])
         columns = ranking.columns()
-        heads: list[tuple[str, Side]] = [
-            (name, "left" if name == "item" else "right") for name in columns
-        ]
-        print_table(ranking.title, heads, list(zip(*columns.values())))
+        print_table(ranking.title, columns, list(zip(*columns.values())))
         print_paragraphs(*ranking.paragraphs)
     sys.stdout.flush()
 
 
 def write_files(
-    ranking: Ranking, files: Files, command: str
+    ranking: Ranking, files: Published, command: str
 ) -> tuple[list[str], dict[str, Exception]]:
-    """Write what the options ask for: tables, pictures, pages.
-
-    Returns:
-        Names of the files that are whole; and of others, with what they could not be written for: the rest of the
-        result is shown all the same.
-    """
+    """Write tables, pictures and pages: names of the files that are whole, and of others with what failed."""
     done, failed = [], {}
-    with told_by(warn):
+    with told_by(console.warn):
         for given, path in files.files.items():
+            about = _about(ranking, files.line(command))
             try:
-                if given.startswith("--matrix "):
-                    _write_weights(ranking, path, files.line(command))
-                elif given.startswith("--probabilities "):
-                    _write_probabilities(ranking, path, files.line(command))
+                if given.startswith(PAIRS):
+                    _write_pairs(ranking, path, about, matrix=given.startswith(PAIRS[0]))
                 elif path.suffix.lower() in files.PAGES:
                     ranking.report(path)
                 else:
-                    write_file(ranking, path, _about(ranking, files.line(command)))
+                    write_file(ranking, path, about)
             except Exception as error:
                 failed[path.name] = error
             else:
@@ -136,84 +149,47 @@ def write_files(
     return done, failed
 
 
-def write_file(result: Ranking | Plan, path: Path, about: Sequence[tuple[str, str]] = ()) -> None:
-    """Write a table or a picture, by the ending of the file.
-
-    Args:
-        result: has rows, a document and a picture.
-        path: of the file.
-        about: pairs of a subject and its words, for the second sheet of an .xlsx file.
-    """
+def write_file(result: Ranking | Plan, path: Path, about: Pairs = ()) -> None:
+    """Write a table or a picture, by the ending of the file."""
     if path.suffix.lower() in TABLES:
         write_table(path, result.rows, result.to_dict(), about)
-        return
-    from privrank_jax.plotting import save
-
-    save(result.plot(), path)
+    else:
+        save(result.plot(), path)
 
 
-def _write_weights(ranking: Ranking, path: Path, line: str) -> None:
-    """Write the weights of all pairs."""
-    assert ranking.matrix is not None
-    meaning = "shares of users who rank the item of the row before that of the column"
-    if ranking.guarantee is not None and ranking.guarantee.adjacency == "add-remove":
-        meaning = "half of how many more users rank the item of the row before that of the column than after"
-    _write_pairs(ranking, path, line, {"weights": ranking.matrix.tolist()}, meaning)
-
-
-def _write_probabilities(ranking: Ranking, path: Path, line: str) -> None:
-    """Write the probabilities of the orders of all pairs, and of all ranks where the file can hold them."""
-    above, chances = ranking.above, ranking.rank_chances
-    if above is None or chances is None:
+def _write_pairs(ranking: Ranking, path: Path, about: Pairs, *, matrix: bool) -> None:
+    """Write weights or probabilities of all pairs, a row and a column for each item; a .json file has all numbers."""
+    corner, whole, numbers = "item", ranking.to_dict(), {}
+    if matrix:
+        numbers["weights"] = ranking.matrix
+        meaning = "shares of users who rank the item of the row before that of the column"
+        if whole["guarantee"] and whole["guarantee"]["adjacency"] == "add-remove":
+            meaning = "half of how many more users rank the item of the row before that of the column than after"
+    elif ranking.above is None:
         why = "; ".join(ranking.certainty.notes) or "these need the errors of the scores"
         raise ValueError(f"there are no probabilities: {why}.")
-    meaning = "that the item of the row is better than that of the column, given the release"
-    numbers = {"probabilities": above.tolist(), "ranks": chances.tolist()}
-    _write_pairs(ranking, path, line, numbers, meaning)
-
-
-def _write_pairs(
-    ranking: Ranking,
-    path: Path,
-    line: str,
-    numbers: Mapping[str, list[list[float]]],
-    meaning: str,
-) -> None:
-    """Write numbers of all pairs: a row and a column for each item, and its name before its row and its column.
-
-    Args:
-        ranking: the result.
-        path: of the file.
-        line: the command.
-        numbers: by name; the first are those of the table, a .json file has all.
-        meaning: of the first.
-    """
-    (name, rows), corner = next(iter(numbers.items())), "item"
+    else:
+        numbers = {"probabilities": ranking.above, "ranks": ranking.rank_chances}
+        meaning = "that the item of the row is better than that of the column, given the release"
+    numbers = {name: np.asarray(table).tolist() for name, table in numbers.items()}
+    name, rows = next(iter(numbers.items()))
     while corner in ranking.items:
         corner += "_"
     table = [
         {corner: item, **dict(zip(ranking.items, row))} for item, row in zip(ranking.items, rows)
     ]
-    whole = ranking.to_dict()
     document = {"items": list(ranking.items), **numbers}
     document |= {part: whole[part] for part in ("guarantee", "diagnostics")}
-    write_table(path, table, document, [(name, meaning), *_about(ranking, line)])
+    write_table(path, table, document, [(name, meaning), *about])
 
 
 def write_table(
     path: Path,
     rows: Sequence[Mapping[str, object]],
     document: Mapping[str, object],
-    guarantee: Sequence[tuple[str, str]] = (),
+    about: Pairs = (),
 ) -> None:
-    """Write the rows of a table, or, into a ``.json`` file, the whole document.
-
-    Args:
-        path: ends in .csv, .tsv, .xlsx, .parquet or .json.
-        rows: of the table; a value that is None is unknown, and its cell stays empty.
-        document: what ``--json`` prints.
-        guarantee: pairs of a subject and its words, for the second sheet of an .xlsx file.
-    """
+    """Write the rows of a table, in which None leaves a cell empty, or into a ``.json`` file the whole document."""
     suffix = path.suffix.lower()
     if suffix == ".json":
         with whole_file(path) as temporary:
@@ -226,25 +202,25 @@ def write_table(
     if suffix == ".parquet":
         write_parquet(known, path)
     elif suffix == ".xlsx":
-        write_workbook(known, path, guarantee=guarantee)
+        write_workbook(known, path, guarantee=about)
     else:
         write_csv(known, path, delimiter="\t" if suffix == ".tsv" else ",")
 
 
 def _about(ranking: Ranking, line: str) -> list[tuple[str, str]]:
     """What those who read a table must know: what is promised, what its columns mean, how it was made."""
-    words = [("result", ranking.title)]
-    words += [("caution", text) for text in ranking.cautions]
+    shown, meaning = ranking.certainty.intervals, ranking.certainty.words
+    ends = f"ends of {100 * ranking.level:g}% intervals of the"
+    words = [("result", ranking.title), *(("caution", text) for text in ranking.cautions)]
     if ranking.guarantee is not None:
         words.append(("guarantee", ranking.guarantee_in_words))
     if ranking.scores is not None and ranking.score_name != "score":
         words.append(("score", ranking.score_name))
-    ends, meaning = f"ends of {100 * ranking.level:g}% intervals", ranking.certainty.words
-    if "low" in ranking.certainty.intervals:
-        words.append(("low, high", f"{ends} of the score: {meaning}"))
-    if "rank_low" in ranking.certainty.intervals:
-        words.append(("rank_low, rank_high", f"{ends} of the rank, 1 = best: {meaning}"))
-    if "quasi_standard_error" in ranking.certainty.intervals:
+    if "low" in shown:
+        words.append(("low, high", f"{ends} score: {meaning}"))
+    if "rank_low" in shown:
+        words.append(("rank_low, rank_high", f"{ends} rank, 1 = best: {meaning}"))
+    if "quasi_standard_error" in shown:
         words.append(("quasi_standard_error", "the root of q² + r² is the error of a difference"))
     words += [("note", note) for note in (ranking.shrinkage, *ranking.notes) if note]
     return [*words, ("command", line), ("written by", f"privrank_jax {__version__}")]

@@ -1,7 +1,6 @@
-"""How commands spell the arguments that messages of the library name.
+"""How commands spell the arguments that messages of the library name: the only table from Python's names to options.
 
-A message names an argument in backticks, or with a value: leave `noise` out, or take adjacency='flip'. This is the only
-place that knows the options which differ from the names of arguments.
+A message names an argument in backticks, or with a value: leave `noise` out, or take adjacency='flip'.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ _OPTIONS = {
     "bounds": "--covariate",
     "covariates": "--covariate",
     "contributions": "--max-per-user",
+    "k": "--top-k",
     "key": "--simulate",
     "num_users": "--users",
     "weight_most": "--weight",
@@ -41,21 +41,19 @@ def _spelled(found: re.Match[str]) -> str:
     if found[0] == "kind='approvals'":
         return "--approvals"
     try:
-        value = ast.literal_eval(written)
+        return option_of(name, ast.literal_eval(written))
     except (ValueError, SyntaxError):
         return found[0]
-    if value is True:
-        return option_of(name)
-    if isinstance(value, list | tuple):
-        value = ",".join(map(str, value))
-    text = "none" if value is None else str(value)
-    return f"{option_of(name)} {shlex.quote(text)}"
 
 
-def option_of(name: str) -> str:
-    """The option of an argument.
+def option_of(name: str, value: object = True) -> str:
+    """The option of an argument, with a value that it should have.
 
-    >>> option_of("top_k"), option_of("contributions")
-    ('--top-k', '--max-per-user')
+    >>> option_of("top_k"), option_of("contributions"), option_of("user", None)
+    ('--top-k', '--max-per-user', '--user none')
     """
-    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+    if value is True:
+        return option
+    text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return f"{option} {'none' if value is None else shlex.quote(text)}"

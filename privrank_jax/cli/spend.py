@@ -22,20 +22,13 @@ if TYPE_CHECKING:
 
 
 def begin(command: str, request: Release) -> Spending:
-    """Open the ledger, and refuse before the work what it does not allow.
-
-    Args:
-        command: that releases.
-        request: its options.
-    """
+    """Open the ledger for a command, and refuse before the work what it does not allow."""
     if request.ledger is not None and not request.private:
-        raise Refusal(
-            "--method none has no privacy guarantee, so no ledger covers it. Leave out --ledger, or choose a "
-            "private method."
-        )
+        raise Refusal("no ledger covers --method none, which has no guarantee: leave --ledger out.")
     spending = Spending(command, request)
-    promised = request.promised
-    # A release keeps L comparisons of each user itself.
+    promised = getattr(
+        request, "promised", None
+    )  # a release keeps L comparisons of each user itself
     spending.check(None if promised is None else promised.for_any_user())
     return spending
 
@@ -43,28 +36,20 @@ def begin(command: str, request: Release) -> Spending:
 class Spending(Payment):
     """The payment of one release; what is not shown of it is said, also where an interrupt ends the command.
 
-    Args:
-        command: that releases.
-        request: its options; a rehearsal spends nothing.
-
-    Attributes:
-        unshown: what to say if the result is not shown in full; "" where nothing was spent.
+    ``unshown`` is what to say if the result is not shown in full; "" where nothing was spent.
     """
 
     def __init__(self, command: str, request: Release) -> None:
         path = request.ledger
         ledger = None if path is None else Ledger(path, series=request.series)
         super().__init__(ledger, lambda: sha256_of(request.file), request.file.name, command)
+        self._name = "" if path is None else printable(path.name)
         if ledger is not None:
             at_end(ledger.close)
             _interrupt.say(_NOT_SPENT.format(self._name))
         self._command = command
         self._shown = "the result was shown"
         self.unshown = ""
-
-    @property
-    def _name(self) -> str:
-        return "" if self.ledger is None else printable(self.ledger.path.name)
 
     def _check_covers(self, ledger: Ledger, found: Privacy) -> None:
         """Say which options would do, too."""
@@ -102,15 +87,13 @@ class Spending(Payment):
         self, guarantee: Guarantee, method: str, out: Path, *, rehearsal: bool
     ) -> None:
         """:meth:`spend` for a file that is written next; reports on stderr what is left."""
-        words = self.spend(guarantee, method, rehearsal=rehearsal)
-        file = printable(str(out))
+        words, file = self.spend(guarantee, method, rehearsal=rehearsal), printable(str(out))
         if self.number is None:
             _interrupt.hold(f"{file} may have been written")
             self._shown = f"{file} was written"
         else:
             self._shown += f": {file}"
-        if words:
-            say(words)
+        say(*filter(None, [words]))
 
     def printed(self) -> None:
         """Note that the result was shown."""
@@ -135,32 +118,18 @@ def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:
     if found.kind not in COVERS[wanted.kind]:
         if command in ("rank", "leaderboard"):
             return f"Release with --unit {wanted.unit} --adjacency {wanted.adjacency}."
-        return (
-            f"privrank {command} has no other guarantee for these data: it counts in a ledger made with "
-            f"--unit {found.unit} --adjacency {found.adjacency}."
-        )
+        return f"It counts in a ledger made with --unit {found.unit} --adjacency {found.adjacency}."
     revealed = [fact for fact in found.public if fact not in wanted.shared]
-    if revealed:
-        options = " ".join(f"--public {fact}" for fact in revealed)
-        counted = f"Only a ledger made with {options} counts it."
-        if "ties" in revealed:
-            counted = "No ledger counts it."
-        known = _WAYS | _WAYS_OF.get(command, {})
-        return " ".join((*(known[fact] for fact in revealed if fact in known), counted))
-    return (
-        "A user must be the same in all releases that one budget counts: name the same column by --user, or none for "
-        "one user per row."
-    )
+    if not revealed:
+        return "Name the same column by --user in all releases, or none for one user per row."
+    options = " ".join(f"--public {fact}" for fact in revealed)
+    counted = "No ledger" if "ties" in revealed else f"Only a ledger made with {options}"
+    return " ".join((*(_WAYS[one] for one in revealed if one in _WAYS), f"{counted} counts it."))
 
 
 _WAYS = {
     "items": "Give the public list of items by --items.",
-    "participation": "Give the public number of users by --users.",
+    "participation": "Give the public number of users by --users; privatize can leave them out by --drop-user.",
     "questionnaire": "Give a bound that holds for any pairs by --max-per-user, at least the number of pairs.",
     "ties": "Use --ties coin.",
-}
-_WAYS_OF = {
-    "privatize": {
-        "participation": "Leave the users out by --drop-user, from a file that has a row for every user."
-    },
 }

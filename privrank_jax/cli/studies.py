@@ -9,8 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from privrank_jax import _interrupt
 
@@ -19,16 +18,8 @@ _MEMORY = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")  # the s
 _FOR_ALL = 0.9  # share of an accelerator's memory for all studies together
 
 
-@dataclass(frozen=True)
-class Finished:
-    """How a study ended.
-
-    Attributes:
-        name: name of the study.
-        document: what ``privrank reproduce NAME --json`` prints; None if the study failed.
-        code: exit code of its process, negative if a signal ended it.
-        reason: why it failed; "" if it did not.
-    """
+class Finished(NamedTuple):
+    """How a study ended: what ``--json`` prints of it, or None and why; a signal has a negative code."""
 
     name: str
     document: dict[str, Any] | None
@@ -39,16 +30,10 @@ class Finished:
 def run_all(
     names: Sequence[str], options: Sequence[str], jobs: int, notice: Callable[[str], None]
 ) -> Iterator[Finished]:
-    """Run ``privrank reproduce`` for each study, ``jobs`` at a time; yield each as it ends.
+    """Run ``privrank reproduce`` for each study, ``jobs`` at a time; yield each as it ends, also one that fails.
 
-    A study that fails does not stop the others. Those that run at once get equal parts of an accelerator's memory,
-    of which the first would take three quarters, unless JAX's own setting says how much a process gets.
-
-    Args:
-        names: names of the studies; they start in this order.
-        options: further options of each command.
-        jobs: studies at once.
-        notice: called with what a study says while it runs.
+    Those that run at once get equal parts of an accelerator's memory, of which the first would take three quarters,
+    unless JAX's own setting says how much a process gets. ``notice`` is told what a study says while it runs.
     """
     environment, at_once = dict(os.environ), min(jobs, len(names))
     if at_once > 1 and not any(map(os.environ.get, _MEMORY)):
@@ -68,18 +53,16 @@ def _run(
     command = [sys.executable, "-m", "privrank_jax", "reproduce", name, *options, "--json"]
     told: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace", "env": environment}
     told |= {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    last = ""
+    last = "it ended without a word"
     # A file, as a full pipe would stop the study while its other output is read here.
     with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
-        with (
-            subprocess.Popen(command, stdout=printed, **told) as process,
-            _interrupt.ending(process.terminate),
-        ):
+        process = subprocess.Popen(command, stdout=printed, **told)
+        with process, _interrupt.ending(process.terminate):
             for line in process.stderr or ():
                 last = line.strip().removeprefix(_HEAD) or last
                 if line.startswith(_HEAD):
                     notice(f"{name}: {last}")
         if process.returncode:
-            return Finished(name, None, process.returncode, last or "it ended without a word")
+            return Finished(name, None, process.returncode, last)
         printed.seek(0)
         return Finished(name, json.load(printed), 0, "")

@@ -223,6 +223,6 @@ def public_items(items: Iterable[str]) -> tuple[str, ...]:
     wrong = [name for name in names if not form(name) or "\0" in name or forms[form(name)] > 1]
     if wrong or len(names) < 2:
         raise DataError(
-            f"`items` must be at least two items, each named once, none blank or with NUL: {wrong or list(names)}"
+            f"`items` must be at least two items, none blank, with NUL or named twice: {wrong or list(names)}"
         )
     return names

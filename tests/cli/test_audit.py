@@ -40,4 +40,4 @@ def test_an_unsound_one_is_violated_and_drawn(privrank, tmp_path):
     assert picture.stat().st_size > 10_000
     words = privrank("audit", "noisy-counts-users-published", *FEW)
     assert words.code == 1
-    assert "refuted" in words.out
+    assert "Violated" in words.out

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 
 def test_demo(privrank, tmp_path, monkeypatch):
-    from privrank_jax.cli import demo
+    from privrank_jax.cli import survey
 
-    monkeypatch.setattr(demo, "REPLICATES", 100)
-    monkeypatch.setattr(demo, "REPEATS", 2000)
+    monkeypatch.setattr(survey, "REPLICATES", 100)
+    monkeypatch.setattr(survey, "REPEATS", 2000)
     document = privrank("demo", "--out", tmp_path / "new", "--json").json()
     voters = document["voters"]
     assert dict(zip(voters["items"], voters["wins"])) == {
@@ -17,7 +17,7 @@ def test_demo(privrank, tmp_path, monkeypatch):
     assert 10 < voters["noise_deviation"] < 0.75 * 12 * 2**0.5  # Laplace noise has the latter
     kept = [row["winner_kept"] for row in voters["private"]]
     assert 0.2 < kept[0] < 0.4 < 0.8 < kept[1] < kept[2]
-    assert (tmp_path / "new" / demo.PICTURE).stat().st_size > 10_000
+    assert (tmp_path / "new" / survey.PICTURE).stat().st_size > 10_000
     errors = {(r["method"], r["metric"], r["epsilon"]): r["mean"] for r in document["study"]}
     assert errors["counts", "kendall", 0.1] > 0.25  # noise drowns 400 users at ε = 0.1 ...
     assert errors["mle", "kendall", 5.0] < 0.06  # ... and hardly shows at ε = 5

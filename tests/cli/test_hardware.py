@@ -51,20 +51,6 @@ def finish(process):
     return out, json.loads(err.splitlines()[-1])
 
 
-def test_the_cache_is_where_the_system_wants_it(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert hardware.user_cache() == tmp_path / "privrank_jax"
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert hardware.user_cache() == tmp_path / ".cache" / "privrank_jax"
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert hardware.user_cache() == tmp_path / "Library" / "Caches" / "privrank_jax"
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    assert hardware.user_cache() == tmp_path / "privrank_jax"
-
-
 def test_a_setting_of_jax_goes_first(monkeypatch, tmp_path):
     before = jax.config.values["jax_compilation_cache_dir"]
     assert before is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privrank_jax.cli.request import Budget, Columns, Release
+from privrank_jax.cli.request import Columns, Published, Release
 
 
 def test_options_are_roles_as_far_as_they_are_given():
@@ -20,13 +20,7 @@ def test_options_are_roles_as_far_as_they_are_given():
     assert Columns(approvals=True).told == {"approvals": True}
 
 
-def test_no_group_of_options_chooses_a_budget():
-    assert Budget().epsilon is None
-    assert "epsilon" in Budget.names()
-    assert "unit" not in Budget.names()
-
-
 def test_releases_are_private_and_promise_what_their_command_says():
+    assert Published(source="votes.csv").epsilon is None
     request = Release(source="votes.csv")
     assert request.private
-    assert request.promised is None

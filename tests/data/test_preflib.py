@@ -89,7 +89,7 @@ def test_each_suffix_takes_what_it_holds(tmp_path, suffix):
         ("VOTERS: 6", "VOTERS: many", "", "NUMBER VOTERS is 'many': write a whole number"),
         ("NAME 3:", "NAME 2:", "", "each once"),
         ("NAME 3:", "NAME 4:", "", "each once"),
-        ("NAME 3: Cy, junior", "NAME 3: ann ", "", "named once"),
+        ("NAME 3: Cy, junior", "NAME 3: ann ", "", "twice"),
         ("NAME 3: Cy, junior", "NAME 3:", "", "blank"),
         ("3: 2,1,3\n2: {1,3},2\n1: 3\n", "", "", "0 ballots of 3 items"),
         ("TYPE: toi", "TYPE: soc", "", "line 3: DATA TYPE is 'soc', but the suffix .toi"),

@@ -405,7 +405,7 @@ def test_the_table_renumbers_and_cannot_be_written_to():
         ({"ranks": [0, 1]}, "whole numbers"),
         ({"ranks": np.zeros((0, 2), int)}, "whole numbers"),
         ({"item_names": ("a", "b", "c")}, "3 item names"),
-        ({"item_names": ("a", "a")}, "named once"),
+        ({"item_names": ("a", "a")}, "twice"),
         ({"user_names": ("u", "v")}, "2 user names"),
         ({"missing": "first"}, "`missing`"),
         ({"ranks": [[0]], "item_names": ("a",)}, "at least two items"),

@@ -67,12 +67,9 @@ PARTS_OF_PROMISES = {
 # Options that say what is protected unless the user does: --help shows these defaults, and what is printed or written
 # names unit and adjacency. Epsilon is not among them: the commands that spend it refuse to run without it.
 OPTION_DEFAULTS = {
-    "cli.aggregate Request.adjacency",
     "cli.ledger Request.unit",
-    "cli.leaderboard Request.adjacency",
-    "cli.leaderboard Request.unit",
-    "cli.rank Request.adjacency",
-    "cli.rank Request.unit",
+    "cli.request Published.adjacency",
+    "cli.request Published.unit",
     "data.roles PreferenceRoles.epsilon",  # the name of a column
 }
 

@@ -165,7 +165,7 @@ def test_one_shot_uses_how_often_a_user_meets_one_item(privrank, data_folder, ho
 
 
 def test_the_voters_of_the_demo():
-    from privrank_jax.cli.demo import VOTERS, voter_wins
+    from privrank_jax.cli.survey import VOTERS, voter_wins
 
     wins = np.asarray(voter_wins().matrix)
     expected = np.zeros((5, 5))
