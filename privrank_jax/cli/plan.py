@@ -25,15 +25,14 @@ HELP = (
     "release itself is simulated in a crowd of the model, and every number has the standard error of that. --error "
     "says what the target is about. Unless --trust says otherwise, users randomize their own answers, and epsilon "
     "counts for one answer; with --trust central a curator publishes scores, as privrank rank does, and epsilon counts "
-    "for a user, as with --rankings, --points and --labels. What is proven of rankings stands beside it.\n\n"
+    "for a user, as with --rankings and --points. What is proven of rankings stands beside it.\n\n"
     "Examples:\n\n"
     "  privrank plan --items 10 --epsilon 1 --target 0.1\n\n"
     "  privrank plan --items 10 --epsilon 1 --epsilon-max 3 --share-observed 0.5 --users 500\n\n"
     "  privrank plan --items 10 --epsilon 1 --target 0.1 --trust shuffled --delta 1e-8     (one answer per user)\n\n"
     "  privrank plan --trust central --items 30 --epsilon 1 --max-per-user 10 --target 0.02 --error pairs\n\n"
     "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --plot plan.png\n\n"
-    "  privrank plan --points 0-1 --items 11 --epsilon 1 --target 0.02\n\n"
-    "  privrank plan --labels --users 10000 --epsilon 1 --max-per-user 5"
+    "  privrank plan --points 0-1 --items 11 --epsilon 1 --target 0.02"
 )
 
 
@@ -42,16 +41,15 @@ def _fields() -> list[tuple[str, typing.Any, typing.Any]]:
     hints, said = typing.get_type_hints(solve), inspect.getdoc(solve) or ""
     found = []
     for name, parameter in inspect.signature(solve).parameters.items():
-        if name != "progress":
-            words = re.search(rf"^    {name}: (.*?)(?=^    \w|^\n)", said, re.MULTILINE | re.DOTALL)
-            text = " ".join(words[1].split()) if words else ""
-            text = options_of(re.sub(r"``\"?(.*?)\"?``", r"`\1`", text)).replace("`", "")
-            flag, metavar = (
-                [option(name)] * (hints[name] is bool),
-                "TEXT" * ("str" in str(hints[name])),
-            )
-            info = typer.Option(*flag, metavar=metavar or None, help=text[:1].upper() + text[1:])
-            found.append((name, Annotated[hints[name], info], parameter.default))
+        words = re.search(rf"^    {name}: (.*?)(?=^    \w|^\n)", said, re.MULTILINE | re.DOTALL)
+        text = " ".join(words[1].split()) if words else ""
+        text = options_of(re.sub(r"``\"?(.*?)\"?``", r"`\1`", text)).replace("`", "")
+        flag, metavar = (
+            [option(name)] * (hints[name] is bool),
+            "TEXT" * ("str" in str(hints[name])),
+        )
+        info = typer.Option(*flag, metavar=metavar or None, help=text[:1].upper() + text[1:])
+        found.append((name, Annotated[hints[name], info], parameter.default))
     return found
 
 
@@ -69,8 +67,8 @@ def plan(design: Design) -> None:
     """Plan a survey, or a consensus of rankings: how many users, which epsilon, or what error to expect."""
     design.check_files()
     names = [name for name in design.names() if name not in ("out", "plot", "json")]
-    with busy("planning") as advance:
-        found = solve(**{name: getattr(design, name) for name in names}, progress=advance)
+    with busy("planning"):
+        found = solve(**{name: getattr(design, name) for name in names})
     if design.json:
         print_json(found.to_dict())
     else:

@@ -16,7 +16,6 @@ from privrank_jax.cli.request import Release
 if TYPE_CHECKING:
     import numpy as np
 
-    from privrank_jax.cli.spend import Spending
     from privrank_jax.jobs.randomize import Randomized
 
 HELP = (
@@ -158,30 +157,26 @@ def privatize(request: Request) -> None:
     """Randomize each user's answers, as users can do it at home: local differential privacy."""
     request.check()
     from privrank_jax.cli.spend import begin
-    from privrank_jax.jobs.mechanisms import Randomness
-    from privrank_jax.jobs.randomize import randomized
-    from privrank_jax.release.ledger import BudgetExhausted
+    from privrank_jax.jobs.randomize import randomize
 
     spending = begin("privatize", request)
     data, epsilon = _read(request)
-    made = randomized(
+    made = randomize(
         data,
         epsilon,
-        Randomness(request.key, accept_idealized=request.accept_idealized),
         unit=request.unit or "comparison",
         ties=request.ties,
         public=tuple(request.public or ()),
         max_per_user=request.max_per_user,
         keep_users=not request.drop_user,
+        key=request.key,
+        accept_idealized=request.accept_idealized,
     )
     request.check_out()  # again, as the files may have changed meanwhile
     made.check_destination(request.out)
     warn(*made.warnings)
     method = "mallows" if made.kind == "rankings" else "randomized response"
-    try:
-        spending.spend_and_report(made.guarantee, method, request.out, rehearsal=made.rehearsal)
-    except BudgetExhausted as error:
-        raise BudgetExhausted(f"{error}{_why_so_much(request, made, spending)}") from None
+    spending.spend_and_report(made.guarantee, method, request.out, rehearsal=made.rehearsal)
     _print(request, made, made.write(request.out))
     spending.printed()
 
@@ -223,19 +218,6 @@ def _read(request: Request) -> tuple[Any, float | np.ndarray]:
         assert data.epsilon is not None
         return data, data.epsilon
     return data, budgets_of(request.file, data, column, given, request.text["sheet"])
-
-
-def _why_so_much(request: Request, made: Randomized, spending: Spending) -> str:
-    """Why a ledger that counts users asks for more than the epsilon of a label; who answered what is public."""
-    most, ledger = made.most_labels, spending.ledger
-    if ledger is None or ledger.account.budget.unit != "user" or request.unit == "user" or most < 2:
-        return ""
-    share = "" if request.epsilon is None else " with --unit user they share one epsilon;"
-    each = "" if request.epsilon is None else f", at epsilon {request.epsilon:g} each"
-    return (
-        f" (This ledger counts all labels of a user together, and a user has up to {most:,}{each}:{share} a ledger "
-        "made with --unit comparison counts labels one by one.)"
-    )
 
 
 def _print(request: Request, made: Randomized, written: tuple[str, ...]) -> None:

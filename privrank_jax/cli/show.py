@@ -30,7 +30,7 @@ from privrank_jax.jobs.result import Ranking
 from privrank_jax.plotting.words import told_by
 
 if TYPE_CHECKING:
-    from privrank_jax.jobs.plan_design import Plan
+    from privrank_jax.jobs.plan import Plan
 
 
 def publish(

@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Int
 
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.jobs.schedule import Schedule, day
@@ -32,13 +32,11 @@ class Counted:
 
     Attributes:
         rows: number of rows that were dated in the step.
-        fingerprint: hash of these rows.
         used: how many of them were counted of each user, by :func:`_tag`; empty where single comparisons are protected.
         met: how often each pair was compared, ``[item, other, number]``; empty unless that is public.
     """
 
     rows: int
-    fingerprint: str
     used: dict[str, int]
     met: list[list[int]]
 
@@ -53,21 +51,19 @@ class Arrivals:
     """Comparisons by the step in which they arrived.
 
     Attributes:
-        data: the comparisons, of the items of the leaderboard.
-        times: ``(N,)`` datetime64, of each row.
+        data: the comparisons, of the items of the leaderboard, with times.
         schedule: of the steps.
-        steps: ``(N,)`` step of each row, as :meth:`Schedule.steps_of` counts them.
         limit: L, the most rows that count of a user in all steps together; None where single comparisons are protected.
         pairs_are_public: whether neighbors differ in answers alone.
+        steps: ``(N,)`` step of each row, as :meth:`Schedule.steps_of` counts them.
         kept: ``(N,)`` whether a row counts: it is dated in a step to come, and among the first of its user.
     """
 
     data: Comparisons
-    times: Shaped[np.ndarray, "rows"]
     schedule: Schedule
-    steps: Int[np.ndarray, "rows"]
     limit: int | None
     pairs_are_public: bool
+    steps: Int[np.ndarray, "rows"]
     kept: Bool[np.ndarray, "rows"]
 
     @property
@@ -84,44 +80,36 @@ class Arrivals:
                 used.update(step.used)
             left = np.array([self.limit - used[_tag(name)] for name in data.user_names], int)
             lower, upper = self.pairs.T
-            order = np.lexsort((upper, lower, self.times, data.users))
+            order = np.lexsort((upper, lower, data.times, data.users))
             order = order[kept[order]]
-            users, places = data.users[order], np.arange(order.size)
-            begin = np.maximum.accumulate(np.where(np.diff(users, prepend=-1) != 0, places, 0))
+            users = data.users[order]
+            rank = np.arange(order.size) - np.searchsorted(users, users)  # among rows of the user
             kept = np.zeros(kept.size, bool)
-            kept[order] = places - begin < left[users]
+            kept[order] = rank < left[users]
         return dataclasses.replace(self, kept=kept)
 
-    def _between(self, first: int, last: int) -> Bool[np.ndarray, "rows"]:
-        return self.kept & (self.steps >= first) & (self.steps < last)
-
-    def totals(self, first: int, last: int) -> Float[np.ndarray, "steps items"]:
-        """Wins of each item in the steps ``first``, ..., ``last`` - 1; ties are half wins."""
-        return self._wins_and_losses(first, last)[0]
-
     def sums(self, first: int, last: int) -> Float[np.ndarray, "steps sums"]:
-        """Wins, losses and pair counts in these steps, ordered as ``pairwise.score_sums``."""
-        items, found = self.data.num_items, self._wins_and_losses(first, last)
-        if items <= MAX_PAIR_ITEMS:
-            chosen, pairs = self._between(first, last), items * (items - 1) // 2
-            lower, upper = self.pairs[chosen].T
-            place = lower * (2 * items - lower - 1) // 2 + upper - lower - 1
-            cell = (self.steps[chosen] - first) * pairs + place
-            number = np.bincount(cell, minlength=(last - first) * pairs)
-            found.append(number.reshape(last - first, pairs))
-        return np.hstack(found)
+        """Wins of each item in the steps ``first``, ..., ``last`` - 1, where ties are half wins.
 
-    def _wins_and_losses(self, first: int, last: int) -> list[np.ndarray]:
-        data, chosen, items = self.data, self._between(first, last), self.data.num_items
-        cell, size = (self.steps[chosen] - first) * items, (last - first) * items
-        share = np.where(data.tied[chosen], 0.5, 1.0)
-        ahead, behind = cell + data.winners[chosen], cell + data.losers[chosen]
-
-        def total(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-            found = np.bincount(one, share, size) + np.bincount(other, 1 - share, size)
-            return found.reshape(-1, items)
-
-        return [total(ahead, behind), total(behind, ahead)]
+        Unless pairs are public, losses and pair counts too, ordered as ``pairwise.score_sums``.
+        """
+        data, items = self.data, self.data.num_items
+        chosen = self.kept & (first <= self.steps) & (self.steps < last)
+        step, share = self.steps[chosen] - first, np.where(data.tied[chosen], 0.5, 1.0)
+        one, other = data.winners[chosen], data.losers[chosen]
+        wins, losses = np.zeros((2, last - first, items))
+        for total, ahead, behind in ((wins, one, other), (losses, other, one)):
+            np.add.at(total, (step, ahead), share)
+            np.add.at(total, (step, behind), 1 - share)
+        if self.pairs_are_public:
+            return wins
+        if items > MAX_PAIR_ITEMS:
+            return np.hstack([wins, losses])
+        place, both = np.zeros((items, items), int), np.triu_indices(items, 1)
+        place[both] = np.arange(both[0].size)
+        met = np.zeros((last - first, both[0].size))
+        np.add.at(met, (step, place[tuple(self.pairs[chosen].T)]), 1)
+        return np.hstack([wins, losses, met])
 
     def counted(self, first: int, last: int) -> list[Counted]:
         """What counts in the steps ``first``, ..., ``last`` - 1."""
@@ -129,8 +117,8 @@ class Arrivals:
         order = np.flatnonzero(self.kept)
         order = order[np.argsort(self.steps[order], kind="stable")]
         ends = np.searchsorted(self.steps[order], np.arange(first, last + 1))
-        for place, (rows, fingerprint) in enumerate(self.fingerprints(first, last)):
-            chosen, used, met = order[ends[place] : ends[place + 1]], {}, []
+        for rows, start, end in zip(self._dated(last)[first:], ends, ends[1:]):
+            chosen, used, met = order[start:end], {}, []
             if self.limit is not None:
                 users, times = np.unique(data.users[chosen], return_counts=True)
                 names = (_tag(data.user_names[user]) for user in users)
@@ -138,48 +126,34 @@ class Arrivals:
             if self.pairs_are_public:
                 each, times = np.unique(self.pairs[chosen], axis=0, return_counts=True)
                 met = np.column_stack([each, times]).tolist()
-            found.append(Counted(rows, fingerprint, used, met))
+            found.append(Counted(rows, used, met))
         return found
 
-    def fingerprints(self, first: int, last: int) -> list[tuple[int, str]]:
-        """The number and a hash of all rows of each of these steps, whatever their order in the data."""
-        data = self.data
-        names, items = data.user_names, data.item_names
-        rows: list[list[str]] = [[] for _ in range(first, last)]
-        for row in np.flatnonzero((self.steps >= first) & (self.steps < last)).tolist():
-            user = names[data.users[row]] if names else ""
-            pair = items[data.winners[row]], items[data.losers[row]]
-            cells = (str(self.times[row]), user, *pair, bool(data.tied[row]))
-            rows[self.steps[row] - first].append(json.dumps(cells))
-        return [
-            (len(lines), hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest())
-            for lines in rows
-        ]
+    def _dated(self, last: int) -> list[int]:
+        """How many rows are dated in each step before ``last``."""
+        return np.bincount(self.steps[self.steps >= 0], minlength=last)[:last].tolist()
 
     def check_dates(self) -> None:
         """Refuse rows before the first step, of which nothing is published yet."""
-        if np.any(self.steps < 0):
+        if early := int(np.sum(self.steps < 0)):
             raise ValueError(
-                f"{int((self.steps < 0).sum())} rows are dated before the start of the first step, "
-                f"{day(self.schedule.starts[0])}: give an earlier `start`, or leave these rows out."
+                f"{early} rows are dated before the start of the first step, {day(self.schedule.starts[0])}: give an "
+                "earlier `start`, or leave these rows out."
             )
 
     def left_out(self, published: Sequence[Counted]) -> list[str]:
         """What of the data has no part in the steps, in words for their holder."""
-        told, name, starts, steps = [], self.data.name, self.schedule.starts, len(published)
-        both = list(zip(published, self.fingerprints(0, steps)))
-        changed = [k for k, (one, now) in enumerate(both) if (one.rows, one.fingerprint) != now]
-        if changed:
-            first = changed[0]
-            before, now = both[first][0].rows, both[first][1][0]
-            told.append(
-                f"{name}: rows dated in {len(changed)} of the {steps} published steps are not those that were "
-                f"counted, first in step {first + 1} ({day(starts[first])} to {day(starts[first + 1])}), which had "
-                f"{before} rows and now has {now}. What was published stays as it is: rows that are new there are left "
-                "out of all steps, and rows that are gone or changed stay counted as they were."
-            )
+        told, name, starts = [], self.data.name, self.schedule.starts
+        for step, (one, now) in enumerate(zip(published, self._dated(len(published)))):
+            if one.rows != now:
+                told.append(
+                    f"{name}: step {step + 1} ({day(starts[step])} to {day(starts[step + 1])}) was published when it "
+                    f"had {one.rows} rows, and now has {now}: what was published stays as it is, new rows of published "
+                    "steps count in none."
+                )
+                break
         beyond = "beyond the last step" if self.schedule.steps else "in steps that have not begun"
-        early, late = int((self.steps < 0).sum()), int((self.steps >= len(starts) - 1).sum())
+        early, late = int(np.sum(self.steps < 0)), int(np.sum(self.steps >= len(starts) - 1))
         for number, where in ((early, "before the first step"), (late, beyond)):
             if number:
                 told.append(f"{name}: {number} rows are dated {where}, and are left out.")
@@ -188,7 +162,6 @@ class Arrivals:
 
 def arrivals_of(
     data: Comparisons,
-    times: Shaped[np.ndarray, "rows"],
     schedule: Schedule,
     limit: int | None,
     pairs_are_public: bool,
@@ -197,26 +170,28 @@ def arrivals_of(
     """Sort rows by steps; of each user the first ones count.
 
     Args:
-        data, times, schedule, limit, pairs_are_public: as of :class:`Arrivals`.
+        data, schedule, limit, pairs_are_public: as of :class:`Arrivals`.
         items: those of a leaderboard that goes on; the data may lack some of them.
 
     Raises:
-        ValueError: data with other items.
+        ValueError: data without times, or with other items.
     """
-    names = tuple(data.item_names if items is None else items)
-    place = {name: number for number, name in enumerate(names)}
-    if new := [name for name in data.item_names if name not in place]:
+    if data.times is None or data.times.shape != (len(data),):
         raise ValueError(
-            f"{data.name}: the leaderboard has no item {new[0]!r}, and its items stay as they were: leave its rows "
-            "out, or begin another leaderboard, at its own price."
+            f"{data.name} has no `times`: name their column by `time`, when it is read."
         )
     if items is not None:
+        place = {name: number for number, name in enumerate(items)}
+        if new := [name for name in data.item_names if name not in place]:
+            raise ValueError(
+                f"{data.name}: the leaderboard has no item {new[0]!r}, and its items stay as they were: leave its rows "
+                "out, or begin another leaderboard, at its own price."
+            )
         codes = np.array([place[name] for name in data.item_names], np.int32)
         ends = {"winners": codes[data.winners], "losers": codes[data.losers]}
-        data = dataclasses.replace(data, item_names=names, **ends, questionnaire=None)
-    steps = schedule.steps_of(times)
-    kept = np.zeros(steps.size, bool)
-    return Arrivals(data, times, schedule, steps, limit, pairs_are_public, kept).after(())
+        data = dataclasses.replace(data, item_names=tuple(items), **ends, questionnaire=None)
+    steps = schedule.steps_of(data.times)
+    return Arrivals(data, schedule, limit, pairs_are_public, steps, steps >= 0).after(())
 
 
 def _tag(user: str) -> str:

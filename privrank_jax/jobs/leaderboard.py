@@ -7,12 +7,8 @@ finds in the ledger whether this leaderboard has paid.
 
 **What is public.** When steps end, how many have been published, the items, and under ``flip`` who compared what and
 when. Which steps a run publishes depends on the clock or on ``until``, never on which rows have arrived: rows that come
-too late for their step are left out.
-
-**What the holder alone may see.** Whether a run is refused depends on the data: for a new item, for rows before the
-first step, and, without ``until``, for a newest row that is older than a step. A refusal spends and publishes nothing,
-but that nothing was published on time is then seen by all, and no guarantee covers what it tells. With ``until`` the
-age of rows plays no part.
+too late for their step are left out. A refusal may depend on the data (a new item, rows before the first step, without
+``until`` an old newest row): it spends and publishes nothing, but no guarantee covers what its being seen tells.
 """
 
 from __future__ import annotations
@@ -20,13 +16,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import math
 import os
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Float
 
 from privrank_jax import pairwise, release
 from privrank_jax._promise import Privacy
@@ -42,7 +37,7 @@ from privrank_jax.jobs.mechanisms import LAWS, ON_INTEGERS, REHEARSAL, Randomnes
 from privrank_jax.jobs.result import Certainty, Ranking
 from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
 from privrank_jax.jobs.spending import Payment
-from privrank_jax.pairwise.continual import ContinualDiagnostics, fit_all_sums, fit_score_sums
+from privrank_jax.pairwise.continual import ContinualDiagnostics, fit_score_sums
 from privrank_jax.pairwise.ridges import least_risk_gamma
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
@@ -88,7 +83,6 @@ def leaderboard(
     steps: int | None = None,
     until: Time | None = None,
     state: str | os.PathLike[str] | None = None,
-    times: Shaped[np.ndarray, "rows"] | None = None,
     noise: str | None = None,
     gamma: float | None = None,
     top_k: int | None = None,
@@ -102,7 +96,7 @@ def leaderboard(
     come out as they were, and the budget is that of one release for all steps together.
 
     Args:
-        data: the comparisons so far.
+        data: the comparisons so far, with their ``times``.
         privacy: what is promised for all steps together; for users with ``contributions``, the most comparisons that
             count of one of them in all steps, chosen without looking at the data: their first ones stay.
         every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
@@ -115,7 +109,6 @@ def leaderboard(
         state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made with
             the first step, and one of that name and ``.published`` beside it. It is as private as the data: never
             publish it.
-        times: ``(N,)`` datetime64, UTC, when each comparison was made. Default: those of the data.
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise. Default: Laplace.
         gamma: ridge of scores. Default: chosen without the answers.
         top_k: how many items are shown. Default: all.
@@ -135,12 +128,9 @@ def leaderboard(
     >>> rows = {"user": ["ann", "bob"], "winner": ["tea", "tea"], "loser": ["milk", "milk"]}
     >>> rows["when"] = ["2026-01-01", "2026-01-02"]
     >>> votes = pr.data.Comparisons.read(rows, time="when", items="seen", name="votes")
-    >>> found = leaderboard(
-    ...     votes,
-    ...     Privacy(5.0, unit="user", adjacency="replace", contributions=1),
-    ...     **{"every": "day", "start": "2026-01-01", "steps": 365, "until": "2026-01-03"},
-    ...     key=jax.random.key(0),
-    ... )
+    >>> promise = Privacy(5.0, unit="user", adjacency="replace", contributions=1)
+    >>> when = {"every": "day", "start": "2026-01-01", "steps": 365, "until": "2026-01-03"}
+    >>> found = leaderboard(votes, promise, **when, key=jax.random.key(0))
     >>> found.title, len(found.steps)
     ('votes: 2 items by private scores (log-odds), step 2 of 365, until 2026-01-03', 2)
     """
@@ -160,14 +150,9 @@ def leaderboard(
         source=Randomness(key),
     )
     job.check()
-    when = data.times if times is None else times
-    if when is None or when.shape != (len(data),):
-        raise ValueError(
-            f"{data.name} does not say when each comparison was made: give `times`, one for each."
-        )
     items = None if known is None else tuple(json.loads(known["terms"]["items"]))
     flip, limit = privacy.adjacency == "flip", privacy.contributions
-    arrivals = arrivals_of(data, when, job.schedule, limit, flip, items)
+    arrivals = arrivals_of(data, job.schedule, limit, flip, items)
     checks.check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
     rare = checks.check_rare_items(data, written=False) if known is None else ()
     asked = isinstance(ledger, Payment)
@@ -186,10 +171,9 @@ def leaderboard(
 
 @dataclasses.dataclass(frozen=True)
 class _Published:
-    """What was published so far, a row per step; ``scores`` where they are fitted to noisy sums."""
+    """What was published so far, a row per step."""
 
     sums: Float[np.ndarray, "t numbers"]
-    scores: Float[np.ndarray, "t items"] | None
     told: ContinualDiagnostics
     guarantee: Guarantee | None
     counted: list[Counted]
@@ -247,34 +231,31 @@ class _Job:
             if not done:
                 arrivals.check_dates()
             if last > known and not fixed:
-                self.schedule.check_recent(arrivals.times, self.data.name)
+                self.schedule.check_recent(arrivals.data.times, self.data.name)
             published = [Counted(**json.loads(note)) for note in board.notes]
             fresh = arrivals.after(published)
             counted = [*published, *fresh.counted(done, last)]
             if last > done:
                 notes = [step.text for step in counted[done:]]
-                counts = fresh.sums if self.fits_sums else fresh.totals
                 promised = board.guarantee.for_any_user()
                 pay = functools.partial(payment.spend, promised, "scores")
-                board.publish(counts(done, last), notes, after=done, pay=pay)
-            scores = board.scores(self.asked.gamma) if self.fits_sums else None
+                board.publish(fresh.sums(done, last), notes, after=done, pay=pay)
             told = board.diagnostics, board.guarantee, counted, board.identifier
-            return _Published(board.sums, scores, *told)
+            return _Published(board.sums, *told)
 
     def rehearse(self, arrivals: Arrivals) -> _Published:
         """The same steps with simulated noise, and no state."""
         last, items, steps = self.schedule.ended, arrivals.data.num_items, self.schedule.steps
         self.schedule.check_ended(last)
         arrivals.check_dates()
-        counted = arrivals.sums(0, last) if self.fits_sums else arrivals.totals(0, last)
+        counted = arrivals.sums(0, last)
         counts = np.zeros((steps or last, counted.shape[1]))
         counts[:last] = counted
         draw, strategy = stream_of(self.promise).of_numbers, usual_strategy(None, self.noise)
         told = self.promise, items, self.noise, None if steps else strategy
         found = draw(self.source.key(), jnp.asarray(counts), *told)
-        about, noisy = found.diagnostics, np.asarray(found.value)[:last]
-        scores = fit_all_sums(noisy, items, about, self.asked.gamma) if self.fits_sums else None
-        return _Published(noisy, scores, about, found.guarantee, arrivals.counted(0, last))
+        noisy = np.asarray(found.value)[:last]
+        return _Published(noisy, found.diagnostics, found.guarantee, arrivals.counted(0, last))
 
     def paid_as(self, identifier: str) -> str:
         """What a ledger calls all steps together."""
@@ -310,12 +291,35 @@ class _Job:
         warnings = [*checks.hardly_private(float(promise.epsilon)), *rare]
         warnings += checks.large_delta(promise, **sizes)
         if certainty.better is not None and not certainty.better.any():
-            ways = self.less_noise(len(items), len(steps))
-            warnings.append(f"no two items can be told apart. Less noise: {ways}.")
+            warnings.append(
+                "no two items can be told apart. Less noise: fewer, longer steps by `every`, a last step by `steps`, "
+                "noise='gaussian' and a `delta`, adjacency='flip', where who compared what may be public."
+            )
         warnings += checks.private_remark(*arrivals.left_out(found.counted))
         changed = {"notes": notes, "warnings": tuple(warnings), "certainty": certainty}
         changed["facts"] = latest.facts | {"notes": list(notes), "steps": in_short}
         return Board(**{**vars(latest), **changed}, steps=tuple(steps))
+
+    def fit(
+        self, found: _Published, step: int, met: np.ndarray, *, moved: np.ndarray | float = 0.0
+    ) -> tuple[Float[np.ndarray, "items"], float | None]:
+        """Scores of a step, and the ridge where it is ``met``, a public design, that they are fitted by.
+
+        Args:
+            found: with the sums.
+            step: from 0.
+            met: how often pairs were compared until its end, where that is public.
+            moved: is added to the sums.
+        """
+        sums, items = found.sums[step] + moved, len(met)
+        deviation, pairs = found.told.deviations[step], found.told.pair_deviations
+        if self.fits_sums:
+            apart = 0.0 if pairs is None else pairs[step]
+            return np.asarray(fit_score_sums(sums, items, deviation, apart, self.asked.gamma)), None
+        mean, variance = float(met.sum()) / items, float(deviation) ** 2
+        gamma = self.asked.gamma or float(quickly(least_risk_gamma, mean, variance))
+        design = pairwise.Counts(met)
+        return np.asarray(quickly(pairwise.fit, design, sums[:items], gamma).value), gamma
 
     def ranking(
         self,
@@ -325,16 +329,11 @@ class _Job:
         guarantee: Guarantee,
         met: np.ndarray,
     ) -> Ranking:
-        """The leaderboard of one step; ``met``: how often pairs were compared until its end, where that is public."""
-        deviation, schedule = float(np.asarray(found.told.deviations)[step]), self.schedule
-        if found.scores is None:
-            mean = float(met.sum()) / len(met)
-            gamma = self.asked.gamma or float(quickly(least_risk_gamma, mean, deviation**2))
-            scores = _fitted(found.sums[step, : len(items)], met, gamma)
-        else:
-            gamma, scores = None, found.scores[step]
+        """The leaderboard of one step; ``met`` as of :meth:`fit`."""
+        scores, gamma = self.fit(found, step, met)
+        schedule, name = self.schedule, self.data.name
         of_all = f" of {schedule.steps}" if schedule.steps else ""
-        end, name = day(schedule.starts[step + 1]), self.data.name
+        end = day(schedule.starts[step + 1])
         law = (LAWS if self.source.rehearsal else ON_INTEGERS)[self.noise]
         facts = {
             "method": "scores",
@@ -347,7 +346,7 @@ class _Job:
             "num_steps": schedule.steps,
             "state": found.identifier or None,
             "noise": f"{law}, correlated over steps",
-            "noise_deviation": deviation,
+            "noise_deviation": float(found.told.deviations[step]),
             "level": self.asked.level,
             "seed": self.source.seed,
             "gamma": gamma,
@@ -368,77 +367,30 @@ class _Job:
         )
 
     def certainty(self, found: _Published, latest: Ranking, met: np.ndarray) -> Certainty:
-        """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
-        assert latest.scores is not None
-        gamma = latest.facts.get("gamma")
-        moved, unsure = self.unless_apart(found, latest.scores, gamma, met)
-        error = f"the noise moves a score by {moved:.2g}, simulated from what is published (standard deviation)"
-        if found.scores is not None:
-            return Certainty(unsure, notes=(_NO_DESIGN, error))
-        if self.noise != "gaussian":
-            return Certainty(unsure, notes=(_NO_LAW, error))
-        if (components := components_of(met)) > 1:
-            return Certainty(notes=(result.SEVERAL_GROUPS.format(components),))
-        noise = Noise.independent("gaussian", latest.facts["noise_deviation"], len(met))
-        words = result.each_by_itself("the true score", _COVER)
-        told = {"link": "logistic", "level": self.asked.level, "words": words, "noise": noise}
-        certain, _ = of_fit(latest.scores, met, gamma=gamma, **told)
-        return dataclasses.replace(certain, notes=(*certain.notes, error))
+        """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts.
 
-    def unless_apart(
-        self, found: _Published, scores: np.ndarray, gamma: float | None, met: np.ndarray
-    ) -> tuple[float, Bool[np.ndarray, "items items"] | None]:
-        """By how much noise moves a score of the last step, and that no item is surely better than another.
-
-        None instead of that where scores spread by more than noise parts equal ones. Normal noise is added to the
-        published sums once more, and scores are fitted to them: a function of the release.
+        To say how far noise moves a score, normal noise is added to the published sums once more, and scores are fitted
+        to them: a function of the release. Where scores spread no more than noise parts equal ones, no item is surely
+        better than another.
         """
-        sums, items, last = found.sums[-1], scores.size, len(found.sums) - 1
-        both = found.told.deviations, found.told.pair_deviations
-        deviations = [np.asarray(one)[last] for one in both if one is not None]
-        parts = (2 * items, sums.size - 2 * items) if self.fits_sums else (items,)
-        spread = np.repeat(deviations[: len(parts)], parts[: len(deviations)])
+        assert latest.scores is not None
+        items, last, sums = len(met), len(found.sums) - 1, found.sums[-1]
+        spread = np.full(sums.size, found.told.deviations[last])
+        if self.fits_sums and found.told.pair_deviations is not None:
+            spread[2 * items :] = found.told.pair_deviations[last]
         draws = max(10, min(_DRAWS, 100 * _DRAWS // items))
-        moved = sums + spread * np.random.default_rng(0).standard_normal((draws, sums.size))
-        if gamma is None:
-            ridge = self.asked.gamma
-            again = [fit_score_sums(one, items, *deviations, gamma=ridge) for one in moved]
-        else:
-            again = [_fitted(one, met, gamma) for one in moved]
-        errors = np.stack([np.asarray(one) for one in again])
+        noise = spread * np.random.default_rng(0).standard_normal((draws, sums.size))
+        errors = np.stack([self.fit(found, last, met, moved=one)[0] for one in noise])
         errors -= errors.mean(0)
         widest = float(np.quantile(np.ptp(errors, axis=1), self.asked.level))
-        unsure = None if np.ptp(scores) > widest else np.zeros((items, items), bool)
-        return float(errors.std()), unsure
-
-    def less_noise(self, num_items: int, published: int) -> str:
-        """What would lessen the noise of the last published step, in words; Gaussian noise has δ = 10⁻⁶ there."""
-
-        def deviation(
-            steps: int | None, after: int, noise: str = self.noise, promise: Privacy = self.promise
-        ) -> float:
-            try:
-                rows = stream_of(promise).rows(promise, num_items, steps, noise)
-            except ValueError:  # no exact noise can be drawn
-                return math.inf
-            return float(rows.deviations(after)[-1])
-
-        steps, normal = self.schedule.steps, dataclasses.replace(self.promise, delta=1e-6)
-        now, laplace = deviation(steps, published), self.noise != "gaussian"
-        ways = (
-            (deviation(1, 1) < now, "fewer, longer steps by `every`"),
-            (steps is None and deviation(published, published) < now, "a last step by `steps`"),
-            (
-                laplace and deviation(steps, published, "gaussian", normal) < now,
-                "noise='gaussian' and a `delta`",
-            ),
-            (self.fits_sums, "adjacency='flip', where who compared what may be public"),
-        )
-        return ", ".join(words for less, words in ways if less) or "a larger epsilon"
-
-
-def _fitted(
-    totals: Float[np.ndarray, "items"], met: Int[np.ndarray, "items items"], gamma: float
-) -> Float[np.ndarray, "items"]:
-    """Scores fitted to win totals of a public design."""
-    return np.asarray(quickly(pairwise.fit, pairwise.Counts(met), totals, gamma).value)
+        unsure = None if np.ptp(latest.scores) > widest else np.zeros((items, items), bool)
+        error = f"the noise moves a score by {errors.std():.2g}, simulated from what is published (standard deviation)"
+        if self.fits_sums or self.noise != "gaussian":
+            return Certainty(unsure, notes=(_NO_DESIGN if self.fits_sums else _NO_LAW, error))
+        if (components := components_of(met)) > 1:
+            return Certainty(notes=(result.SEVERAL_GROUPS.format(components),))
+        law = Noise.independent("gaussian", latest.facts["noise_deviation"], items)
+        words = result.each_by_itself("the true score", _COVER)
+        told = {"link": "logistic", "level": self.asked.level, "words": words, "noise": law}
+        certain, _ = of_fit(latest.scores, met, gamma=latest.facts["gamma"], **told)
+        return dataclasses.replace(certain, notes=(*certain.notes, error))

@@ -174,29 +174,20 @@ _OTHERS: dict[str, dict[str, Any]] = {
     "dp-scores": {"points": "0-1"},
     "perturbed-mle": {"trust": "central"},
     "randomized-response": {"trust": "local"},
-    "preference-labels": {"labels": True},
 }
 """Arguments of plans for other mechanisms than those of a consensus."""
-_OVER_TIME: dict[str, dict[str, Any]] = {
-    f"pairwise.continual:continual_{name}": {"trust": "central", "adjacency": kept, "steps": 1}
-    for name, kept in (("totals", "flip"), ("score_sums", "replace"))
-}
-"""Of counts that are published after each of some steps: scores after the last one are planned."""
 
 
 def design_of(mechanism: Any) -> dict[str, Any]:
     """Arguments of :func:`privrank_jax.plan` by which it simulates a public function or record, or ``ValueError``."""
     known = dict(_OTHERS)
     for method in CONSENSUS.values():
-        if method.lists or method.name == "scores":
+        if method.lists or method.name in ("scores", "footrule"):
             continue
-        for trust, (name, *_) in method.mechanisms.items():
-            if name == "ldp-kwiksort":  # takes too long
-                continue
-            known.setdefault(name, {"rankings": True, "method": method.name, "trust": trust})
-    designs = dict(_OVER_TIME)
-    for name, design in known.items():
-        designs.setdefault(MECHANISMS[name].simulated, design)
+        for trust in sorted({"central", "shuffled"} & {*method.trusts}):
+            design = {"rankings": True, "method": method.name, "trust": trust}
+            known.setdefault(method.mechanism(trust), design)
+    designs = {MECHANISMS[name].simulated: design for name, design in known.items()}
     functions = {path: function_of(path) for path in designs}
     for path, function in functions.items():
         if function is mechanism:

@@ -1,4 +1,4 @@
-"""Users, budget or error before there are data, by simulation: surveys, scores, consensus rankings, points and labels.
+"""Users, budget or error before there are data, by simulation: surveys, scores, consensus rankings and points.
 
 An answer is the least number of users, or ε, at which the error of the simulated release is at most the target. All
 numbers have the standard error of the simulation beside them; that of an answer is the one of the error there, divided
@@ -7,14 +7,29 @@ by the slope of the error. Beside it stands what papers prove.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import math
-from collections.abc import Callable
+import types
 from typing import Any
 
-from privrank_jax.jobs.plan_design import Design, Plan
+from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
+from privrank_jax._neighbors import ADJACENCIES
+from privrank_jax._promise import Privacy
+from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, check_trust
+from privrank_jax.jobs.page import frame_of, html_of, text_of
+from privrank_jax.jobs.rules import KEMENY, RULES
 
+_METHODS = ("weights", "borda", "kwiksort", "noise-all", "exponential")
+_MOST_ENUMERATED = 12
 _STEP = math.sqrt(10.0)  # between numbers of users in a picture; two are on either side of the plan
+_OF_ALL = {
+    *("items", "epsilon", "target", "users", "trust", "delta", "error", "top_k", "confidence"),
+    *("spread", "draws", "seed"),
+}
+_NOT_OF_TRUST = {"local": {"delta"}, "shuffled": {"share_observed", "epsilon_max"}}
+_FACTS = ("items", "adjacency", "delta", "spread", "confidence", "target", "draws", "seed")
+_OF_ORDER = ("pairs", "first", "place")
 
 
 def plan(
@@ -23,7 +38,6 @@ def plan(
     rankings: bool = False,
     points: str | None = None,
     limit: int | None = None,
-    labels: bool = False,
     epsilon: float | None = None,
     epsilon_max: float | None = None,
     target: float | None = None,
@@ -36,19 +50,12 @@ def plan(
     link: str = "logistic",
     trust: str | None = None,
     delta: float = 0.0,
-    question: str = "secret",
     method: str | None = None,
     rule: str | None = None,
-    optimum: float | None = None,
     max_per_user: int | None = None,
     adjacency: str = "replace",
-    exposure: float = 0.0,
-    near: bool = False,
-    ties: float = 0.0,
-    steps: int | None = None,
     draws: int = 500,
     seed: int = 0,
-    progress: Callable[[float], None] | None = None,
 ) -> Plan:
     """Plan a survey, scores, a consensus or points: how many users, which ε, or what error. Uses no data.
 
@@ -56,14 +63,13 @@ def plan(
     release is simulated in a crowd whose items have scores evenly from ``spread`` to minus that.
 
     Args:
-        items: number of items; of labels none.
+        items: number of items.
         rankings: plan a consensus of whole rankings, one per user; else comparisons.
         points: plan totals of points on this scale, such as ``"0-5"``; ``"0-1"`` for approvals.
         limit: of points: the most items that one user may give points to.
-        labels: plan preference labels for training, by a formula; ``max_per_user`` of each user.
-        epsilon: budget of one answer; of a user with ``rankings``, ``points``, ``labels`` or another trust than local.
+        epsilon: budget of one answer; of a user with ``rankings``, ``points`` or another trust than local.
         epsilon_max: users choose budgets of an answer evenly between ``epsilon`` and this.
-        target: error wanted, see ``error``; with ``labels`` the number of labels without privacy that say as much.
+        target: error wanted, see ``error``.
         users: number of users.
         error: what ``target`` is about: largest (error of a score, or of mean points that noise makes), pairs (share
             in the wrong order), first (chance that the ``top_k`` first items are not in the right order), place (mean
@@ -76,24 +82,16 @@ def plan(
         spread: best score; at 1 the best item beats the worst 88 times of 100.
         link: of comparisons: logistic, normal or laplace.
         trust: who sees the answers: local (each user randomizes them, the default of comparisons), shuffled (each
-            answers one question, and a shuffler hides who sent which) or central (a curator sees all, the default of
-            rankings and points; of comparisons it plans published scores, and needs ``max_per_user``).
+            answers about a random pair that nobody else learns, and a shuffler hides who sent what) or central (a
+            curator sees all, the default of rankings and points; of comparisons: published scores).
         delta: of shuffled reports, or of Gaussian noise.
-        question: of shuffled comparisons: secret (each user draws a pair, which nobody else learns) or public (it is
-            known who answers for which pair, equally many for each).
         method: of rankings. Default: weights; borda for users who are added or removed or who randomize.
         rule: of rankings: the order is made of private weights by this rule.
-        optimum: of rankings: the best order costs at most so many pairs per user, as is publicly known.
-        max_per_user: of curators: comparisons of each user; of labels: labels of each user, 1 by default.
+        max_per_user: of curators: comparisons of each user.
         adjacency: of curators: how neighbors differ in a user: replace, flip (of comparisons) or add-remove, where the
             number of users is private, and ``users`` plans for so many.
-        exposure: of curators: items are shown in proportion to 1/rank to this power.
-        near: of curators: opponents are near in strength.
-        ties: of curators: share of comparisons between equal items that are tied; Davidson's model is fitted.
-        steps: of curators: a leaderboard is published after each of so many steps; errors are those of the last.
-        draws: simulated releases; fewer for many items, and a fifth where users' rankings are randomized.
+        draws: simulated releases; fewer for many items.
         seed: of the simulation.
-        progress: is told the share that is done.
 
     Returns:
         The plan: numbers, a table, words and a figure.
@@ -105,16 +103,283 @@ def plan(
     >>> found.facts["users_needed"] > 10 * found.facts["users_needed_without_privacy"] / 3
     True
     """
-    design = Design(inspect.signature(plan).parameters, **locals())
+    design = _Design(**locals())
     import jax
 
-    from privrank_jax.jobs.plan_labels import plan_labels
-
     with jax.enable_x64(True):
-        return plan_labels(design) if design.kind == "labels" else _simulated(design)
+        return _simulated(design)
 
 
-def _simulated(design: Design) -> Plan:
+@dataclasses.dataclass(frozen=True, repr=False)
+class Plan:
+    """A solved plan: ``print`` shows it in words, a notebook as HTML.
+
+    Attributes:
+        title: what is planned, in one line.
+        opening: who sees which answers, and what ε counts for.
+        columns: the table as text: cells by heading.
+        paragraphs: the answer, and what is protected.
+        facts: the numbers, by name.
+        warnings: why the plan may not serve.
+        picture: what :func:`privrank_jax.plotting.planned_errors` draws of it.
+    """
+
+    title: str
+    opening: str
+    columns: dict[str, list[str]]
+    paragraphs: tuple[str, ...]
+    facts: dict[str, Any]
+    warnings: tuple[str, ...]
+    picture: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"<Plan {self.title!r}>"
+
+    def __str__(self) -> str:
+        table = text_of(self.title, self.columns, next(iter(self.columns)), self.paragraphs)
+        return f"{self.opening}\n\n{table}"
+
+    def _repr_html_(self) -> str:
+        below = (self.opening, *self.paragraphs)
+        return html_of(self.title, self.columns, next(iter(self.columns)), below)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as plain values, as ``privrank plan --json`` prints them."""
+        return self.facts
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of a data frame: of a consensus one per method, else one."""
+        return self.facts.get("methods") or [_flat(self.facts)]
+
+    def to_frame(self) -> Any:
+        """The rows as a data frame, as :meth:`~privrank_jax.jobs.result.Ranking.to_frame` makes it."""
+        return frame_of(self.rows)
+
+    def plot(self) -> Any:
+        """A figure of errors by the number of users, and of the target.
+
+        Raises:
+            ImportError: matplotlib is not installed.
+        """
+        from privrank_jax.plotting import planned_errors
+
+        return planned_errors(**self.picture)
+
+
+def _flat(facts: dict[str, Any], head: str = "") -> dict[str, Any]:
+    """Nested facts as columns."""
+    found: dict[str, Any] = {}
+    for name, value in facts.items():
+        nested = isinstance(value, dict)
+        found |= _flat(value, f"{head}{name}_") if nested else {head + name: value}
+    return found
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Kind:
+    """What is planned, given by users and published; options and facts; the usual trust and error come first."""
+
+    what: str
+    given: str = "answers"
+    published: str = ""
+    options: tuple[str, ...]
+    facts: tuple[str, ...] = ()
+    trusts: tuple[str, ...] = ("central",)
+    adjacencies: tuple[str, ...] = ("replace", "add-remove")
+    errors: tuple[str, ...] = ("largest", *_OF_ORDER)
+    most_items: int = 300
+
+
+_KINDS = {
+    "survey": _Kind(
+        what="a survey of comparisons",
+        options=("link", "share_observed", "epsilon_max"),
+        facts=("link", "share_observed", "answers_per_user"),
+        trusts=("local", "shuffled", "central"),
+    ),
+    "scores": _Kind(
+        what="scores that a curator publishes",
+        published="scores with noise, as privrank rank does",
+        options=("adjacency", "max_per_user"),
+        facts=("max_per_user", "share_of_scores"),
+        adjacencies=ADJACENCIES,
+    ),
+    "consensus": _Kind(
+        what="a consensus of rankings",
+        given="rankings",
+        published="a noisy consensus, as privrank aggregate does",
+        options=("adjacency", "rankings", "method", "rule"),
+        facts=("pairs", "rule"),
+        trusts=("central", "shuffled"),
+        errors=("cost", *_OF_ORDER),
+        most_items=100,
+    ),
+    "points": _Kind(
+        what="totals of points",
+        given="ballots",
+        published="noisy totals, as privrank aggregate --method scores does",
+        options=("adjacency", "points", "limit"),
+        facts=("points", "limit"),
+        most_items=1_000,
+    ),
+}
+
+
+class _Design(types.SimpleNamespace):
+    """The arguments of :func:`plan`, and what follows from them; refuses those that don't go together."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        usual = {name: one.default for name, one in inspect.signature(plan).parameters.items()}
+        self.told = {name: value for name, value in given.items() if value != usual[name]}
+        balloted = "points" if self.points is not None else "consensus" if self.rankings else ""
+        compared = "scores" if self.trust == "central" else "survey"
+        self.kind = balloted or compared
+        self.of = _KINDS[self.kind]
+        self.trusted = self.trust or self.of.trusts[0]
+        self.goal: str = self.error or self.of.errors[0]
+        self.certainty = self.confidence
+        if self.certainty is None and (self.kind, self.goal) == ("points", "largest"):
+            self.certainty = 0.95
+        self.part = "mean" if self.certainty is None else "upper"  # of the errors, that is bounded
+        self.most_users = 10**9 if self.trusted == "shuffled" else 10**15
+        self.named = self.method  # else the method that serves any crowd, or that a rule needs
+        if self.method is None and self.trusted != "central":
+            self.named = "noise-all" if self.rule else "borda"
+        elif self.method is None:
+            self.named = "weights" if self.rule or self.adjacency == "replace" else "borda"
+        self._check()
+        self.pairs = self.items * (self.items - 1) // 2
+        self.shown_first = min(self.top_k or 3, self.items)
+        self.of_answers = (self.kind, self.trusted) == ("survey", "local")  # ε is of one answer
+        if self.trusted == "shuffled":
+            self.share_observed = 1 / self.pairs
+        self.answers_per_user = self.share_observed * self.pairs
+        from privrank_jax.pairwise.private_design import DESIGN_SHARE
+
+        # of ε; the rest is for intervals
+        self.share_of_scores = 1.0 if self.adjacency == "flip" else 1 - DESIGN_SHARE
+        self.errors = {
+            "largest": f"largest error of a {'mean of points' if self.kind == 'points' else 'score'}",
+            "cost": "cost above the best order, pairs per user",
+            "pairs": "share of pairs in the wrong order",
+            "first": f"chance that the first {self.shown_first} are not in the right order",
+            "place": "mean error of a place",
+        }
+
+    def _check(self) -> None:
+        from privrank_jax._validate import check_choice
+
+        of, central = self.of, self.trusted == "central"
+        if self.items is None:
+            raise ValueError("give the number of items by `items`.")
+        check_choice("trust", self.trusted, TRUSTS if self.kind == "scores" else of.trusts)
+        for name in self.told:
+            if name not in {*_OF_ALL, *of.options} or name in _NOT_OF_TRUST.get(self.trusted, ()):
+                raise ValueError(
+                    f"`{name}` does not apply to {of.what} with trust={self.trusted!r}: leave it out."
+                )
+        for name, choices in {
+            "link": ("logistic", "normal", "laplace"),
+            "rule": (None, KEMENY, *RULES),
+            "method": (None, *_METHODS),
+            "adjacency": of.adjacencies,
+            "error": (None, *of.errors),
+        }.items():
+            check_choice(name, getattr(self, name), choices)
+        largest = {"pairs": 0.5, "first": 1.0}.get(self.goal, math.inf)
+        budgets = f"from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}; 1 is usual"
+        for name, fits, words in (
+            ("items", lambda m: 2 <= m <= of.most_items, f"from 2 to {of.most_items:,} here"),
+            ("limit", lambda k: k >= 1, "at least 1"),
+            ("epsilon", lambda e: SMALLEST_EPSILON <= e <= LARGEST_EPSILON, budgets),
+            ("epsilon_max", lambda e: (self.epsilon or math.inf) <= e <= LARGEST_EPSILON, "above `epsilon`"),
+            ("users", lambda n: 1 <= n <= self.most_users, f"from 1 to {self.most_users:,}"),
+            ("target", lambda t: 0 < t < largest, f"positive and below {largest:g}"),
+            ("spread", lambda s: 0 <= s < math.inf, "finite and at least 0"),
+            ("share_observed", lambda p: 0 < p <= 1, "above 0 and not above 1"),
+            ("confidence", lambda q: 0 < q < 1, "between 0 and 1"),
+            ("delta", lambda d: 0 <= d < 1, "at least 0 and below 1"),
+            ("max_per_user", lambda n: 1 <= n <= 10**6, "from 1 to a million"),
+            ("top_k", lambda k: 1 <= k <= self.items, "from 1 to the number of items"),
+            ("draws", lambda d: 2 <= d <= 100_000, "from 2 to 100,000"),
+            ("seed", lambda k: 0 <= k < 2**63, "at least 0 and below 2**63"),
+        ):  # fmt: skip
+            value = getattr(self, name)
+            if value is not None and not fits(value):
+                raise ValueError(f"`{name}` must be {words}, got {value}.")
+        for wrong, words in (
+            ([self.epsilon, self.target, self.users].count(None) > 1,
+             "give two of `epsilon`, `target` and `users` to get the third."),
+            (self.trusted == "shuffled" and not self.delta,
+             "shuffled answers need a `delta` above 0, such as 1/n**2 for n users: else it adds no privacy."),
+            (self.goal in _OF_ORDER and not self.spread,
+             "items that are equally good have no right order: take a `spread` above 0."),
+            (self.goal == "first" and self.confidence is not None,
+             "the error of the first items is a chance already: leave `confidence` out."),
+            (self.kind == "scores" and self.max_per_user is None,
+             "trust='central' needs `max_per_user`, the number of comparisons of each user."),
+            (self.named == "exponential" and self.items > _MOST_ENUMERATED,
+             f"'exponential' is simulated for up to {_MOST_ENUMERATED} items: take another `method`."),
+            (self.rule is not None and not CONSENSUS[self.named].solves,
+             f"method={self.named!r} gives no weights of all pairs, by which a `rule` ranks: leave one of them out."),
+        ):  # fmt: skip
+            if wrong:
+                raise ValueError(words)
+        if self.kind == "consensus":
+            check_trust(CONSENSUS[self.named], self.trusted, CONSENSUS)
+            fitting = [name for name in _METHODS if self.adjacency in CONSENSUS[name].adjacencies]
+            if self.adjacency != "replace" and not (central and self.named in fitting):
+                raise ValueError(
+                    f"adjacency={self.adjacency!r} is for trust='central' alone, with method "
+                    f"{' or '.join(map(repr, fitting))}: take one of these."
+                )
+
+    def promise(self, epsilon: Any, **more: Any) -> Privacy:
+        """What a release to users promises."""
+        return Privacy(epsilon, unit="user", adjacency=self.adjacency, delta=self.delta, **more)
+
+    def guarantee(self, epsilon: float) -> str:
+        """What a release of this plan promises, in words."""
+        from privrank_jax.privacy.guarantee import Guarantee
+
+        promise = self.promise(epsilon)
+        if self.of_answers:
+            promise = Privacy(epsilon, unit="comparison", adjacency="flip", delta=self.delta)
+        elif self.kind == "scores":
+            promise = self.promise(epsilon, contributions=self.max_per_user)
+        return Guarantee(promise, trust=self.trusted, numerics="unknown").in_words()
+
+    def opening(self) -> str:
+        """Who sees which answers, and what ε counts for."""
+        given = self.of.given
+        seen = {
+            "central": f"A curator sees all {given} and publishes only {self.of.published}.",
+            "local": f"All users randomize their own {given} before sending them.",
+            "shuffled": f"All users randomize their own {given}, and a shuffler hides who sent which.",
+        }[self.trusted]
+        counts = "a user"
+        if self.of_answers:
+            counts = "one answer; fewer answers of a user (`share_observed`) protect users better"
+        elif self.kind == "scores" and self.share_of_scores < 1:
+            counts += "; a tenth of it is for intervals"
+        return f"{seen} epsilon counts for {counts}."
+
+    def reached(self, epsilon: float, needed: int | None) -> str:
+        """How the target is reached: by so many users, or by this ε."""
+        if self.target is None:
+            return "Give a `target` in place of `users` or `epsilon` to get these."
+        goal = f"a {self.errors[self.goal]} of at most {self.target:g}"
+        goal += f", with probability {self.certainty:g}" if self.certainty else ", on average"
+        if needed is None:
+            return f"For {goal}, {self.users:,} users may each have epsilon = {epsilon:.3g}."
+        more = max(needed - (self.users or 0), 0)
+        return f"For {goal}: {more:,}{' more' if self.users else ''} users."
+
+
+def _simulated(design: _Design) -> Plan:
+    from privrank_jax.jobs.checks import about_delta
     from privrank_jax.jobs.plan_worlds import LEVEL, Solver
 
     solver, budget, needed = Solver(design), (design.epsilon, 0.0), []
@@ -127,15 +392,11 @@ def _simulated(design: Design) -> Plan:
     near = {min(max(round(users * _STEP**k), 1), design.most_users) for k in range(-2, 3)}
     both = {"error": epsilon, "clear": math.inf}
     found = {one: [solver.at(one, of) for of in both.values()] for one in sorted(near)}
-    errors = found[users] = [solver.at(users, of) for of in both.values()]
+    errors = found[users]
     if not all(math.isfinite(x) for part in errors for one in part.values() for x in one.values()):
-        if design.rankings and design.trusted != "central" and users < design.pairs:
-            raise ValueError(
-                f"{users:,} users are too few to ask each about one of {design.pairs:,} pairs, as exact reports "
-                "require: take more `users`, or trust='central'."
-            )
         raise ValueError(
-            "this design is beyond what can be simulated: take a smaller `spread` or more usual numbers."
+            "this design is beyond what can be simulated: take a smaller `spread` or, where each user is asked about "
+            f"one of {design.pairs:,} pairs, at least so many `users`."
         )
     facts = {name: getattr(design, name) for name in (*_FACTS, *design.of.facts)}
     facts |= {"trust": design.trusted, "error_of_target": design.goal, "users": users}
@@ -152,11 +413,10 @@ def _simulated(design: Design) -> Plan:
     if design.epsilon_max is not None:
         told = f"{epsilon:g} to {design.epsilon_max:g}"
     rows.append((f"epsilon of {'one answer' if design.of_answers else 'a user'}", told, ""))
-    level = design.certainty or LEVEL
+    above = f"... not exceeded with probability {design.certainty or LEVEL:g}"
     for name in (one for one in design.errors if one in errors[0]):
         parts = {"mean": ("standard_error", design.errors[name])}
         if name in ("largest", "cost"):
-            above = f"... not exceeded with probability {level:g}"
             parts["upper"] = ("upper_standard_error", above)
         for part, (error, words) in parts.items():
             rows.append((words, *(_text(one[name][part], one[name][error]) for one in errors)))
@@ -173,10 +433,29 @@ def _simulated(design: Design) -> Plan:
         f"epsilon (`seed` {design.seed}); after ± stands the standard error of that. Scores are planned evenly from "
         f"{design.spread:g} to {-design.spread:g} (`spread`)."
     )
-    said = design.reached(epsilon, facts["users_needed"]), how
     lines = {"error": "with privacy", "clear": "without privacy"}
+    untold = {"epsilon", "target", "users", "draws", "seed"}
+    told = ", ".join(f"{k}={v!r}" for k, v in design.told.items() if k not in untold)
+    title, guarantee = f"Plan of {design.of.what}: {told}", design.guarantee(epsilon)
+    picture = {
+        "rows": points,
+        "lines": lines,
+        "plan": (users, errors[0][design.goal][design.part]),
+        "target": design.target,
+        "y_label": design.errors[design.goal],
+        "guarantee_text": guarantee,
+        "title": title,
+    }
     heads = ("plan", "with privacy", "without")
-    return design.solved(facts, rows, heads, said, points, lines, design.errors[design.goal])
+    return Plan(
+        title=title,
+        opening=design.opening(),
+        columns={head: [row[place] for row in rows] for place, head in enumerate(heads)},
+        paragraphs=(design.reached(epsilon, facts["users_needed"]), guarantee, how),
+        facts=facts,
+        warnings=about_delta(design.delta, users, "user"),
+        picture=picture,
+    )
 
 
 def _text(value: float, error: float | None, kind: str = "") -> str:
@@ -188,7 +467,7 @@ def _text(value: float, error: float | None, kind: str = "") -> str:
 _Beside = tuple[list[tuple[str, ...]], dict[str, Any]]  # rows of the table, and facts
 
 
-def _of_answers(design: Design, found: dict[str, Any]) -> _Beside:
+def _of_answers(design: _Design, found: dict[str, Any]) -> _Beside:
     """The paper's meter of information, and its rate."""
     import numpy as np
 
@@ -197,10 +476,10 @@ def _of_answers(design: Design, found: dict[str, Any]) -> _Beside:
     from privrank_jax.pairwise.report_theory import local_rate
     from privrank_jax.privacy.local import report_information
 
-    low = WORLDS[design.kind](design).asked(found["users"], found["epsilon"])[0]
+    low = WORLDS[design.kind](design).asked(found["users"], found["epsilon"])
     high = design.epsilon_max or low
     if design.trusted == "shuffled":
-        facts = {"local_epsilon": low, "question": design.question}
+        facts = {"local_epsilon": low}
         name, epsilon = "epsilon of an answer, for those who see its sender", low
     else:
         epsilon = high * max(design.answers_per_user, 1.0)
@@ -217,15 +496,15 @@ def _of_answers(design: Design, found: dict[str, Any]) -> _Beside:
     return rows, {**facts, "effective_users": informed, "rate": rate}
 
 
-def _of_rankings(design: Design, found: dict[str, Any]) -> _Beside:
+def _of_rankings(design: _Design, found: dict[str, Any]) -> _Beside:
     """What is proven of the mean cost of all methods, whatever the users prefer."""
     from privrank_jax.aggregation import proven_errors
 
-    promise = design.promise(found["epsilon"])
     told = {"trust": design.trusted, "method": design.method}
     names = ("method", "noise", "ratio", "additive", "order", "source", "remark")
+    promise = design.promise(found["epsilon"])
     methods = [
-        {name: getattr(row, name) for name in names} | {"proven_cost": row.cost(design.optimum)}
+        {name: getattr(row, name) for name in names} | {"proven_cost": row.cost()}
         for row in proven_errors(design.items, found["users"], promise, **told)
     ]
     methods.sort(key=lambda one: (one["proven_cost"], one["additive"]))
@@ -239,4 +518,3 @@ def _of_rankings(design: Design, found: dict[str, Any]) -> _Beside:
 
 
 _BESIDE = {"survey": _of_answers, "consensus": _of_rankings}
-_FACTS = ("items", "adjacency", "delta", "spread", "confidence", "target", "draws", "seed")

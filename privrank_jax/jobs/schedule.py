@@ -14,7 +14,7 @@ from privrank_jax.jobs.checks import private_remark
 from privrank_jax.pairwise.continual import MAX_STEPS
 
 PERIODS = ("hour", "day", "week", "month")
-_SECONDS = {"hour": 3600, "day": 86_400, "week": 7 * 86_400}
+_HOURS = {"hour": 1, "day": 24, "week": 7 * 24, "month": 28 * 24}  # at least
 
 Time = str | datetime.date | np.datetime64
 """ISO 8601 or seconds since 1970; UTC where no zone is named."""
@@ -60,8 +60,7 @@ class Schedule:
             )
         if last >= len(self.starts):
             raise ValueError(
-                f"{last:,} steps were published, and by the clock of this machine only {len(self.starts) - 2:,} have "
-                "ended: set the clock. Nothing is published."
+                f"{last:,} steps were published, and by the clock of this machine fewer have ended: set the clock."
             )
         if self.steps is None and not known and last > MAX_STEPS:
             raise ValueError(
@@ -72,20 +71,16 @@ class Schedule:
     def check_recent(self, times: Shaped[np.ndarray, "rows"], name: str) -> None:
         """Refuse data whose newest row is older than the last step that ended is long; for the holder's eyes alone."""
         last = min(self.until, self.starts[-1])  # no row is due after a last step
-        length = self.starts[self.ended] - self.starts[self.ended - 1]
-        past = times[times <= self.until]
-        if past.size and last - past.max() <= length:
-            return
-        newest = f"its newest row is dated {day(past.max())}" if past.size else "it has no rows"
-        told = day(past.max() if past.size else self.starts[0])
-        raise ValueError(
-            *private_remark(
-                f"{name} looks like an old export: {newest}, more than one {self.every} before {day(last)} (UTC). "
-                "Steps that are published without their rows can't be published again, so nothing was spent or "
-                "published. Export the rows anew; or say by `until` up to when they are complete, such as "
-                f"until={told!r}."
+        before = self.starts[0] - np.timedelta64(1, "s")
+        newest = max(times[times <= self.until], default=before)
+        if newest < last - (self.starts[self.ended] - self.starts[self.ended - 1]):
+            raise ValueError(
+                *private_remark(
+                    f"{name} looks like an old export: it has no rows after {day(newest)}, and steps that are "
+                    "published without their rows can't be published again. Export the rows anew, or say by `until` "
+                    f"up to when they are complete, such as until={day(newest)!r}. Nothing was spent or published."
+                )
             )
-        )
 
 
 def schedule_of(
@@ -105,11 +100,10 @@ def schedule_of(
     check_choice("every", every, PERIODS)
     if steps is not None and not 1 <= steps <= MAX_STEPS:
         raise ValueError(
-            f"`steps` must lie between 1 and {MAX_STEPS:,}, got {steps:,}; leave it out for a leaderboard without a "
-            "last step."
+            f"`steps` must lie between 1 and {MAX_STEPS:,}, got {steps:,}: without it there is no last step."
         )
     first, now = _time("start", start), _now()
-    length = np.timedelta64(_SECONDS.get(every, 28 * 86_400) * 1_000_000, "us")  # the least
+    length = np.timedelta64(_HOURS[every], "h")
     number = max(1, int((now - first) // length) + 1) if steps is None else steps
     starts = first + np.arange(number + 1) * length
     if every == "month":
@@ -131,8 +125,7 @@ def _now() -> np.datetime64:
 def _time(name: str, given: Time) -> np.datetime64:
     found = parsed_time(str(given))
     if found is None:
-        told = "write it as 2024-05-31 or 2024-05-31T18:30:00Z"
-        raise ValueError(f"{name}={str(given)!r} is no time: {told}.")
+        raise ValueError(f"{name}={str(given)!r} is no time: write it as 2024-05-31T18:30:00Z.")
     return found
 
 

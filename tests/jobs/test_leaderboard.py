@@ -107,39 +107,16 @@ def many(users=220, items="abcde", spread=0.4):
 
 
 @pytest.mark.parametrize("adjacency", ["replace", "flip"])
-def test_a_board_of_noise_says_so_and_what_would_lessen_it(adjacency):
+def test_a_board_of_noise_says_so(adjacency):
     weak = Privacy(0.5, unit="user", adjacency=adjacency, contributions=3)
     asked = {"until": "2024-01-05", "noise": "laplace", "key": jax.random.key(1)}
     found = published(None, data=many(), promise=weak, **asked)
     assert "no two items can be told apart" in found.told_apart["words"]
-    (said,) = (one for one in found.warnings if "no two items can be told apart" in one)
-    assert "fewer, longer steps by `every`" in said
-    assert ("adjacency='flip'" in said) == (adjacency == "replace")
+    assert any("no two items can be told apart" in one for one in found.warnings)
     assert any("the noise moves a score by" in note for note in found.notes)
     sure = published(None, data=many(20_000), promise=weak, **asked)
     assert "told apart" not in " ".join((str(sure), *sure.warnings))
     assert any("the noise moves a score by" in note for note in sure.notes)
-
-
-def test_only_what_lessens_the_noise_is_advised():
-    """Gaussian noise after many steps, a last step where there is none; both as strategies have it."""
-    seen = {}
-    for noise, delta, steps, until in (
-        ("laplace", 0.0, 365, "2024-01-05"), ("laplace", 0.0, 365, "2024-04-10"),
-        ("laplace", 0.0, None, "2024-01-05"), ("gaussian", 1e-6, 365, "2024-04-10"),
-    ):  # fmt: skip
-        promise = Privacy(0.02, unit="user", adjacency="flip", contributions=3, delta=delta)
-        asked = {"noise": noise, "steps": steps, "key": jax.random.key(0)}
-        found = published(None, until, many(), promise, **asked)
-        (said,) = (one for one in found.warnings if "no two items can be told apart" in one)
-        ways = [way for way in ("noise='gaussian'", "`steps`", "`every`") if way in said]
-        seen[noise, steps, until[5:]] = ways
-    assert seen == {
-        ("laplace", 365, "01-05"): ["`every`"],
-        ("laplace", 365, "04-10"): ["noise='gaussian'", "`every`"],
-        ("laplace", None, "01-05"): ["noise='gaussian'", "`steps`", "`every`"],
-        ("gaussian", 365, "04-10"): ["`every`"],
-    }
 
 
 @pytest.mark.parametrize("adjacency", ["replace", "flip"])
@@ -188,7 +165,7 @@ def test_a_ledger_pays_once(tmp_path):
         ({"until": None}, "old export"),
         ({"state": None}, "state"),
         ({"data": votes(times=None)}, "times"),
-        ({"data": votes(times=DAYS[:3])}, "one for each"),
+        ({"data": votes(times=DAYS[:3])}, "times"),
         ({"data": votes("abcd")}, "no item 'd'"),
         ({"promise": Privacy(1.0, unit="user", adjacency="replace", delta=1e-6)}, "contributions"),
         ({"promise": Privacy(1.0, unit="comparison", adjacency="replace")}, "delta"),
