@@ -28,7 +28,7 @@ HELP = (
     "for a user, as with --rankings and --points. What is proven of rankings stands beside it.\n\n"
     "Examples:\n\n"
     "  privrank plan --items 10 --epsilon 1 --target 0.1\n\n"
-    "  privrank plan --items 10 --epsilon 1 --epsilon-max 3 --share-observed 0.5 --users 500\n\n"
+    "  privrank plan --items 10 --epsilon 1 --share-observed 0.5 --users 500\n\n"
     "  privrank plan --items 10 --epsilon 1 --target 0.1 --trust shuffled --delta 1e-8     (one answer per user)\n\n"
     "  privrank plan --trust central --items 30 --epsilon 1 --max-per-user 10 --target 0.02 --error pairs\n\n"
     "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --plot plan.png\n\n"

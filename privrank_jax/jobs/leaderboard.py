@@ -30,12 +30,19 @@ from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.jobs import checks, result
-from privrank_jax.jobs.arrivals import Arrivals, Counted, arrivals_of
+from privrank_jax.jobs.arrivals import (
+    Arrivals,
+    Counted,
+    Schedule,
+    Time,
+    arrivals_of,
+    day,
+    schedule_of,
+)
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_fit
 from privrank_jax.jobs.mechanisms import LAWS, ON_INTEGERS, REHEARSAL, Randomness, rehearsed
 from privrank_jax.jobs.result import Certainty, Ranking
-from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
 from privrank_jax.jobs.spending import Payment
 from privrank_jax.pairwise.continual import ContinualDiagnostics, fit_score_sums
 from privrank_jax.pairwise.ridges import least_risk_gamma

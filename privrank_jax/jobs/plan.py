@@ -16,7 +16,7 @@ from typing import Any
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._neighbors import ADJACENCIES
 from privrank_jax._promise import Privacy
-from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, check_trust
+from privrank_jax.jobs.methods import CONSENSUS, check_trust
 from privrank_jax.jobs.page import frame_of, html_of, text_of
 from privrank_jax.jobs.rules import KEMENY, RULES
 
@@ -27,7 +27,7 @@ _OF_ALL = {
     *("items", "epsilon", "target", "users", "trust", "delta", "error", "top_k", "confidence"),
     *("spread", "draws", "seed"),
 }
-_NOT_OF_TRUST = {"local": {"delta"}, "shuffled": {"share_observed", "epsilon_max"}}
+_NOT_OF_TRUST = {"local": {"delta"}, "shuffled": {"share_observed"}}
 _FACTS = ("items", "adjacency", "delta", "spread", "confidence", "target", "draws", "seed")
 _OF_ORDER = ("pairs", "first", "place")
 
@@ -39,7 +39,6 @@ def plan(
     points: str | None = None,
     limit: int | None = None,
     epsilon: float | None = None,
-    epsilon_max: float | None = None,
     target: float | None = None,
     users: int | None = None,
     error: str | None = None,
@@ -68,16 +67,14 @@ def plan(
         points: plan totals of points on this scale, such as ``"0-5"``; ``"0-1"`` for approvals.
         limit: of points: the most items that one user may give points to.
         epsilon: budget of one answer; of a user with ``rankings``, ``points`` or another trust than local.
-        epsilon_max: users choose budgets of an answer evenly between ``epsilon`` and this.
         target: error wanted, see ``error``.
         users: number of users.
-        error: what ``target`` is about: largest (error of a score, or of mean points that noise makes), pairs (share
-            in the wrong order), first (chance that the ``top_k`` first items are not in the right order), place (mean
-            error) or, of rankings, cost (pairs per user above the best order for these users). Default: cost of
-            rankings, else largest.
+        error: what ``target`` is about: largest (error of a score or of mean points), pairs (share in the wrong order),
+            first (chance that the ``top_k`` first items are not in the right order), place (mean error) or cost (pairs
+            per user above the best order for these users). Default: cost of rankings, else largest.
         top_k: of the error of the first: how many items; 3 by default.
-        confidence: the error must stay below ``target`` with this probability; what papers prove stays a bound on the
-            mean. Default: on average; 0.95 for the largest error of ``points``.
+        confidence: the error must stay below ``target`` with this probability. Default: on average; 0.95 for the
+            largest error of ``points``.
         share_observed: share of all pairs that a user is asked.
         spread: best score; at 1 the best item beats the worst 88 times of 100.
         link: of comparisons: logistic, normal or laplace.
@@ -178,47 +175,49 @@ def _flat(facts: dict[str, Any], head: str = "") -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Kind:
-    """What is planned, given by users and published; options and facts; the usual trust and error come first."""
+    """What is planned, who sees what by trust, options and facts; the usual trust and error come first."""
 
     what: str
-    given: str = "answers"
-    published: str = ""
+    seen: dict[str, str]
     options: tuple[str, ...]
-    facts: tuple[str, ...] = ()
-    trusts: tuple[str, ...] = ("central",)
+    facts: tuple[str, ...]
     adjacencies: tuple[str, ...] = ("replace", "add-remove")
     errors: tuple[str, ...] = ("largest", *_OF_ORDER)
     most_items: int = 300
 
 
+_SHUFFLED = "All users randomize their own answers, and a shuffler hides who sent which."
 _KINDS = {
     "survey": _Kind(
         what="a survey of comparisons",
-        options=("link", "share_observed", "epsilon_max"),
+        seen={
+            "local": "All users randomize their own answers before sending them.",
+            "shuffled": _SHUFFLED,
+        },
+        options=("link", "share_observed"),
         facts=("link", "share_observed", "answers_per_user"),
-        trusts=("local", "shuffled", "central"),
     ),
     "scores": _Kind(
         what="scores that a curator publishes",
-        published="scores with noise, as privrank rank does",
+        seen={"central": "A curator sees all answers and publishes only scores with noise."},
         options=("adjacency", "max_per_user"),
         facts=("max_per_user", "share_of_scores"),
         adjacencies=ADJACENCIES,
     ),
     "consensus": _Kind(
         what="a consensus of rankings",
-        given="rankings",
-        published="a noisy consensus, as privrank aggregate does",
+        seen={
+            "central": "A curator sees all rankings and publishes only a noisy consensus.",
+            "shuffled": _SHUFFLED,
+        },
         options=("adjacency", "rankings", "method", "rule"),
         facts=("pairs", "rule"),
-        trusts=("central", "shuffled"),
         errors=("cost", *_OF_ORDER),
         most_items=100,
     ),
     "points": _Kind(
         what="totals of points",
-        given="ballots",
-        published="noisy totals, as privrank aggregate --method scores does",
+        seen={"central": "A curator sees all ballots and publishes only noisy totals."},
         options=("adjacency", "points", "limit"),
         facts=("points", "limit"),
         most_items=1_000,
@@ -233,11 +232,10 @@ class _Design(types.SimpleNamespace):
         super().__init__(**given)
         usual = {name: one.default for name, one in inspect.signature(plan).parameters.items()}
         self.told = {name: value for name, value in given.items() if value != usual[name]}
-        balloted = "points" if self.points is not None else "consensus" if self.rankings else ""
         compared = "scores" if self.trust == "central" else "survey"
-        self.kind = balloted or compared
+        self.kind = "consensus" if self.rankings else compared if self.points is None else "points"
         self.of = _KINDS[self.kind]
-        self.trusted = self.trust or self.of.trusts[0]
+        self.trusted = self.trust or next(iter(self.of.seen))
         self.goal: str = self.error or self.of.errors[0]
         self.certainty = self.confidence
         if self.certainty is None and (self.kind, self.goal) == ("points", "largest"):
@@ -274,7 +272,7 @@ class _Design(types.SimpleNamespace):
         of, central = self.of, self.trusted == "central"
         if self.items is None:
             raise ValueError("give the number of items by `items`.")
-        check_choice("trust", self.trusted, TRUSTS if self.kind == "scores" else of.trusts)
+        check_choice("trust", self.trusted, tuple(dict.fromkeys((*of.seen, "central"))))
         for name in self.told:
             if name not in {*_OF_ALL, *of.options} or name in _NOT_OF_TRUST.get(self.trusted, ()):
                 raise ValueError(
@@ -294,7 +292,6 @@ class _Design(types.SimpleNamespace):
             ("items", lambda m: 2 <= m <= of.most_items, f"from 2 to {of.most_items:,} here"),
             ("limit", lambda k: k >= 1, "at least 1"),
             ("epsilon", lambda e: SMALLEST_EPSILON <= e <= LARGEST_EPSILON, budgets),
-            ("epsilon_max", lambda e: (self.epsilon or math.inf) <= e <= LARGEST_EPSILON, "above `epsilon`"),
             ("users", lambda n: 1 <= n <= self.most_users, f"from 1 to {self.most_users:,}"),
             ("target", lambda t: 0 < t < largest, f"positive and below {largest:g}"),
             ("spread", lambda s: 0 <= s < math.inf, "finite and at least 0"),
@@ -344,27 +341,19 @@ class _Design(types.SimpleNamespace):
         """What a release of this plan promises, in words."""
         from privrank_jax.privacy.guarantee import Guarantee
 
-        promise = self.promise(epsilon)
+        promise = self.promise(epsilon, contributions=self.max_per_user)
         if self.of_answers:
             promise = Privacy(epsilon, unit="comparison", adjacency="flip", delta=self.delta)
-        elif self.kind == "scores":
-            promise = self.promise(epsilon, contributions=self.max_per_user)
         return Guarantee(promise, trust=self.trusted, numerics="unknown").in_words()
 
     def opening(self) -> str:
         """Who sees which answers, and what ε counts for."""
-        given = self.of.given
-        seen = {
-            "central": f"A curator sees all {given} and publishes only {self.of.published}.",
-            "local": f"All users randomize their own {given} before sending them.",
-            "shuffled": f"All users randomize their own {given}, and a shuffler hides who sent which.",
-        }[self.trusted]
         counts = "a user"
         if self.of_answers:
             counts = "one answer; fewer answers of a user (`share_observed`) protect users better"
         elif self.kind == "scores" and self.share_of_scores < 1:
             counts += "; a tenth of it is for intervals"
-        return f"{seen} epsilon counts for {counts}."
+        return f"{self.of.seen[self.trusted]} epsilon counts for {counts}."
 
     def reached(self, epsilon: float, needed: int | None) -> str:
         """How the target is reached: by so many users, or by this ε."""
@@ -407,11 +396,9 @@ def _simulated(design: _Design) -> Plan:
     if needed:
         facts |= {"users_needed": whole[0], "more_users": max(whole[0] - (design.users or 0), 0)}
         facts |= {"users_standard_error": needed[0][1], "users_needed_without_privacy": whole[1]}
-        cells = (_text(one, of[1], ",") for one, of in zip(whole, needed, strict=True))
+        cells = (_text(one, of[1]) for one, of in zip(whole, needed, strict=True))
         rows.append(("users needed for the target", *cells))
     told = _text(*budget) if design.epsilon is None else f"{epsilon:g}"
-    if design.epsilon_max is not None:
-        told = f"{epsilon:g} to {design.epsilon_max:g}"
     rows.append((f"epsilon of {'one answer' if design.of_answers else 'a user'}", told, ""))
     above = f"... not exceeded with probability {design.certainty or LEVEL:g}"
     for name in (one for one in design.errors if one in errors[0]):
@@ -458,10 +445,9 @@ def _simulated(design: _Design) -> Plan:
     )
 
 
-def _text(value: float, error: float | None, kind: str = "") -> str:
-    whole = kind == ","
-    beside = "unknown" if error is None else f"{error:,.0f}" if whole else f"{error:.1g}"
-    return f"{value:,} ± {beside}" if whole else f"{value:.3g} ± {beside}"
+def _text(value: float, error: float | None) -> str:
+    kind, beside = (",", ",.0f") if isinstance(value, int) else (".3g", ".1g")
+    return f"{value:{kind}} ± {'unknown' if error is None else f'{error:{beside}}'}"
 
 
 _Beside = tuple[list[tuple[str, ...]], dict[str, Any]]  # rows of the table, and facts
@@ -469,24 +455,20 @@ _Beside = tuple[list[tuple[str, ...]], dict[str, Any]]  # rows of the table, and
 
 def _of_answers(design: _Design, found: dict[str, Any]) -> _Beside:
     """The paper's meter of information, and its rate."""
-    import numpy as np
-
     from privrank_jax._quickly import quickly
     from privrank_jax.jobs.plan_worlds import WORLDS
     from privrank_jax.pairwise.report_theory import local_rate
     from privrank_jax.privacy.local import report_information
 
-    low = WORLDS[design.kind](design).asked(found["users"], found["epsilon"])
-    high = design.epsilon_max or low
+    local = WORLDS[design.kind](design).asked(found["users"], found["epsilon"])
     if design.trusted == "shuffled":
-        facts = {"local_epsilon": low}
-        name, epsilon = "epsilon of an answer, for those who see its sender", low
+        facts = {"local_epsilon": local}
+        name, epsilon = "epsilon of an answer, for those who see its sender", local
     else:
-        epsilon = high * max(design.answers_per_user, 1.0)
-        facts = {"epsilon_max": high, "epsilon_per_user": epsilon}
+        epsilon = local * max(design.answers_per_user, 1.0)
+        facts = {"epsilon_per_user": epsilon}
         name = f"epsilon of a user with about {design.answers_per_user:.4g} answers"
-    budgets = low + (np.arange(64) + 0.5) / 64 * (high - low)
-    informed = found["users"] * float(np.mean(quickly(report_information, budgets)))
+    informed = found["users"] * float(quickly(report_information, local))
     rate = float(quickly(local_rate, design.items, informed, design.share_observed))
     rows = [
         (name, f"{epsilon:.3g}", ""),

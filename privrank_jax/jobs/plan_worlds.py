@@ -32,7 +32,6 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation, pairwise
-from privrank_jax._backend import product
 from privrank_jax._search import furthest
 from privrank_jax._types import Key, PairMatrix, Ranks, Scores
 from privrank_jax._workarounds.xla import compiled
@@ -60,7 +59,6 @@ Measured = tuple[float, float | None]
 
 LEVEL = 0.95  # of upper errors, unless another one is asked for
 _EXACT, _REACHED = 8.0, 32  # up to which mean quantiles of binomial laws are exact; what they reach
-_BUDGETS = 8  # that stand for those of users between two ends
 _POOL = 4096  # rankings
 _EPSILONS, _OF_REPORTS = (1e-6, 1e4), (1e-4, 15.0)  # among which ε is sought; of users' own reports
 _SHARP = 1e-3  # tolerance of the logarithm of an answer
@@ -221,20 +219,15 @@ def _ahead(design: Design, link: str = "logistic") -> np.ndarray:
 def _survey(design: Design) -> World:
     """Users randomize their answers, which a fit debiases; a shuffler may hide who sent which."""
     share, ahead = design.share_observed, _ahead(design, design.link)
-    parts = 1 if design.epsilon_max is None else _BUDGETS
 
     def errors(key: Key, crowd: Array, users: Array, epsilon: Array) -> Errors:
-        high = epsilon if design.epsilon_max is None else design.epsilon_max
-        budgets = epsilon + (jnp.arange(parts) + 0.5) / parts * (high - epsilon)
-        budgets = jnp.where(jnp.isinf(epsilon), jnp.inf, budgets)
-        told = 0.5 + jnp.tanh(budgets / 2)[:, None] * (ahead - 0.5)
-        asked = binomial(crowd[0], users / parts, share)
-        won = binomial(crowd[1], asked, told)
-        lean, weight = coefficients(budgets, True, True, "randomized-response")
-        sums = DebiasedSums.from_pairs(product(lean, won - asked / 2), product(weight, asked))
+        asked = binomial(crowd[0], users, share)
+        won = binomial(crowd[1], asked, 0.5 + jnp.tanh(epsilon / 2) * (ahead - 0.5))
+        lean, weight = coefficients(epsilon, True, True, "randomized-response")
+        sums = DebiasedSums.from_pairs(lean * (won - asked / 2), weight * asked)
         return _of_scores(design, scores_from_sums(sums, get_link(design.link)).value)
 
-    world = World(_normal(2, parts, design.pairs), errors)
+    world = World(_normal(2, design.pairs), errors)
     return _shuffled(design, world) if design.trusted == "shuffled" else world
 
 

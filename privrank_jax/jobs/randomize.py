@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import pathlib
 import secrets
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -26,7 +26,6 @@ from jaxtyping import Bool, Float, Int
 from privrank_jax import mallows
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
-from privrank_jax.data import synthetic
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.engine import ComparisonRows, RankingRows
 from privrank_jax.data.preferences import (
@@ -37,7 +36,11 @@ from privrank_jax.data.preferences import (
 )
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reports import Reports, check_destination, write_reports
-from privrank_jax.data.synthetic import SyntheticRankings
+from privrank_jax.data.synthetic import (
+    SyntheticRankings,
+    check_item_names,
+    write_synthetic_rankings,
+)
 from privrank_jax.exact.entropy import random_words
 from privrank_jax.jobs import checks
 from privrank_jax.jobs.answers import kept_rows
@@ -65,6 +68,9 @@ _TIES = (
 Data = Comparisons | ComparisonRows | Rankings | RankingRows | PreferenceScan
 
 
+FilePath = str | os.PathLike[str]
+
+
 @dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
 class Randomized:
     """Randomized answers, which may be given away.
@@ -79,8 +85,10 @@ class Randomized:
         notes: what else to know of a file of them.
         seed: of a rehearsal, whose noise is simulated, so that nothing may be given away; None in a release.
         warnings: remarks for the holder of the data alone.
-        keeps_users: whether users are written.
-        labels: of preferences: the rows that are written, whether the first answer of each is written as chosen, and ε.
+        check_destination: raises :class:`~privrank_jax.data.DataError` unless they can be written to a file.
+        write: ``write(path)`` writes them, .csv, .tsv or .parquet, of preferences .jsonl or .jsonl.gz, with sorted
+            rows, and returns the names of the columns or fields; raises :class:`~privrank_jax.data.DataError` where the
+            file can't be written, or preferences have changed since they were read.
     """
 
     name: str
@@ -92,8 +100,8 @@ class Randomized:
     notes: tuple[str, ...]
     seed: int | None
     warnings: tuple[str, ...]
-    keeps_users: bool
-    labels: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    check_destination: Callable[[FilePath], None]
+    write: Callable[[FilePath], tuple[str, ...]]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {self.guarantee.in_words()}>"
@@ -102,31 +110,6 @@ class Randomized:
     def rehearsal(self) -> bool:
         """Whether nothing may be given away."""
         return self.seed is not None
-
-    def check_destination(self, path: str | os.PathLike[str]) -> None:
-        """Raise :class:`~privrank_jax.data.DataError` unless they can be written to a file of this name."""
-        if self.kind == "preferences":
-            check_preferences_destination(path)
-            return
-        check_destination(path)
-        if isinstance(self.data, SyntheticRankings):
-            synthetic.check_item_names(Path(path), self.data.table.item_names)
-
-    def write(self, path: str | os.PathLike[str]) -> tuple[str, ...]:
-        """Write them to a file, whose rows are sorted, and return the names of its columns or fields.
-
-        Args:
-            path: .csv, .tsv or .parquet; of preferences .jsonl or .jsonl.gz.
-
-        Raises:
-            DataError: the file cannot be written; preferences have changed since they were read.
-        """
-        if isinstance(self.data, Reports):
-            return write_reports(path, self.data, users=self.keeps_users)
-        if isinstance(self.data, SyntheticRankings):
-            return synthetic.write_synthetic_rankings(path, self.data, users=self.keeps_users)
-        assert self.labels is not None
-        return write_preferences(path, self.data, *self.labels, users=self.keeps_users)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,12 +198,12 @@ def randomize(
             f"epsilon must be one number, or one for each of the {number:,} answers (of rankings: users), got shape "
             f"{np.shape(epsilon)}."
         )
-    asked = _Asked(epsilon, source, unit, ties, public, max_per_user, keep_users)
     table: Any = data.in_memory() if isinstance(data, ComparisonRows | RankingRows) else data
+    keeps = keep_users and bool(table.user_names if ranked else table.has_users)
+    asked = _Asked(epsilon, source, unit, ties, public, max_per_user, keeps)
     make = _preferences if scanned else _rankings if ranked else _comparisons
     with jax.enable_x64(True):
         made = make(table, asked)
-    keeps = keep_users and bool(table.user_names if ranked else table.has_users)
     kept = "the file keeps the users" if keeps else "the file leaves the users out"
     (of, budgets), whole = made.pop("each"), made.pop("whole")
     low, high = float(np.min(budgets)), float(np.max(budgets))
@@ -230,8 +213,7 @@ def randomize(
     made["counts"] = {name: count for name, count in made["counts"].items() if count is not None}
     made["notes"] = (_HELD.format(table.name), *made["notes"], kept)
     made["warnings"] = (*checks.hardly_private(float(np.max(epsilon))), *made["warnings"])
-    told = {"name": table.name, "seed": source.seed, "keeps_users": keeps}
-    found = Randomized(epsilons=tuple(epsilons), **told, **made)
+    found = Randomized(name=table.name, seed=source.seed, epsilons=tuple(epsilons), **made)
     payment = Payment(ledger, lambda: data.sha256, found.name, "privatize")
     payment.spend(found.guarantee, "randomized answers", rehearsal=found.rehearsal)
     return found
@@ -274,6 +256,8 @@ def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
         "counts": {"reports": len(reports), "users": reports.num_users, "items": table.num_items},
         "notes": notes,
         "warnings": (*rare, *remarks, *drawn.remarks),
+        "check_destination": check_destination,
+        "write": lambda path: write_reports(path, reports, users=asked.keep_users),
     }
 
 
@@ -326,13 +310,19 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
     # For whole users, what the file shows of them whatever is drawn is public: who took part, where it keeps users, and
     # the items, where they were read off the rankings; which items each user ranked says these too. A rank that changes
     # leaves both as they are.
-    shown = {*table.public}
-    if asked.keep_users and table.user_names:
-        shown.add("participation")
-    if "ranked-items" in guarantee.attained.public:
-        shown.discard("items")
+    shown = (
+        {*table.public} - {"items"}
+        if "ranked-items" in guarantee.attained.public
+        else {*table.public}
+    )
+    shown |= {"participation"} if asked.keep_users else set()
     also = tuple(other.given(public=shown) for other in guarantee.also)
     said = (n for n in table.notes if n.startswith("the cells are") or "names no users" in n)
+
+    def check(path: FilePath) -> None:
+        check_destination(path)
+        check_item_names(pathlib.Path(path), table.item_names)
+
     return {
         "kind": "rankings",
         "data": rankings,
@@ -342,6 +332,8 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
         "counts": {"rankings": table.num_users, "items": table.num_items},
         "notes": (_SORTED, *said),
         "warnings": (*remarks, *drawn.remarks),
+        "check_destination": check,
+        "write": lambda path: write_synthetic_rankings(path, rankings, users=asked.keep_users),
     }
 
 
@@ -410,7 +402,7 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
     joined = "; join them by id" if "id" in scan.names else ""
     whole = [one.epsilon for one in (guarantee.attained, *guarantee.also) if one.unit == "user"]
     users = int(np.unique(scan.users[kept]).size) if scan.has_users else None
-    told = float(np.sum(np.tanh(0.5 * budgets) ** 2))
+    told, labels = float(np.sum(np.tanh(0.5 * budgets) ** 2)), (kept, np.asarray(reports), budgets)
     notes = [
         f"for training, these labels say about as much as {told:.3g} that were not randomized: the sum of "
         "tanh^2(epsilon/2)",
@@ -431,7 +423,8 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
         "counts": {"labels": int(np.sum(kept)), "users": users},
         "notes": notes,
         "warnings": (*remarks, *drawn.remarks),
-        "labels": (kept, np.asarray(reports), budgets),
+        "check_destination": check_preferences_destination,
+        "write": lambda path: write_preferences(path, scan, *labels, users=asked.keep_users),
     }
 
 

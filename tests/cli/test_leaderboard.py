@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.data import named_sets
-from privrank_jax.jobs import schedule
+from privrank_jax.jobs import arrivals
 from privrank_jax.jobs.spending import Payment
 from privrank_jax.release import Ledger
 from privrank_jax.release.leaderboard import stored_board
@@ -249,7 +249,7 @@ def test_an_old_export_spends_no_year(privrank, tmp_path, monkeypatch):
     """Weeks of a year, of which the file has half: nothing is published, until a time is said or the file is new."""
     path, state = tmp_path / "votes.csv", tmp_path / "board.state"
     today = np.datetime64("2026-11-29")
-    monkeypatch.setattr(schedule, "_now", lambda: today.astype("datetime64[us]"))
+    monkeypatch.setattr(arrivals, "_now", lambda: today.astype("datetime64[us]"))
     start = today - np.timedelta64(300, "D")
     last = export(path, start, 140)
     words = ("leaderboard", path, "--every week --time when --start", start, *USUAL)

@@ -7,8 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from privrank_jax.jobs.arrivals import Counted, arrivals_of
-from privrank_jax.jobs.schedule import schedule_of
+from privrank_jax.jobs.arrivals import Counted, arrivals_of, schedule_of
 from tests.jobs.released import read
 
 HEADER = "user,winner,loser,tie,when"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.jobs import schedule as module
-from privrank_jax.jobs.schedule import schedule_of
+from privrank_jax.jobs import arrivals as module
+from privrank_jax.jobs.arrivals import schedule_of
 
 
 def schedule(**options):
