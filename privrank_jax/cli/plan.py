@@ -13,9 +13,9 @@ from typing import Annotated
 
 import typer
 
-from privrank_jax.cli.console import busy, print_json, print_paragraphs, print_table, warn
+from privrank_jax.cli.console import Refusal, busy, print_json, print_paragraphs, print_table, warn
 from privrank_jax.cli.options import command, option
-from privrank_jax.cli.request import Saved
+from privrank_jax.cli.request import PICTURES, Saved
 from privrank_jax.cli.spelling import options_of
 from privrank_jax.jobs.plan import plan as solve
 
@@ -31,7 +31,7 @@ HELP = (
     "  privrank plan --items 10 --epsilon 1 --share-observed 0.5 --users 500\n\n"
     "  privrank plan --items 10 --epsilon 1 --target 0.1 --trust shuffled --delta 1e-8     (one answer per user)\n\n"
     "  privrank plan --trust central --items 30 --epsilon 1 --max-per-user 10 --target 0.02 --error pairs\n\n"
-    "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --plot plan.png\n\n"
+    "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --out plan.csv\n\n"
     "  privrank plan --points 0-1 --items 11 --epsilon 1 --target 0.02"
 )
 
@@ -66,6 +66,8 @@ class Design(_Options):
 def plan(design: Design) -> None:
     """Plan a survey, or a consensus of rankings: how many users, which epsilon, or what error to expect."""
     design.check_files()
+    if any(path.suffix.lower() in PICTURES for path in design.files.values()):
+        raise Refusal("a plan has no picture: give --out a table, such as plan.csv.")
     names = [name for name in design.names() if name not in ("out", "plot", "json")]
     with busy("planning"):
         found = solve(**{name: getattr(design, name) for name in names})

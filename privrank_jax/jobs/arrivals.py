@@ -1,11 +1,8 @@
-"""Comparisons with times: when steps end, which rows count at which step, and what was counted of published steps.
+"""Comparisons with times: when steps end, by a public schedule, which rows count at which step, and what was counted.
 
-When steps end is a public schedule, chosen without looking at the data.
-
-Of each user the first L rows stay, in the order of their times: which of them stay depends on this user's rows alone,
-and rows that arrive later change nothing that was published. Rows of one user with the same time are ordered by the
-pair that they compare, so that a flipped answer doesn't decide which pairs stay; the order of rows in the data plays no
-part.
+Of each user the first L rows stay, in the order of their times, and of rows with the same time in that of the pairs
+that they compare: which stay depends on this user's rows alone, not on answers, on rows that arrive later, or on the
+order of rows in the data.
 
 The state remembers how many rows of each user were counted in each published step. What the data hold for these steps
 now is left out: rows that arrived too late are never counted, rows that were taken away or changed stay counted as they
@@ -17,9 +14,9 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
@@ -30,29 +27,21 @@ from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.jobs.checks import private_remark
 from privrank_jax.pairwise.continual import MAX_PAIR_ITEMS, MAX_STEPS
 
-PERIODS = ("hour", "day", "week", "month")
-_HOURS = {"hour": 1, "day": 24, "week": 7 * 24, "month": 28 * 24}  # at least
-
+PERIODS = {"hour": 1, "day": 24, "week": 7 * 24, "month": 28 * 24}  # hours, at least
 Time = str | datetime.date | np.datetime64
 """ISO 8601 or seconds since 1970; UTC where no zone is named."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """The public ends of steps.
-
-    Attributes:
-        every: one of :data:`PERIODS`.
-        starts: ``(T + 1,)`` datetime64, the start of each step, and the end of the last; without a last step up to the
-            end of the one that goes on now.
-        until: steps that end by then are to be published.
-        steps: T; None without a last step.
-    """
+    """The public ends of steps: those that end by ``until`` are to be published."""
 
     every: str
-    starts: Shaped[np.ndarray, "steps+1"]
+    starts: Shaped[
+        np.ndarray, "steps+1"
+    ]  # of steps; the last one ends the last step, or the one that goes on now
     until: np.datetime64
-    steps: int | None
+    steps: int | None  # None: without a last step
 
     @property
     def words(self) -> str:
@@ -63,10 +52,6 @@ class Schedule:
     def ended(self) -> int:
         """Number of steps that have ended."""
         return int((self.starts[1:] <= self.until).sum())
-
-    def steps_of(self, times: Shaped[np.ndarray, "rows"]) -> Int[np.ndarray, "rows"]:
-        """Step of each time, from 0; -1 before the first, ``len(starts) - 1`` beyond the last."""
-        return self.starts.searchsorted(times, side="right") - 1
 
     def check_ended(self, last: int, known: int = 0) -> None:
         """Refuse to publish no steps, fewer than the ``known`` ones, or at first more than anyone means."""
@@ -103,24 +88,18 @@ class Schedule:
 def schedule_of(
     every: str, start: Time, steps: int | None = None, until: Time | None = None
 ) -> Schedule:
-    """The schedule of T steps, or of steps without a last one.
-
-    Args:
-        every: length of a step, one of :data:`PERIODS`.
-        start: of the first step; months start on a day that every month has.
-        steps: T, at most 10,000; None without a last step.
-        until: the data are complete up to then. Default: now, which is also the latest.
+    """The schedule, as :func:`privrank_jax.leaderboard` takes it; ``until`` is now at the latest.
 
     >>> schedule_of("month", "2024-01-15", 2).starts.astype("datetime64[D]").astype(str).tolist()
     ['2024-01-15', '2024-02-15', '2024-03-15']
     """
-    check_choice("every", every, PERIODS)
+    check_choice("every", every, tuple(PERIODS))
     if steps is not None and not 1 <= steps <= MAX_STEPS:
         raise ValueError(
             f"`steps` must lie between 1 and {MAX_STEPS:,}, got {steps:,}: without it there is no last step."
         )
     first, now = _time("start", start), _now()
-    length = np.timedelta64(_HOURS[every], "h")
+    length = np.timedelta64(PERIODS[every], "h")
     number = max(1, int((now - first) // length) + 1) if steps is None else steps
     starts = first + np.arange(number + 1) * length
     if every == "month":
@@ -156,44 +135,23 @@ def day(time: np.datetime64) -> str:
     return text.removesuffix("T00:00:00").removesuffix(":00") if "T" in text else text
 
 
-@dataclasses.dataclass(frozen=True)
-class Counted:
-    """What was counted in a step; the state keeps it.
-
-    Attributes:
-        rows: number of rows that were dated in the step.
-        used: how many of them were counted of each user, by :func:`_tag`; empty where single comparisons are protected.
-        met: how often each pair was compared, ``[item, other, number]``; empty unless that is public.
-    """
-
-    rows: int
-    used: dict[str, int]
-    met: list[list[int]]
-
-    @property
-    def text(self) -> str:
-        """For the state."""
-        return json.dumps(vars(self), sort_keys=True)
+Counted = dict[str, Any]
+"""What was counted in a step, as the state keeps it: ``rows``, the number of rows that were dated in it; ``used``, how
+many of them were counted of each user, by a hash of the name, unless single comparisons are protected; ``met``, how
+often each pair was compared, ``[item, other, number]``, where that is public."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Arrivals:
-    """Comparisons by the step in which they arrived.
-
-    Attributes:
-        data: the comparisons, of the items of the leaderboard, with times.
-        schedule: of the steps.
-        limit: L, the most rows that count of a user in all steps together; None where single comparisons are protected.
-        pairs_are_public: whether neighbors differ in answers alone.
-        steps: ``(N,)`` step of each row, as :meth:`Schedule.steps_of` counts them.
-        kept: ``(N,)`` whether a row counts: it is dated in a step to come, and among the first of its user.
-    """
+    """Comparisons by the step in which they arrived; ``kept`` are those in steps to come, among the first of a user."""
 
     data: Comparisons
     schedule: Schedule
-    limit: int | None
-    pairs_are_public: bool
-    steps: Int[np.ndarray, "rows"]
+    limit: (
+        int | None
+    )  # L, the most rows of a user in all steps; None where single comparisons are protected
+    pairs_are_public: bool  # neighbors differ in answers alone
+    steps: Int[np.ndarray, "rows"]  # from 0; -1 before the first, T beyond the last
     kept: Bool[np.ndarray, "rows"]
 
     @property
@@ -207,7 +165,7 @@ class Arrivals:
         if self.limit is not None:
             used = Counter[str]()
             for step in published:
-                used.update(step.used)
+                used.update(step["used"])
             left = np.array([self.limit - used[_tag(name)] for name in data.user_names], int)
             lower, upper = self.pairs.T
             order = np.lexsort((upper, lower, data.times, data.users))
@@ -256,7 +214,7 @@ class Arrivals:
             if self.pairs_are_public:
                 each, times = np.unique(self.pairs[chosen], axis=0, return_counts=True)
                 met = np.column_stack([each, times]).tolist()
-            found.append(Counted(rows, used, met))
+            found.append({"rows": rows, "used": used, "met": met})
         return found
 
     def _dated(self, last: int) -> list[int]:
@@ -273,21 +231,18 @@ class Arrivals:
 
     def left_out(self, published: Sequence[Counted]) -> list[str]:
         """What of the data has no part in the steps, in words for their holder."""
-        told, name, starts = [], self.data.name, self.schedule.starts
-        for step, (one, now) in enumerate(zip(published, self._dated(len(published)))):
-            if one.rows != now:
-                told.append(
-                    f"{name}: step {step + 1} ({day(starts[step])} to {day(starts[step + 1])}) was published when it "
-                    f"had {one.rows} rows, and now has {now}: what was published stays as it is, new rows of published "
-                    "steps count in none."
-                )
-                break
-        beyond = "beyond the last step" if self.schedule.steps else "in steps that have not begun"
-        early, late = int(np.sum(self.steps < 0)), int(np.sum(self.steps >= len(starts) - 1))
-        for number, where in ((early, "before the first step"), (late, beyond)):
-            if number:
-                told.append(f"{name}: {number} rows are dated {where}, and are left out.")
-        return told
+        told, starts = [], self.schedule.starts
+        now = self._dated(len(published))
+        changed = [step for step, one in enumerate(published) if one["rows"] != now[step]]
+        for step in changed[:1]:
+            told.append(
+                f"step {step + 1} ({day(starts[step])} to {day(starts[step + 1])}) was published with "
+                f"{published[step]['rows']} rows and now has {now[step]}: it stays as it was, and rows that are new "
+                "there count in no step."
+            )
+        if outside := int(np.sum((self.steps < 0) | (self.steps >= len(starts) - 1))):
+            told.append(f"{outside} rows are dated outside of the steps so far, and are left out.")
+        return [f"{self.data.name}: {one}" for one in told]
 
 
 def arrivals_of(
@@ -300,11 +255,8 @@ def arrivals_of(
     """Sort rows by steps; of each user the first ones count.
 
     Args:
-        data, schedule, limit, pairs_are_public: as of :class:`Arrivals`.
-        items: those of a leaderboard that goes on; the data may lack some of them.
-
-    Raises:
-        ValueError: data without times, or with other items.
+        data, schedule, limit, pairs_are_public: as of :class:`Arrivals`; ``ValueError`` for data without times.
+        items: those of a leaderboard that goes on, some of which data may lack; ``ValueError`` for other ones.
     """
     if data.times is None or data.times.shape != (len(data),):
         raise ValueError(
@@ -320,7 +272,7 @@ def arrivals_of(
         codes = np.array([place[name] for name in data.item_names], np.int32)
         ends = {"winners": codes[data.winners], "losers": codes[data.losers]}
         data = dataclasses.replace(data, item_names=tuple(items), **ends, questionnaire=None)
-    steps = schedule.steps_of(data.times)
+    steps = schedule.starts.searchsorted(data.times, side="right") - 1
     return Arrivals(data, schedule, limit, pairs_are_public, steps, steps >= 0).after(())
 
 

@@ -17,6 +17,7 @@ import dataclasses
 import functools
 import json
 import os
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -30,15 +31,7 @@ from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.jobs import checks, result
-from privrank_jax.jobs.arrivals import (
-    Arrivals,
-    Counted,
-    Schedule,
-    Time,
-    arrivals_of,
-    day,
-    schedule_of,
-)
+from privrank_jax.jobs.arrivals import Arrivals, Time, arrivals_of, day, schedule_of
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_fit
 from privrank_jax.jobs.mechanisms import LAWS, ON_INTEGERS, REHEARSAL, Randomness, rehearsed
@@ -99,8 +92,8 @@ def leaderboard(
 ) -> Board:
     """Publish the steps that have ended, and return the leaderboards of all published steps.
 
-    Call it again, with the same promise, schedule and state, when more rows have arrived: steps that were published
-    come out as they were, and the budget is that of one release for all steps together.
+    Call it again, with the same promise, schedule and state, when more rows have arrived: published steps come out as
+    they were, and the budget is that of one release for all steps together.
 
     Args:
         data: the comparisons so far, with their ``times``.
@@ -108,14 +101,12 @@ def leaderboard(
             count of one of them in all steps, chosen without looking at the data: their first ones stay.
         every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
         start: public start of the first step, such as ``"2026-01-01"`` (UTC).
-        steps: public number of steps that will ever be published, at most 10,000; the noise grows little with it.
-            Default: there is no last step, and the noise grows with how many there were
-            (:mod:`privrank_jax.privacy.prefix_sums` compares both).
+        steps: public number of all steps, at most 10,000; the noise grows little with it. Default: there is no last
+            step, and the noise grows with how many there were.
         until: publish the steps that end by then: the data are complete up to it. Default: now, and data whose newest
             row is older than a step are refused.
         state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made with
-            the first step, and one of that name and ``.published`` beside it. It is as private as the data: never
-            publish it.
+            the first step, and one of that name and ``.published`` beside it. As private as the data: never publish it.
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise. Default: Laplace.
         gamma: ridge of scores. Default: chosen without the answers.
         top_k: how many items are shown. Default: all.
@@ -127,7 +118,7 @@ def leaderboard(
         The leaderboard of the latest step, with those of all steps.
 
     Raises:
-        ValueError: options that don't go together, no step has ended, or data that can't be used; see above.
+        ValueError: options that don't go together, no step has ended, or data that can't be used.
         LeaderboardError: the state is on other terms, or can't be used. Nothing was published.
         LedgerError: the ledger does not allow it. Nothing was spent, and nothing is returned.
 
@@ -147,33 +138,38 @@ def leaderboard(
     known = None if state is None else stored_board(state)
     if not isinstance(data, Comparisons):
         raise ValueError(f"a leaderboard takes comparisons in memory, got {checks.what_is(data)}.")
-    users = getattr(data, "users_are", "") if privacy.unit == "user" else ""
-    job = _Job(
-        data=data,
-        promise=privacy.given(public=data.public, users=users),
-        schedule=schedule_of(every, start, steps, until),
-        noise=noise or _NOISES[0],
-        asked=Asked(gamma=gamma, top_k=top_k, level=level),
-        source=Randomness(key),
-    )
-    job.check()
+    of_users, noise = privacy.unit == "user", noise or _NOISES[0]
+    check_choice("noise", noise, _NOISES)
+    checks.check_noise(privacy, noise)
+    if of_users and not (privacy.contributions and data.has_users):
+        raise ValueError(
+            "to protect users, a leaderboard needs `contributions`, the most comparisons that count of one of them in "
+            "all steps together, chosen without looking at the data, and data with a column of users (`user`)."
+        )
+    asked = Asked(gamma=gamma, top_k=top_k, level=level)
+    asked.check_scores()
+    if gamma == 0:
+        raise ValueError("`gamma` must be positive; leave it out for a good default.")
+    schedule = schedule_of(every, start, steps, until)
     items = None if known is None else tuple(json.loads(known["terms"]["items"]))
     flip, limit = privacy.adjacency == "flip", privacy.contributions
-    arrivals = arrivals_of(data, job.schedule, limit, flip, items)
+    arrivals = arrivals_of(data, schedule, limit, flip, items)
     checks.check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
     rare = checks.check_rare_items(data, written=False) if known is None else ()
-    asked = isinstance(ledger, Payment)
-    payment = ledger if asked else Payment(ledger, lambda: data.sha256, data.name, "leaderboard")
+    promise = privacy.given(public=data.public, users=data.users_are if of_users else "")
+    job = _Job(arrivals, promise, noise, asked, Randomness(key))
+    bill = isinstance(ledger, Payment)
+    payment = ledger if bill else Payment(ledger, lambda: data.sha256, data.name, "leaderboard")
     with jax.enable_x64(True):
         if state is None:
-            found = job.rehearse(arrivals)
+            found = job.rehearse()
         else:
             if known is not None:
                 payment.paid_as = job.paid_as(known["identifier"])
-            payment.check(job.promise.for_any_user())
-            found = job.publish(arrivals, state, payment, fixed=until is not None)
-        board = job.board(arrivals, found, rare)
-    return board if asked else payment.pay(board)
+            payment.check(promise.for_any_user())
+            found = job.publish(state, payment, fixed=until is not None)
+        board = job.board(found, rare)
+    return board if bill else payment.pay(board)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,110 +179,93 @@ class _Published:
     sums: Float[np.ndarray, "t numbers"]
     told: ContinualDiagnostics
     guarantee: Guarantee | None
-    counted: list[Counted]
+    counted: list[dict[str, Any]]
     identifier: str = ""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class _Job:
-    """What was asked for, see :func:`leaderboard`."""
+    """What was asked for, see :func:`leaderboard`, and the data by steps."""
 
-    data: Comparisons
+    arrivals: Arrivals
     promise: Privacy
-    schedule: Schedule
     noise: str
     asked: Asked
     source: Randomness
 
-    @property
-    def fits_sums(self) -> bool:
-        """Whether scores are fitted to wins, losses and pair counts; under flips they are fitted to win totals."""
-        return self.promise.adjacency != "flip"
-
-    def check(self) -> None:
-        """Refuse options that don't go together."""
-        check_choice("noise", self.noise, _NOISES)
-        checks.check_noise(self.promise, self.noise)
-        if self.promise.unit == "user" and self.promise.contributions is None:
-            raise ValueError(
-                "a leaderboard needs `contributions`: the most comparisons that count of one user in all steps "
-                "together, chosen without looking at the data; the first ones of users with more stay."
-            )
-        if self.promise.unit == "user" and not self.data.has_users:
-            raise ValueError(
-                f"{self.data.name} does not say who compared, so users can't be protected as a whole: name the column "
-                "of users by `user`, or protect single comparisons by unit='comparison'."
-            )
-        self.asked.check_scores()
-        if self.asked.gamma == 0:
-            raise ValueError("`gamma` must be positive; leave it out for a good default.")
-
     def publish(
-        self, arrivals: Arrivals, state: str | os.PathLike[str], payment: Payment, *, fixed: bool
+        self, state: str | os.PathLike[str], payment: Payment, *, fixed: bool
     ) -> _Published:
         """Draw the steps that have ended, and collect all; ``fixed``: whether the data are complete up to a time."""
-        terms = {"steps": self.schedule.steps, "noise": self.noise, "schedule": self.schedule.words}
-        items = arrivals.data.item_names
-        with release.Leaderboard(
-            state, self.promise, items=items, ledger=payment.ledger, **terms
-        ) as board:
+        arrivals, schedule, data = self.arrivals, self.arrivals.schedule, self.arrivals.data
+        terms = {"steps": schedule.steps, "noise": self.noise, "schedule": schedule.words}
+        terms |= {"items": data.item_names, "ledger": payment.ledger}
+        with release.Leaderboard(state, self.promise, **terms) as board:
             payment.paid_as = self.paid_as(board.identifier)
             done = board.published
             known = board.remembered  # more than the state has, if an older copy was put back
-            last = max(known, self.schedule.ended)
-            self.schedule.check_ended(last, known)
+            last = max(known, schedule.ended)
+            schedule.check_ended(last, known)
             if not done:
                 arrivals.check_dates()
             if last > known and not fixed:
-                self.schedule.check_recent(arrivals.data.times, self.data.name)
-            published = [Counted(**json.loads(note)) for note in board.notes]
-            fresh = arrivals.after(published)
-            counted = [*published, *fresh.counted(done, last)]
+                schedule.check_recent(data.times, data.name)
+            counted = [json.loads(note) for note in board.notes]
+            fresh = arrivals.after(counted)
             if last > done:
-                notes = [step.text for step in counted[done:]]
+                new = fresh.counted(done, last)
+                notes = [json.dumps(step, sort_keys=True) for step in new]
                 promised = board.guarantee.for_any_user()
                 pay = functools.partial(payment.spend, promised, "scores")
                 board.publish(fresh.sums(done, last), notes, after=done, pay=pay)
+                counted += new
             told = board.diagnostics, board.guarantee, counted, board.identifier
             return _Published(board.sums, *told)
 
-    def rehearse(self, arrivals: Arrivals) -> _Published:
+    def rehearse(self) -> _Published:
         """The same steps with simulated noise, and no state."""
-        last, items, steps = self.schedule.ended, arrivals.data.num_items, self.schedule.steps
-        self.schedule.check_ended(last)
+        arrivals, schedule, last = (
+            self.arrivals,
+            self.arrivals.schedule,
+            self.arrivals.schedule.ended,
+        )
+        schedule.check_ended(last)
         arrivals.check_dates()
-        counted = arrivals.sums(0, last)
-        counts = np.zeros((steps or last, counted.shape[1]))
-        counts[:last] = counted
+        counts = arrivals.sums(0, last)
+        counts = np.pad(counts, ((0, (schedule.steps or last) - last), (0, 0)))
         draw, strategy = stream_of(self.promise).of_numbers, usual_strategy(None, self.noise)
-        told = self.promise, items, self.noise, None if steps else strategy
-        found = draw(self.source.key(), jnp.asarray(counts), *told)
+        told = arrivals.data.num_items, self.noise, None if schedule.steps else strategy
+        found = draw(self.source.key(), jnp.asarray(counts), self.promise, *told)
         noisy = np.asarray(found.value)[:last]
         return _Published(noisy, found.diagnostics, found.guarantee, arrivals.counted(0, last))
 
     def paid_as(self, identifier: str) -> str:
         """What a ledger calls all steps together."""
-        steps = f"{self.schedule.steps} steps" if self.schedule.steps else "no last step"
-        return f"{self.schedule.words}, {steps}, leaderboard {identifier}"
+        steps = (
+            f"{self.arrivals.schedule.steps} steps"
+            if self.arrivals.schedule.steps
+            else "no last step"
+        )
+        return f"{self.arrivals.schedule.words}, {steps}, leaderboard {identifier}"
 
-    def board(self, arrivals: Arrivals, found: _Published, rare: tuple[str, ...]) -> Board:
+    def board(self, found: _Published, rare: tuple[str, ...]) -> Board:
         """The leaderboards of all published steps."""
         assert found.guarantee is not None
-        number = f"{self.schedule.steps:,} " if self.schedule.steps else ""
+        data, schedule, promise = self.arrivals.data, self.arrivals.schedule, self.promise
+        number = f"{schedule.steps:,} " if schedule.steps else ""
         note = (
-            f"It covers all {number}steps together ({self.schedule.words}), those to come too, also where later "
-            "comparisons depend on earlier leaderboards."
+            f"It covers all {number}steps together ({schedule.words}), those to come too, also where later comparisons "
+            "depend on earlier leaderboards."
         )
         guarantee = dataclasses.replace(found.guarantee.for_any_user(), note=note)
-        rehearsal = self.source.rehearsal
+        rehearsal, steps = self.source.rehearsal, []
         guarantee = rehearsed(guarantee) if rehearsal else guarantee
-        items, steps = arrivals.data.item_names, []
-        met = np.zeros((len(items), len(items)), np.int64)
+        met = np.zeros((data.num_items, data.num_items), np.int64)
         for step, counted in enumerate(found.counted):
-            one, other, times = np.array(counted.met, np.int64).reshape(-1, 3).T
+            one, other, times = np.array(counted["met"], np.int64).reshape(-1, 3).T
             met[one, other] += times
             met[other, one] += times
-            steps.append(self.ranking(items, found, step, guarantee, met))
+            steps.append(self.ranking(found, step, guarantee, met))
         latest, certainty = steps[-1], self.certainty(found, steps[-1], met)
         notes = (*latest.notes, *certainty.notes, *((REHEARSAL,) if rehearsal else ()))
         in_short = [
@@ -294,15 +273,14 @@ class _Job:
             | {"ranking": [{k: row[k] for k in ("item", "rank", "score")} for row in one.rows]}
             for one in steps
         ]
-        promise, sizes = self.promise, {"user": self.data.num_users, "comparison": len(self.data)}
         warnings = [*checks.hardly_private(float(promise.epsilon)), *rare]
-        warnings += checks.large_delta(promise, **sizes)
+        warnings += checks.large_delta(promise, user=data.num_users, comparison=len(data))
         if certainty.better is not None and not certainty.better.any():
             warnings.append(
                 "no two items can be told apart. Less noise: fewer, longer steps by `every`, a last step by `steps`, "
                 "noise='gaussian' and a `delta`, adjacency='flip', where who compared what may be public."
             )
-        warnings += checks.private_remark(*arrivals.left_out(found.counted))
+        warnings += checks.private_remark(*self.arrivals.left_out(found.counted))
         changed = {"notes": notes, "warnings": tuple(warnings), "certainty": certainty}
         changed["facts"] = latest.facts | {"notes": list(notes), "steps": in_short}
         return Board(**{**vars(latest), **changed}, steps=tuple(steps))
@@ -310,17 +288,13 @@ class _Job:
     def fit(
         self, found: _Published, step: int, met: np.ndarray, *, moved: np.ndarray | float = 0.0
     ) -> tuple[Float[np.ndarray, "items"], float | None]:
-        """Scores of a step, and the ridge where it is ``met``, a public design, that they are fitted by.
+        """Scores of a step, where its sums are ``moved``, and the ridge where a public design is fitted.
 
-        Args:
-            found: with the sums.
-            step: from 0.
-            met: how often pairs were compared until its end, where that is public.
-            moved: is added to the sums.
+        ``met`` is that: how often pairs were compared until its end.
         """
         sums, items = found.sums[step] + moved, len(met)
         deviation, pairs = found.told.deviations[step], found.told.pair_deviations
-        if self.fits_sums:
+        if not self.arrivals.pairs_are_public:
             apart = 0.0 if pairs is None else pairs[step]
             return np.asarray(fit_score_sums(sums, items, deviation, apart, self.asked.gamma)), None
         mean, variance = float(met.sum()) / items, float(deviation) ** 2
@@ -329,23 +303,18 @@ class _Job:
         return np.asarray(quickly(pairwise.fit, design, sums[:items], gamma).value), gamma
 
     def ranking(
-        self,
-        items: tuple[str, ...],
-        found: _Published,
-        step: int,
-        guarantee: Guarantee,
-        met: np.ndarray,
+        self, found: _Published, step: int, guarantee: Guarantee, met: np.ndarray
     ) -> Ranking:
         """The leaderboard of one step; ``met`` as of :meth:`fit`."""
         scores, gamma = self.fit(found, step, met)
-        schedule, name = self.schedule, self.data.name
+        schedule, data = self.arrivals.schedule, self.arrivals.data
         of_all = f" of {schedule.steps}" if schedule.steps else ""
         end = day(schedule.starts[step + 1])
         law = (LAWS if self.source.rehearsal else ON_INTEGERS)[self.noise]
         facts = {
             "method": "scores",
-            "data": name,
-            "items": len(items),
+            "data": data.name,
+            "items": data.num_items,
             "max_per_user": self.promise.contributions,
             "step": step + 1,
             "ends": end,
@@ -358,19 +327,20 @@ class _Job:
             "seed": self.source.seed,
             "gamma": gamma,
         }
-        when = "" if self.fits_sums else ", and when each comparison was made"
+        when = ", and when each comparison was made" * self.arrivals.pairs_are_public
         public = f"taken as public: when steps end and how many there are{when}"
         seen = "the list of items was taken from the data of the first run and is treated as public"
+        what = f"{data.num_items} items by private scores (log-odds)"
         return Ranking(
-            title=f"{name}: {len(items)} items by private scores (log-odds), step {step + 1}{of_all}, until {end}",
-            items=items,
+            title=f"{data.name}: {what}, step {step + 1}{of_all}, until {end}",
+            items=data.item_names,
             order=result.best_first(scores),
             guarantee=guarantee,
             facts={name: value for name, value in facts.items() if value is not None},
             scores=scores,
             level=self.asked.level,
             top_k=self.asked.top_k,
-            notes=(public, seen) if "items" in self.data.public else (public,),
+            notes=(public, seen) if "items" in data.public else (public,),
         )
 
     def certainty(self, found: _Published, latest: Ranking, met: np.ndarray) -> Certainty:
@@ -383,7 +353,7 @@ class _Job:
         assert latest.scores is not None
         items, last, sums = len(met), len(found.sums) - 1, found.sums[-1]
         spread = np.full(sums.size, found.told.deviations[last])
-        if self.fits_sums and found.told.pair_deviations is not None:
+        if sums.size > 2 * items:
             spread[2 * items :] = found.told.pair_deviations[last]
         draws = max(10, min(_DRAWS, 100 * _DRAWS // items))
         noise = spread * np.random.default_rng(0).standard_normal((draws, sums.size))
@@ -392,8 +362,10 @@ class _Job:
         widest = float(np.quantile(np.ptp(errors, axis=1), self.asked.level))
         unsure = None if np.ptp(latest.scores) > widest else np.zeros((items, items), bool)
         error = f"the noise moves a score by {errors.std():.2g}, simulated from what is published (standard deviation)"
-        if self.fits_sums or self.noise != "gaussian":
-            return Certainty(unsure, notes=(_NO_DESIGN if self.fits_sums else _NO_LAW, error))
+        if not self.arrivals.pairs_are_public:
+            return Certainty(unsure, notes=(_NO_DESIGN, error))
+        if self.noise != "gaussian":
+            return Certainty(unsure, notes=(_NO_LAW, error))
         if (components := components_of(met)) > 1:
             return Certainty(notes=(result.SEVERAL_GROUPS.format(components),))
         law = Noise.independent("gaussian", latest.facts["noise_deviation"], items)

@@ -22,7 +22,7 @@ from privrank_jax.jobs.rules import KEMENY, RULES
 
 _METHODS = ("weights", "borda", "kwiksort", "noise-all", "exponential")
 _MOST_ENUMERATED = 12
-_STEP = math.sqrt(10.0)  # between numbers of users in a picture; two are on either side of the plan
+_FOR_SCORES = 0.9  # of ε, 1 - private_design.DESIGN_SHARE; the rest is for intervals
 _OF_ALL = {
     *("items", "epsilon", "target", "users", "trust", "delta", "error", "top_k", "confidence"),
     *("spread", "draws", "seed"),
@@ -91,7 +91,7 @@ def plan(
         seed: of the simulation.
 
     Returns:
-        The plan: numbers, a table, words and a figure.
+        The plan: numbers, a table and words.
 
     Raises:
         ValueError: options that are out of range or don't go together, or a target that can't be reached.
@@ -118,7 +118,6 @@ class Plan:
         paragraphs: the answer, and what is protected.
         facts: the numbers, by name.
         warnings: why the plan may not serve.
-        picture: what :func:`privrank_jax.plotting.planned_errors` draws of it.
     """
 
     title: str
@@ -127,7 +126,6 @@ class Plan:
     paragraphs: tuple[str, ...]
     facts: dict[str, Any]
     warnings: tuple[str, ...]
-    picture: dict[str, Any]
 
     def __repr__(self) -> str:
         return f"<Plan {self.title!r}>"
@@ -152,16 +150,6 @@ class Plan:
     def to_frame(self) -> Any:
         """The rows as a data frame, as :meth:`~privrank_jax.jobs.result.Ranking.to_frame` makes it."""
         return frame_of(self.rows)
-
-    def plot(self) -> Any:
-        """A figure of errors by the number of users, and of the target.
-
-        Raises:
-            ImportError: matplotlib is not installed.
-        """
-        from privrank_jax.plotting import planned_errors
-
-        return planned_errors(**self.picture)
 
 
 def _flat(facts: dict[str, Any], head: str = "") -> dict[str, Any]:
@@ -254,10 +242,7 @@ class _Design(types.SimpleNamespace):
         if self.trusted == "shuffled":
             self.share_observed = 1 / self.pairs
         self.answers_per_user = self.share_observed * self.pairs
-        from privrank_jax.pairwise.private_design import DESIGN_SHARE
-
-        # of ε; the rest is for intervals
-        self.share_of_scores = 1.0 if self.adjacency == "flip" else 1 - DESIGN_SHARE
+        self.share_of_scores = 1.0 if self.adjacency == "flip" else _FOR_SCORES
         self.errors = {
             "largest": f"largest error of a {'mean of points' if self.kind == 'points' else 'score'}",
             "cost": "cost above the best order, pairs per user",
@@ -337,39 +322,11 @@ class _Design(types.SimpleNamespace):
         """What a release to users promises."""
         return Privacy(epsilon, unit="user", adjacency=self.adjacency, delta=self.delta, **more)
 
-    def guarantee(self, epsilon: float) -> str:
-        """What a release of this plan promises, in words."""
-        from privrank_jax.privacy.guarantee import Guarantee
-
-        promise = self.promise(epsilon, contributions=self.max_per_user)
-        if self.of_answers:
-            promise = Privacy(epsilon, unit="comparison", adjacency="flip", delta=self.delta)
-        return Guarantee(promise, trust=self.trusted, numerics="unknown").in_words()
-
-    def opening(self) -> str:
-        """Who sees which answers, and what ε counts for."""
-        counts = "a user"
-        if self.of_answers:
-            counts = "one answer; fewer answers of a user (`share_observed`) protect users better"
-        elif self.kind == "scores" and self.share_of_scores < 1:
-            counts += "; a tenth of it is for intervals"
-        return f"{self.of.seen[self.trusted]} epsilon counts for {counts}."
-
-    def reached(self, epsilon: float, needed: int | None) -> str:
-        """How the target is reached: by so many users, or by this ε."""
-        if self.target is None:
-            return "Give a `target` in place of `users` or `epsilon` to get these."
-        goal = f"a {self.errors[self.goal]} of at most {self.target:g}"
-        goal += f", with probability {self.certainty:g}" if self.certainty else ", on average"
-        if needed is None:
-            return f"For {goal}, {self.users:,} users may each have epsilon = {epsilon:.3g}."
-        more = max(needed - (self.users or 0), 0)
-        return f"For {goal}: {more:,}{' more' if self.users else ''} users."
-
 
 def _simulated(design: _Design) -> Plan:
     from privrank_jax.jobs.checks import about_delta
     from privrank_jax.jobs.plan_worlds import LEVEL, Solver
+    from privrank_jax.privacy.guarantee import Guarantee
 
     solver, budget, needed = Solver(design), (design.epsilon, 0.0), []
     if design.epsilon is None:
@@ -378,20 +335,24 @@ def _simulated(design: _Design) -> Plan:
         needed = [solver.least(users=None, epsilon=one) for one in (design.epsilon, math.inf)]
     epsilon, whole = budget[0], [math.ceil(one) for one, _ in needed]
     users = design.users or (whole[0] if needed else 1)
-    near = {min(max(round(users * _STEP**k), 1), design.most_users) for k in range(-2, 3)}
-    both = {"error": epsilon, "clear": math.inf}
-    found = {one: [solver.at(one, of) for of in both.values()] for one in sorted(near)}
-    errors = found[users]
+    errors = [solver.at(users, one) for one in (epsilon, math.inf)]
     if not all(math.isfinite(x) for part in errors for one in part.values() for x in one.values()):
         raise ValueError(
             "this design is beyond what can be simulated: take a smaller `spread` or, where each user is asked about "
             f"one of {design.pairs:,} pairs, at least so many `users`."
         )
     facts = {name: getattr(design, name) for name in (*_FACTS, *design.of.facts)}
-    facts |= {"trust": design.trusted, "error_of_target": design.goal, "users": users}
-    facts |= {"epsilon": epsilon, "epsilon_standard_error": budget[1]}
-    facts |= {"users_needed": None, "more_users": None}
-    facts |= {"error": errors[0], "error_without_privacy": errors[1]}
+    facts |= {
+        "trust": design.trusted,
+        "error_of_target": design.goal,
+        "users": users,
+        "epsilon": epsilon,
+        "epsilon_standard_error": budget[1],
+        "users_needed": None,
+        "more_users": None,
+        "error": errors[0],
+        "error_without_privacy": errors[1],
+    }
     rows: list[tuple[str, ...]] = [("users", f"{users:,}", "")]
     if needed:
         facts |= {"users_needed": whole[0], "more_users": max(whole[0] - (design.users or 0), 0)}
@@ -410,39 +371,43 @@ def _simulated(design: _Design) -> Plan:
     if design.kind in _BESIDE:
         more, own = _BESIDE[design.kind](design, facts)
         rows, facts = rows + more, facts | own
-    points = [
-        {"users": one}
-        | {name: of[design.goal][design.part] for name, of in zip(both, pair, strict=True)}
-        for one, pair in found.items()
-    ]
     how = (
         f"The release was simulated {solver.draws:,} times with the same random numbers at all numbers of users and "
         f"epsilon (`seed` {design.seed}); after ± stands the standard error of that. Scores are planned evenly from "
         f"{design.spread:g} to {-design.spread:g} (`spread`)."
     )
-    lines = {"error": "with privacy", "clear": "without privacy"}
     untold = {"epsilon", "target", "users", "draws", "seed"}
-    told = ", ".join(f"{k}={v!r}" for k, v in design.told.items() if k not in untold)
-    title, guarantee = f"Plan of {design.of.what}: {told}", design.guarantee(epsilon)
-    picture = {
-        "rows": points,
-        "lines": lines,
-        "plan": (users, errors[0][design.goal][design.part]),
-        "target": design.target,
-        "y_label": design.errors[design.goal],
-        "guarantee_text": guarantee,
-        "title": title,
-    }
+    title = ", ".join(f"{k}={v!r}" for k, v in design.told.items() if k not in untold)
+    counts = "a user"
+    if design.of_answers:
+        counts = "one answer; fewer answers of a user (`share_observed`) protect users better"
+    elif design.kind == "scores" and design.share_of_scores < 1:
+        counts += "; a tenth of it is for intervals"
+    promise = design.promise(epsilon, contributions=design.max_per_user)
+    if design.of_answers:
+        promise = Privacy(epsilon, unit="comparison", adjacency="flip")
+    guarantee = Guarantee(promise, trust=design.trusted, numerics="unknown").in_words()
     heads = ("plan", "with privacy", "without")
     return Plan(
-        title=title,
-        opening=design.opening(),
+        title=f"Plan of {design.of.what}: {title}",
+        opening=f"{design.of.seen[design.trusted]} epsilon counts for {counts}.",
         columns={head: [row[place] for row in rows] for place, head in enumerate(heads)},
-        paragraphs=(design.reached(epsilon, facts["users_needed"]), guarantee, how),
+        paragraphs=(_reached(design, epsilon, facts["users_needed"]), guarantee, how),
         facts=facts,
         warnings=about_delta(design.delta, users, "user"),
-        picture=picture,
     )
+
+
+def _reached(design: _Design, epsilon: float, needed: int | None) -> str:
+    """How the target is reached: by so many users, or by this ε."""
+    if design.target is None:
+        return "Give a `target` in place of `users` or `epsilon` to get these."
+    goal = f"a {design.errors[design.goal]} of at most {design.target:g}"
+    goal += f", with probability {design.certainty:g}" if design.certainty else ", on average"
+    if needed is None:
+        return f"For {goal}, {design.users:,} users may each have epsilon = {epsilon:.3g}."
+    more = max(needed - (design.users or 0), 0)
+    return f"For {goal}: {more:,}{' more' if design.users else ''} users."
 
 
 def _text(value: float, error: float | None) -> str:
@@ -450,17 +415,14 @@ def _text(value: float, error: float | None) -> str:
     return f"{value:{kind}} ± {'unknown' if error is None else f'{error:{beside}}'}"
 
 
-_Beside = tuple[list[tuple[str, ...]], dict[str, Any]]  # rows of the table, and facts
-
-
-def _of_answers(design: _Design, found: dict[str, Any]) -> _Beside:
-    """The paper's meter of information, and its rate."""
+def _of_answers(design: _Design, found: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The paper's meter of information, and its rate: rows of the table, and facts."""
     from privrank_jax._quickly import quickly
-    from privrank_jax.jobs.plan_worlds import WORLDS
+    from privrank_jax.jobs.plan_worlds import asked
     from privrank_jax.pairwise.report_theory import local_rate
     from privrank_jax.privacy.local import report_information
 
-    local = WORLDS[design.kind](design).asked(found["users"], found["epsilon"])
+    local = asked(design, found["users"], found["epsilon"])
     if design.trusted == "shuffled":
         facts = {"local_epsilon": local}
         name, epsilon = "epsilon of an answer, for those who see its sender", local
@@ -478,7 +440,7 @@ def _of_answers(design: _Design, found: dict[str, Any]) -> _Beside:
     return rows, {**facts, "effective_users": informed, "rate": rate}
 
 
-def _of_rankings(design: _Design, found: dict[str, Any]) -> _Beside:
+def _of_rankings(design: _Design, found: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """What is proven of the mean cost of all methods, whatever the users prefer."""
     from privrank_jax.aggregation import proven_errors
 

@@ -72,13 +72,18 @@ class World:
 
     Attributes:
         crowd: (generator, draws) -> arrays with an axis of draws.
-        errors: (key, crowd of one draw, n, ε) -> errors by name.
-        asked: (n, ε) -> ε of an answer, which is larger where a shuffler hides its sender; on the host, for finite ε.
+        errors: (key, crowd of one draw, n, ε of an answer or of a user) -> errors by name.
     """
 
     crowd: Callable[[np.random.Generator, int], Any]
     errors: Callable[..., Errors]
-    asked: Callable[[float, float], float] = lambda users, epsilon: epsilon
+
+
+def asked(design: Design, users: float, epsilon: float) -> float:
+    """ε of an answer, which is larger where a shuffler hides its sender; on the host."""
+    if design.trusted != "shuffled" or math.isinf(epsilon):
+        return epsilon
+    return shuffled_local_epsilon(max(int(users), 1), epsilon, design.delta)
 
 
 class Solver:
@@ -104,8 +109,8 @@ class Solver:
         """Means, quantiles and their standard errors, by name of the error."""
         found, level, number = {}, self._design.certainty or LEVEL, self.draws
         around = np.array([0, -1, 1]) * math.sqrt(level * (1 - level) / number) + level
-        of_answer = epsilon if math.isinf(epsilon) else self.world.asked(users, epsilon)
-        errors = self._program(*self._given, np.float64(users), np.float64(of_answer))
+        given = np.float64(users), np.float64(asked(self._design, users, epsilon))
+        errors = self._program(*self._given, *given)
         for name, drawn in jax.tree.map(np.asarray, errors).items():
             if name in ("largest", "cost") or self._design.spread:  # else no order is right
                 upper, low, high = np.quantile(drawn, np.clip(around, 0, 1))
@@ -221,23 +226,13 @@ def _survey(design: Design) -> World:
     share, ahead = design.share_observed, _ahead(design, design.link)
 
     def errors(key: Key, crowd: Array, users: Array, epsilon: Array) -> Errors:
-        asked = binomial(crowd[0], users, share)
-        won = binomial(crowd[1], asked, 0.5 + jnp.tanh(epsilon / 2) * (ahead - 0.5))
+        met = binomial(crowd[0], users, share)
+        won = binomial(crowd[1], met, 0.5 + jnp.tanh(epsilon / 2) * (ahead - 0.5))
         lean, weight = coefficients(epsilon, True, True, "randomized-response")
-        sums = DebiasedSums.from_pairs(lean * (won - asked / 2), weight * asked)
+        sums = DebiasedSums.from_pairs(lean * (won - met / 2), weight * met)
         return _of_scores(design, scores_from_sums(sums, get_link(design.link)).value)
 
-    world = World(_normal(2, design.pairs), errors)
-    return _shuffled(design, world) if design.trusted == "shuffled" else world
-
-
-def _shuffled(design: Design, world: World) -> World:
-    """The same with the largest ε of an answer whose shuffling leaves what was promised."""
-
-    def asked(users: float, epsilon: float) -> float:
-        return shuffled_local_epsilon(max(int(users), 1), epsilon, design.delta)
-
-    return dataclasses.replace(world, asked=asked)
+    return World(_normal(2, design.pairs), errors)
 
 
 def _scores(design: Design) -> World:
@@ -307,7 +302,7 @@ def _consensus(design: Design) -> World:
         found = {"cost": jnp.maximum(_cost(weights, ranks) - best, 0), **_of_order(design, ranks)}
         return {name: error + lost for name, error in found.items()}
 
-    return _shuffled(design, World(crowd, errors)) if shuffled else World(crowd, errors)
+    return World(crowd, errors)
 
 
 def _cost(weights: PairMatrix, ranks: Any) -> Array:

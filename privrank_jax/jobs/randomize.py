@@ -1,8 +1,7 @@
 """``pr.randomize``: each user's answers randomized, as users can do it at home.
 
 Comparisons become randomized reports, rankings synthetic ones, drawn from the Mallows model around each user's own, and
-preferences for training the same with the order of the two answers randomized. A function for each kind says what is
-drawn and from what; :func:`randomized` says what holds of all.
+preferences for training the same with the order of the two answers randomized.
 
 **Ties of rankings** are broken by a random order of all items, drawn for each user. Two weak orders that agree after an
 item is removed become, under the same random order, rankings that agree after it is removed; so the guarantee for
@@ -67,7 +66,6 @@ _TIES = (
 
 Data = Comparisons | ComparisonRows | Rankings | RankingRows | PreferenceScan
 
-
 FilePath = str | os.PathLike[str]
 
 
@@ -85,10 +83,9 @@ class Randomized:
         notes: what else to know of a file of them.
         seed: of a rehearsal, whose noise is simulated, so that nothing may be given away; None in a release.
         warnings: remarks for the holder of the data alone.
-        check_destination: raises :class:`~privrank_jax.data.DataError` unless they can be written to a file.
-        write: ``write(path)`` writes them, .csv, .tsv or .parquet, of preferences .jsonl or .jsonl.gz, with sorted
-            rows, and returns the names of the columns or fields; raises :class:`~privrank_jax.data.DataError` where the
-            file can't be written, or preferences have changed since they were read.
+        check_destination: raises :class:`~privrank_jax.data.DataError` unless a path is one that ``write`` takes.
+        write: writes them to a path, .csv, .tsv or .parquet, of preferences .jsonl or .jsonl.gz, with sorted rows; the
+            columns or fields. Raises :class:`~privrank_jax.data.DataError` if it can't, or preferences have changed.
     """
 
     name: str
@@ -209,11 +206,12 @@ def randomize(
     low, high = float(np.min(budgets)), float(np.max(budgets))
     epsilons = [(f"epsilon of a {of}", f"{low:g}" if low == high else f"{low:g} to {high:g}")]
     epsilons += [(f"epsilon of a {who}, at most", f"{most:g}") for who, most in whole]
+    made["epsilons"] = tuple(epsilons)
     made["guarantee"] = made["guarantee"].given(users=table.users_are)
     made["counts"] = {name: count for name, count in made["counts"].items() if count is not None}
     made["notes"] = (_HELD.format(table.name), *made["notes"], kept)
     made["warnings"] = (*checks.hardly_private(float(np.max(epsilon))), *made["warnings"])
-    found = Randomized(name=table.name, seed=source.seed, epsilons=tuple(epsilons), **made)
+    found = Randomized(name=table.name, seed=source.seed, **made)
     payment = Payment(ledger, lambda: data.sha256, found.name, "privatize")
     payment.spend(found.guarantee, "randomized answers", rehearsal=found.rehearsal)
     return found
@@ -227,7 +225,17 @@ def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
     if table.weights is not None:
         raise ValueError("reports have no weights: read the comparisons without them.")
     rare, source = checks.check_rare_items(table, written=False), asked.source
-    keep, remarks = _kept_comparisons(table, asked.ties)
+    keep, remarks, ties = ~table.tied, (), f"{table.ties} of {len(table)} comparisons are ties"
+    if table.ties and asked.ties == "refuse":
+        raise ValueError(f"{ties}, and a report is a yes or a no: {_TIES}.")
+    if table.ties and asked.ties == "coin":
+        keep, remarks = keep | True, checks.private_remark(f"{ties}; a fair coin decided each.")
+    elif table.ties:
+        remarks = checks.private_remark(
+            f"{ties}, and were left out: all who know the questions see which."
+        )
+    if not keep.any():
+        raise ValueError("all comparisons are ties: ties='drop' would leave nothing.")
     bits = np.where(table.tied, _coins(len(table), source), table.winners < table.losers)[keep]
     budgets = asked.budgets(len(table))[keep]
     drawn = sample("randomized-response", source, bits, budgets)
@@ -259,21 +267,6 @@ def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
         "check_destination": check_destination,
         "write": lambda path: write_reports(path, reports, users=asked.keep_users),
     }
-
-
-def _kept_comparisons(table: Comparisons, ties: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The comparisons to keep; the remark with the number of ties is private and must not be shared."""
-    every, count = np.ones(len(table), bool), f"{table.ties} of {len(table)} comparisons are ties"
-    if not table.ties:
-        return every, ()
-    if ties == "refuse":
-        raise ValueError(f"{count}, and a report is a yes or a no: {_TIES}.")
-    if ties == "coin":
-        return every, checks.private_remark(f"{count}; a fair coin decided each.")
-    if table.ties == len(table):
-        raise ValueError("all comparisons are ties: ties='drop' would leave nothing.")
-    remark = f"{count}, and were left out: anyone who knows the questions sees which."
-    return ~table.tied, checks.private_remark(remark)
 
 
 def _coins(count: int, source: Randomness) -> Bool[np.ndarray, "rows"]:

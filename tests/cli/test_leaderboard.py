@@ -89,7 +89,7 @@ def test_steps_are_prefix_sums_of_what_arrived(run, tmp_path, more):
     ("rows", "words"),
     [
         ((*ROWS, *[f"v{n},c,b,2024-01-02T12:00" for n in range(99)]), "now has 101"),
-        ((*ROWS, "u8,c,a,2023-05-01"), "before the first step"),
+        ((*ROWS, "u8,c,a,2023-05-01"), "1 rows are dated"),
         (ROWS[2:], "now has 0"),
         (("u1,b,a,2024-01-01", *ROWS[1:]), "now has 2"),
     ],

@@ -36,10 +36,9 @@ def test_in_words(privrank, more, words):
         SURVEY[1:],
     ],
 )
-def test_a_plan_is_drawn_and_written(privrank, tmp_path, words):
-    out, picture = tmp_path / "plan.csv", tmp_path / "plan.svg"
-    files = "--out", out, "--out", picture
-    found = privrank("plan", *words, "--draws", 50, "--epsilon", 1, "--json", *files).json()
+def test_a_plan_is_written(privrank, tmp_path, words):
+    out = tmp_path / "plan.csv"
+    found = privrank("plan", *words, "--draws", 50, "--epsilon", 1, "--json", "--out", out).json()
     rows = list(csv.DictReader(io.StringIO(out.read_text())))
     if "methods" in found:
         assert [float(row["proven_cost"]) for row in rows] == [
@@ -50,13 +49,13 @@ def test_a_plan_is_drawn_and_written(privrank, tmp_path, words):
     if words == SURVEY[1:]:
         assert float(rows[0]["error_largest_mean"]) == found["error"]["largest"]["mean"]
         assert int(rows[0]["users_needed"]) == found["users_needed"]
-    assert "<svg" in picture.read_text()
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--out", "plan.exe"), ".png"),
+        (("--out", "plan.exe"), ".csv"),
+        (("--out", "plan.svg"), "--out"),
         (("--trust", "local", "--delta", 1e-6), "--delta"),
         (("--link", "logistc"), "--link"),
     ],

@@ -90,7 +90,7 @@ def test_rows_of_days_to_come_wait(tmp_path):
     """A row dated in the year 2999 is no part of any step so far, and its holder hears of it."""
     late = votes(times=np.array([*map(str, DAYS[:3]), "2999-01-01"], "datetime64[us]"))
     found = published(tmp_path / "board", "2024-01-05", late, steps=None)
-    assert any("1 rows are dated in steps that have not begun" in one for one in found.warnings)
+    assert any("1 rows are dated" in one for one in found.warnings)
 
 
 def many(users=220, items="abcde", spread=0.4):

@@ -247,7 +247,6 @@ def test_a_plan_says_first_who_sees_the_answers(options, words):
     assert str(found).startswith(found.opening)
     assert all(one in found._repr_html_() for one in (html.escape(found.title), "<table>"))
     assert len(found.to_frame()) == len(found.rows)
-    assert found.plot().axes
 
 
 def test_what_a_plan_warns_of():
