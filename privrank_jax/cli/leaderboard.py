@@ -96,10 +96,6 @@ class Request(Budget, Files, Release):
         ),
     ] = None
     top_k: Annotated[int | None, typer.Option(metavar="K", help="Publish only the K best.")] = None
-    gamma: Annotated[
-        float | None,
-        typer.Option(help="Ridge of scores, in comparisons. Default: chosen without the answers."),
-    ] = None
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
 
     LEFT_OUT: ClassVar[tuple[str, ...]] = (
@@ -149,7 +145,6 @@ _PASSED = (
     "until",
     "state",
     "noise",
-    "gamma",
     "top_k",
     "level",
 )

@@ -57,8 +57,7 @@ class Schedule:
         """Refuse to publish no steps, fewer than the ``known`` ones, or at first more than anyone means."""
         if not last:
             raise ValueError(
-                f"no step has ended: the first ends at {day(self.starts[1])}, and steps are published until "
-                f"{day(self.until)} (UTC). Nothing is published."
+                f"no step has ended by {day(self.until)} (UTC): the first ends at {day(self.starts[1])}."
             )
         if last >= len(self.starts):
             raise ValueError(
@@ -78,9 +77,8 @@ class Schedule:
         if newest < last - (self.starts[self.ended] - self.starts[self.ended - 1]):
             raise ValueError(
                 *private_remark(
-                    f"{name} looks like an old export: it has no rows after {day(newest)}, and steps that are "
-                    "published without their rows can't be published again. Export the rows anew, or say by `until` "
-                    f"up to when they are complete, such as until={day(newest)!r}. Nothing was spent or published."
+                    f"{name} looks like an old export: it has no rows after {day(newest)}, and steps without their "
+                    f"rows can't be published again: export anew, or say how far it goes: until={day(newest)!r}."
                 )
             )
 
@@ -96,7 +94,7 @@ def schedule_of(
     check_choice("every", every, tuple(PERIODS))
     if steps is not None and not 1 <= steps <= MAX_STEPS:
         raise ValueError(
-            f"`steps` must lie between 1 and {MAX_STEPS:,}, got {steps:,}: without it there is no last step."
+            f"`steps` must lie between 1 and {MAX_STEPS:,}, got {steps:,}; without it there is no last."
         )
     first, now = _time("start", start), _now()
     length = np.timedelta64(PERIODS[every], "h")
@@ -225,8 +223,7 @@ class Arrivals:
         """Refuse rows before the first step, of which nothing is published yet."""
         if early := int(np.sum(self.steps < 0)):
             raise ValueError(
-                f"{early} rows are dated before the start of the first step, {day(self.schedule.starts[0])}: give an "
-                "earlier `start`, or leave these rows out."
+                f"{early} rows are dated before the first step: give an earlier `start`, or leave them out."
             )
 
     def left_out(self, published: Sequence[Counted]) -> list[str]:
@@ -266,8 +263,7 @@ def arrivals_of(
         place = {name: number for number, name in enumerate(items)}
         if new := [name for name in data.item_names if name not in place]:
             raise ValueError(
-                f"{data.name}: the leaderboard has no item {new[0]!r}, and its items stay as they were: leave its rows "
-                "out, or begin another leaderboard, at its own price."
+                f"{data.name}: the leaderboard has no item {new[0]!r}: leave its rows out, or begin another board."
             )
         codes = np.array([place[name] for name in data.item_names], np.int32)
         ends = {"winners": codes[data.winners], "losers": codes[data.losers]}

@@ -84,7 +84,6 @@ def leaderboard(
     until: Time | None = None,
     state: str | os.PathLike[str] | None = None,
     noise: str | None = None,
-    gamma: float | None = None,
     top_k: int | None = None,
     level: float = 0.95,
     key: Key | None = None,
@@ -108,7 +107,6 @@ def leaderboard(
         state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made with
             the first step, and one of that name and ``.published`` beside it. As private as the data: never publish it.
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise. Default: Laplace.
-        gamma: ridge of scores. Default: chosen without the answers.
         top_k: how many items are shown. Default: all.
         level: confidence of the intervals.
         key: makes a rehearsal with simulated noise, without a state.
@@ -143,13 +141,11 @@ def leaderboard(
     checks.check_noise(privacy, noise)
     if of_users and not (privacy.contributions and data.has_users):
         raise ValueError(
-            "to protect users, a leaderboard needs `contributions`, the most comparisons that count of one of them in "
-            "all steps together, chosen without looking at the data, and data with a column of users (`user`)."
+            "to protect users, a leaderboard needs `contributions`, the most comparisons of one of them in all steps, "
+            "and a column of users (`user`)."
         )
-    asked = Asked(gamma=gamma, top_k=top_k, level=level)
+    asked = Asked(top_k=top_k, level=level)
     asked.check_scores()
-    if gamma == 0:
-        raise ValueError("`gamma` must be positive; leave it out for a good default.")
     schedule = schedule_of(every, start, steps, until)
     items = None if known is None else tuple(json.loads(known["terms"]["items"]))
     flip, limit = privacy.adjacency == "flip", privacy.contributions
@@ -296,9 +292,9 @@ class _Job:
         deviation, pairs = found.told.deviations[step], found.told.pair_deviations
         if not self.arrivals.pairs_are_public:
             apart = 0.0 if pairs is None else pairs[step]
-            return np.asarray(fit_score_sums(sums, items, deviation, apart, self.asked.gamma)), None
+            return np.asarray(fit_score_sums(sums, items, deviation, apart)), None
         mean, variance = float(met.sum()) / items, float(deviation) ** 2
-        gamma = self.asked.gamma or float(quickly(least_risk_gamma, mean, variance))
+        gamma = float(quickly(least_risk_gamma, mean, variance))
         design = pairwise.Counts(met)
         return np.asarray(quickly(pairwise.fit, design, sums[:items], gamma).value), gamma
 

@@ -23,10 +23,6 @@ from privrank_jax.jobs.rules import KEMENY, RULES
 _METHODS = ("weights", "borda", "kwiksort", "noise-all", "exponential")
 _MOST_ENUMERATED = 12
 _FOR_SCORES = 0.9  # of ε, 1 - private_design.DESIGN_SHARE; the rest is for intervals
-_OF_ALL = {
-    *("items", "epsilon", "target", "users", "trust", "delta", "error", "top_k", "confidence"),
-    *("spread", "draws", "seed"),
-}
 _NOT_OF_TRUST = {"local": {"delta"}, "shuffled": {"share_observed"}}
 _FACTS = ("items", "adjacency", "delta", "spread", "confidence", "target", "draws", "seed")
 _OF_ORDER = ("pairs", "first", "place")
@@ -218,23 +214,22 @@ class _Design(types.SimpleNamespace):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        usual = {name: one.default for name, one in inspect.signature(plan).parameters.items()}
-        self.told = {name: value for name, value in given.items() if value != usual[name]}
+        parameters = inspect.signature(plan).parameters
+        self.told = {k: value for k, value in given.items() if value != parameters[k].default}
         compared = "scores" if self.trust == "central" else "survey"
         self.kind = "consensus" if self.rankings else compared if self.points is None else "points"
         self.of = _KINDS[self.kind]
         self.trusted = self.trust or next(iter(self.of.seen))
         self.goal: str = self.error or self.of.errors[0]
         self.certainty = self.confidence
-        if self.certainty is None and (self.kind, self.goal) == ("points", "largest"):
-            self.certainty = 0.95
+        if (self.kind, self.goal) == ("points", "largest"):
+            self.certainty = self.confidence or 0.95
         self.part = "mean" if self.certainty is None else "upper"  # of the errors, that is bounded
         self.most_users = 10**9 if self.trusted == "shuffled" else 10**15
-        self.named = self.method  # else the method that serves any crowd, or that a rule needs
-        if self.method is None and self.trusted != "central":
-            self.named = "noise-all" if self.rule else "borda"
-        elif self.method is None:
-            self.named = "weights" if self.rule or self.adjacency == "replace" else "borda"
+        central = self.trusted == "central"
+        weighs = self.rule or (central and self.adjacency == "replace")  # else any crowd is served
+        usual = ("weights" if central else "noise-all") if weighs else "borda"
+        self.named = self.method or usual
         self._check()
         self.pairs = self.items * (self.items - 1) // 2
         self.shown_first = min(self.top_k or 3, self.items)
@@ -258,10 +253,11 @@ class _Design(types.SimpleNamespace):
         if self.items is None:
             raise ValueError("give the number of items by `items`.")
         check_choice("trust", self.trusted, tuple(dict.fromkeys((*of.seen, "central"))))
+        others = {name for kind in _KINDS.values() for name in kind.options} - {*of.options}
         for name in self.told:
-            if name not in {*_OF_ALL, *of.options} or name in _NOT_OF_TRUST.get(self.trusted, ()):
+            if name in others | _NOT_OF_TRUST.get(self.trusted, set()):
                 raise ValueError(
-                    f"`{name}` does not apply to {of.what} with trust={self.trusted!r}: leave it out."
+                    f"`{name}` does not fit {of.what}, trust={self.trusted!r}: leave it out."
                 )
         for name, choices in {
             "link": ("logistic", "normal", "laplace"),
@@ -338,21 +334,14 @@ def _simulated(design: _Design) -> Plan:
     errors = [solver.at(users, one) for one in (epsilon, math.inf)]
     if not all(math.isfinite(x) for part in errors for one in part.values() for x in one.values()):
         raise ValueError(
-            "this design is beyond what can be simulated: take a smaller `spread` or, where each user is asked about "
-            f"one of {design.pairs:,} pairs, at least so many `users`."
+            "this can't be simulated: take a smaller `spread`, or, where each user is asked about one of "
+            f"{design.pairs:,} pairs, at least so many `users`."
         )
     facts = {name: getattr(design, name) for name in (*_FACTS, *design.of.facts)}
-    facts |= {
-        "trust": design.trusted,
-        "error_of_target": design.goal,
-        "users": users,
-        "epsilon": epsilon,
-        "epsilon_standard_error": budget[1],
-        "users_needed": None,
-        "more_users": None,
-        "error": errors[0],
-        "error_without_privacy": errors[1],
-    }
+    facts |= {"trust": design.trusted, "error_of_target": design.goal, "users": users}
+    facts |= {"epsilon": epsilon, "epsilon_standard_error": budget[1]}
+    facts |= {"users_needed": None, "more_users": None}
+    facts |= {"error": errors[0], "error_without_privacy": errors[1]}
     rows: list[tuple[str, ...]] = [("users", f"{users:,}", "")]
     if needed:
         facts |= {"users_needed": whole[0], "more_users": max(whole[0] - (design.users or 0), 0)}
@@ -372,20 +361,17 @@ def _simulated(design: _Design) -> Plan:
         more, own = _BESIDE[design.kind](design, facts)
         rows, facts = rows + more, facts | own
     how = (
-        f"The release was simulated {solver.draws:,} times with the same random numbers at all numbers of users and "
-        f"epsilon (`seed` {design.seed}); after ± stands the standard error of that. Scores are planned evenly from "
-        f"{design.spread:g} to {-design.spread:g} (`spread`)."
+        f"The release was simulated {solver.draws:,} times (`seed` {design.seed}); after ± stands the standard error. "
+        f"Scores are planned evenly from {design.spread:g} to {-design.spread:g} (`spread`)."
     )
     untold = {"epsilon", "target", "users", "draws", "seed"}
     title = ", ".join(f"{k}={v!r}" for k, v in design.told.items() if k not in untold)
-    counts = "a user"
+    counts, promise = "a user", design.promise(epsilon, contributions=design.max_per_user)
     if design.of_answers:
         counts = "one answer; fewer answers of a user (`share_observed`) protect users better"
+        promise = Privacy(epsilon, unit="comparison", adjacency="flip")
     elif design.kind == "scores" and design.share_of_scores < 1:
         counts += "; a tenth of it is for intervals"
-    promise = design.promise(epsilon, contributions=design.max_per_user)
-    if design.of_answers:
-        promise = Privacy(epsilon, unit="comparison", adjacency="flip")
     guarantee = Guarantee(promise, trust=design.trusted, numerics="unknown").in_words()
     heads = ("plan", "with privacy", "without")
     return Plan(

@@ -4,12 +4,10 @@ A world draws a crowd and calls the function that simulates the release. n and �
 crowd and keys of the noise are the same at all n and ε, so that errors at different ones differ little by chance.
 
 **Comparisons.** Items have scores evenly from S to -S. How often a pair is compared and who wins are quantiles of
-binomial laws, exact up to a mean of 8 and by Cornish and Fisher's expansion beyond; the total number of comparisons
-thus varies a little.
+binomial laws, exact up to a mean of 8 and by Cornish and Fisher's expansion beyond.
 
-**Rankings** are those of the Plackett-Luce model with these scores. Means over n users are those of a fixed pool of
-rankings plus 1/√n times a weighted sum with normal weights: the normal limit of n draws from the pool. Reports of pairs
-to a shuffler are counted.
+**Rankings** are those of the Plackett-Luce model with these scores. Means over n users are those of the model plus 1/√n
+times a sum over a fixed pool of rankings with normal weights: the normal limit of n draws from the pool.
 
 **Points.** An item gets a point, of those that there are, with probability 1/(1 + e^-θ).
 
@@ -145,8 +143,8 @@ class Solver:
             if users is not None:
                 least = f"can't be reached by {users:,} users with any epsilon up to {ends[1]:g}"
             raise ValueError(
-                f"target={design.target:g} {least}; without privacy the error would be {clear:.3g}. Take more `users`, "
-                "or a larger `target` or `epsilon`, or another `error`."
+                f"target={design.target:g} {least}; without privacy the error would be {clear:.3g}: take a larger "
+                "`target`, `users` or `epsilon`, or another `error`."
             )
         if error_at(low)[0] <= design.target:
             return ends[0], 0.0

@@ -25,21 +25,13 @@ from jaxtyping import Bool, Float, Int
 from privrank_jax import mallows
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
+from privrank_jax.data import preferences, synthetic
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.engine import ComparisonRows, RankingRows
-from privrank_jax.data.preferences import (
-    PreferenceScan,
-    check_preferences_destination,
-    labels_guarantee,
-    write_preferences,
-)
+from privrank_jax.data.preferences import PreferenceScan, labels_guarantee
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reports import Reports, check_destination, write_reports
-from privrank_jax.data.synthetic import (
-    SyntheticRankings,
-    check_item_names,
-    write_synthetic_rankings,
-)
+from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.exact.entropy import random_words
 from privrank_jax.jobs import checks
 from privrank_jax.jobs.answers import kept_rows
@@ -182,8 +174,7 @@ def randomize(
     scanned, ranked = isinstance(data, PreferenceScan), isinstance(data, Rankings | RankingRows)
     if not isinstance(data, Data):
         raise ValueError(
-            f"comparisons, rankings and preferences are randomized, not {checks.what_is(data)}: reports and synthetic "
-            "rankings are randomized already."
+            f"comparisons, rankings and preferences are randomized, not {checks.what_is(data)}."
         )
     if (not scanned and (unit == "user" or max_per_user is not None)) or (public and not ranked):
         raise ValueError(
@@ -192,7 +183,7 @@ def randomize(
     number = data.num_users if isinstance(data, Rankings | RankingRows) else len(data)
     if np.shape(epsilon) not in ((), (number,)):
         raise ValueError(
-            f"epsilon must be one number, or one for each of the {number:,} answers (of rankings: users), got shape "
+            f"epsilon must be one number, or one for each of {number:,} answers (of rankings: users), not "
             f"{np.shape(epsilon)}."
         )
     table: Any = data.in_memory() if isinstance(data, ComparisonRows | RankingRows) else data
@@ -314,7 +305,7 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
 
     def check(path: FilePath) -> None:
         check_destination(path)
-        check_item_names(pathlib.Path(path), table.item_names)
+        synthetic.check_item_names(pathlib.Path(path), table.item_names)
 
     return {
         "kind": "rankings",
@@ -326,7 +317,9 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
         "notes": (_SORTED, *said),
         "warnings": (*remarks, *drawn.remarks),
         "check_destination": check,
-        "write": lambda path: write_synthetic_rankings(path, rankings, users=asked.keep_users),
+        "write": lambda path: synthetic.write_synthetic_rankings(
+            path, rankings, users=asked.keep_users
+        ),
     }
 
 
@@ -364,13 +357,12 @@ def _untied(table: Rankings, asked: _Asked) -> tuple[np.ndarray, tuple[str, ...]
 def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
     """One report per pair of answers, of which one was chosen: whether the first is written as chosen."""
     epsilon, source, most = asked.epsilon, asked.source, asked.max_per_user
-    alike, shares = np.ndim(epsilon) == 0, asked.unit == "user"
+    alike, shares, keeps = np.ndim(epsilon) == 0, asked.unit == "user", asked.keep_users
     if (shares and not (alike and scan.has_users)) or (
         most is not None and (not shares or most < 1)
     ):
         raise ValueError(
-            "unit='user' divides one epsilon among the labels of a user, at least one and at most `max_per_user`: give "
-            "one epsilon, and the field of users by `user`."
+            "unit='user' divides one epsilon among at most `max_per_user` >= 1 labels of a user: name users by `user`."
         )
     kept, remarks = _kept_labels(scan, asked)
     bits, promise = scan.bits[kept], None
@@ -416,8 +408,8 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
         "counts": {"labels": int(np.sum(kept)), "users": users},
         "notes": notes,
         "warnings": (*remarks, *drawn.remarks),
-        "check_destination": check_preferences_destination,
-        "write": lambda path: write_preferences(path, scan, *labels, users=asked.keep_users),
+        "check_destination": preferences.check_preferences_destination,
+        "write": lambda path: preferences.write_preferences(path, scan, *labels, users=keeps),
     }
 
 

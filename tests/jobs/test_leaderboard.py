@@ -155,7 +155,6 @@ def test_a_ledger_pays_once(tmp_path):
     [
         ({"data": Rankings([[0, 1]] * 4, ("a", "z"))}, "takes comparisons"),
         ({"noise": "k-norm"}, "noise"),
-        ({"gamma": 0.0}, "gamma"),
         ({"level": 1.0}, "level"),
         ({"top_k": 0}, "top_k"),
         ({"top_k": 4}, "top_k"),
