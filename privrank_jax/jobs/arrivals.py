@@ -255,7 +255,8 @@ def arrivals_of(
         data, schedule, limit, pairs_are_public: as of :class:`Arrivals`; ``ValueError`` for data without times.
         items: those of a leaderboard that goes on, some of which data may lack; ``ValueError`` for other ones.
     """
-    if data.times is None or data.times.shape != (len(data),):
+    times = data.times
+    if times is None or times.shape != (len(data),):
         raise ValueError(
             f"{data.name} has no `times`: name their column by `time`, when it is read."
         )
@@ -268,7 +269,7 @@ def arrivals_of(
         codes = np.array([place[name] for name in data.item_names], np.int32)
         ends = {"winners": codes[data.winners], "losers": codes[data.losers]}
         data = dataclasses.replace(data, item_names=tuple(items), **ends, questionnaire=None)
-    steps = schedule.starts.searchsorted(data.times, side="right") - 1
+    steps = schedule.starts.searchsorted(times, side="right") - 1
     return Arrivals(data, schedule, limit, pairs_are_public, steps, steps >= 0).after(())
 
 

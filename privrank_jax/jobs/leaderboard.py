@@ -37,7 +37,7 @@ from privrank_jax.jobs.certainty import components_of, of_fit
 from privrank_jax.jobs.mechanisms import LAWS, ON_INTEGERS, REHEARSAL, Randomness, rehearsed
 from privrank_jax.jobs.result import Certainty, Ranking
 from privrank_jax.jobs.spending import Payment
-from privrank_jax.pairwise.continual import ContinualDiagnostics, fit_score_sums
+from privrank_jax.pairwise.continual import fit_score_sums
 from privrank_jax.pairwise.ridges import least_risk_gamma
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
@@ -50,6 +50,7 @@ _MOST_ITEMS = 10_000
 _PLACES = ("first", "second", "third")
 _DRAWS = 100  # of the noise, for its effect on scores; fewer for hundreds of items
 _NO_DESIGN = "no intervals: how often each pair was compared is private here, and known by noisy counts alone"
+_LESS_NOISE = "noise is less with longer steps, a last step, Gaussian noise, or adjacency='flip'"
 _NO_LAW = "no intervals: sums of Laplace noise have no simple law"
 _COVER = f"{result.ANSWERS} and the privacy noise{result.UNDONE}; this step by itself"
 
@@ -173,7 +174,7 @@ class _Published:
     """What was published so far, a row per step."""
 
     sums: Float[np.ndarray, "t numbers"]
-    told: ContinualDiagnostics
+    told: Any  # ContinualDiagnostics
     guarantee: Guarantee | None
     counted: list[dict[str, Any]]
     identifier: str = ""
@@ -205,6 +206,7 @@ class _Job:
             if not done:
                 arrivals.check_dates()
             if last > known and not fixed:
+                assert data.times is not None
                 schedule.check_recent(data.times, data.name)
             counted = [json.loads(note) for note in board.notes]
             fresh = arrivals.after(counted)
@@ -272,10 +274,7 @@ class _Job:
         warnings = [*checks.hardly_private(float(promise.epsilon)), *rare]
         warnings += checks.large_delta(promise, user=data.num_users, comparison=len(data))
         if certainty.better is not None and not certainty.better.any():
-            warnings.append(
-                "no two items can be told apart. Less noise: fewer, longer steps by `every`, a last step by `steps`, "
-                "noise='gaussian' and a `delta`, adjacency='flip', where who compared what may be public."
-            )
+            warnings.append(f"no two items can be told apart: {_LESS_NOISE}.")
         warnings += checks.private_remark(*self.arrivals.left_out(found.counted))
         changed = {"notes": notes, "warnings": tuple(warnings), "certainty": certainty}
         changed["facts"] = latest.facts | {"notes": list(notes), "steps": in_short}

@@ -17,7 +17,6 @@ noise, all others against the true order.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 import types
@@ -52,8 +51,9 @@ Design = (
     types.SimpleNamespace
 )  # the arguments of :func:`privrank_jax.plan`, and what follows from them
 Errors = dict[str, Array]
-Measured = tuple[float, float | None]
-"""A number, and its standard error, None where the slope of the error is unknown."""
+World = tuple[Callable[[np.random.Generator, int], Any], Callable[..., Errors]]
+"""What happens once: a crowd by a generator and a number of draws, arrays with an axis of these; and errors by name, of
+a key, the crowd of one draw, n, and ε of an answer or of a user."""
 
 LEVEL = 0.95  # of upper errors, unless another one is asked for
 _EXACT, _REACHED = 8.0, 32  # up to which mean quantiles of binomial laws are exact; what they reach
@@ -62,19 +62,6 @@ _EPSILONS, _OF_REPORTS = (1e-6, 1e4), (1e-4, 15.0)  # among which ε is sought; 
 _SHARP = 1e-3  # tolerance of the logarithm of an answer
 _AROUND = 0.15  # how far around it its slope is taken
 _PAIRS, _FEWEST = 1 << 22, 16  # of items in all draws of a crowd; draws
-
-
-@dataclasses.dataclass(frozen=True)
-class World:
-    """What happens once.
-
-    Attributes:
-        crowd: (generator, draws) -> arrays with an axis of draws.
-        errors: (key, crowd of one draw, n, ε of an answer or of a user) -> errors by name.
-    """
-
-    crowd: Callable[[np.random.Generator, int], Any]
-    errors: Callable[..., Errors]
 
 
 def asked(design: Design, users: float, epsilon: float) -> float:
@@ -88,10 +75,10 @@ class Solver:
     """Errors of a design at any number of users and ε, and the least of either that reaches its target."""
 
     def __init__(self, design: Design) -> None:
-        self._design, self.world = design, WORLDS[design.kind](design)
+        self._design, (crowd, self._once) = design, WORLDS[design.kind](design)
         self.draws = min(design.draws, max(_PAIRS // design.pairs, _FEWEST))
-        crowd = self.world.crowd(np.random.default_rng(design.seed), self.draws)
-        self._given = jax.random.key(design.seed), crowd
+        drawn = crowd(np.random.default_rng(design.seed), self.draws)
+        self._given = jax.random.key(design.seed), drawn
         one = np.float64(1.0)
         self._program = compiled(
             jax.jit(self._errors).lower(*self._given, one, one), optimized="some"
@@ -100,7 +87,7 @@ class Solver:
 
     def _errors(self, key: Key, *others: Any) -> Errors:
         keys = jax.random.split(key, self.draws)  # here, not by a program of its own
-        return jax.vmap(self.world.errors, in_axes=(0, 0, None, None))(keys, *others)
+        return jax.vmap(self._once, in_axes=(0, 0, None, None))(keys, *others)
 
     @np.errstate(over="ignore", invalid="ignore")  # what is no number is refused in the end
     def _at(self, users: float, epsilon: float) -> dict[str, dict[str, float]]:
@@ -120,18 +107,17 @@ class Solver:
                 }
         return found
 
-    def least(self, *, users: int | None, epsilon: float | None) -> Measured:
-        """The least number of users at ``epsilon``, or ε of ``users``, that reaches the target; and its standard error.
+    def least(self, *, users: int | None, epsilon: float | None) -> tuple[float, float | None]:
+        """The least number of users at ``epsilon``, or ε of ``users``, that reaches the target; ``ValueError`` if none.
 
-        Raises:
-            ValueError: none does.
+        And its standard error, None where the slope of the error is unknown.
         """
         design, ends = self._design, (1.0, float(self._design.most_users))
         if users is not None:
             ends = _EPSILONS if design.trusted == "central" else _OF_REPORTS
         error_of = "standard_error" if design.part == "mean" else "upper_standard_error"
 
-        def error_at(log: float) -> Measured:
+        def error_at(log: float) -> tuple[float, float]:
             given = (users or math.exp(log), math.exp(log) if epsilon is None else epsilon)
             error = self.at(*given)[design.goal]
             return error[design.part], error[error_of]
@@ -151,7 +137,7 @@ class Solver:
         log = furthest(lambda x: error_at(x)[0] <= design.target, high, low, absolute=_SHARP)
         fall = (error_at(log - _AROUND)[0] - error_at(log + _AROUND)[0]) / (2 * _AROUND)
         value = math.exp(log)
-        return value, value * (error_at(log)[1] or 0.0) / fall if fall > 0 else None
+        return value, value * error_at(log)[1] / fall if fall > 0 else None
 
 
 def _of_order(design: Design, ranks: Ranks) -> Errors:
@@ -230,7 +216,7 @@ def _survey(design: Design) -> World:
         sums = DebiasedSums.from_pairs(lean * (won - met / 2), weight * met)
         return _of_scores(design, scores_from_sums(sums, get_link(design.link)).value)
 
-    return World(_normal(2, design.pairs), errors)
+    return _normal(2, design.pairs), errors
 
 
 def _scores(design: Design) -> World:
@@ -248,7 +234,7 @@ def _scores(design: Design) -> World:
         wins = WinCounts(_matrix(design.items, won, met - won))
         return _of_scores(design, pairwise.perturbed_mle(key, wins, promise, noise=noise).value)
 
-    return World(_normal(2, design.pairs), errors)
+    return _normal(2, design.pairs), errors
 
 
 # --- rankings ---------------------------------------------------------------------------------------
@@ -300,7 +286,7 @@ def _consensus(design: Design) -> World:
         found = {"cost": jnp.maximum(_cost(weights, ranks) - best, 0), **_of_order(design, ranks)}
         return {name: error + lost for name, error in found.items()}
 
-    return World(crowd, errors)
+    return crowd, errors
 
 
 def _cost(weights: PairMatrix, ranks: Any) -> Array:
@@ -324,7 +310,7 @@ def _points(design: Design) -> World:
         largest = jnp.max(jnp.abs(moved)) / users
         return {"largest": largest, **_of_order(design, ranks_from_scores(found.value))}
 
-    return World(_normal(design.items), errors)
+    return _normal(design.items), errors
 
 
 WORLDS = {"survey": _survey, "scores": _scores, "consensus": _consensus, "points": _points}

@@ -356,7 +356,8 @@ def _untied(table: Rankings, asked: _Asked) -> tuple[np.ndarray, tuple[str, ...]
 
 def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
     """One report per pair of answers, of which one was chosen: whether the first is written as chosen."""
-    epsilon, source, most = asked.epsilon, asked.source, asked.max_per_user
+    epsilon: Any = asked.epsilon
+    source, most = asked.source, asked.max_per_user
     alike, shares, keeps = np.ndim(epsilon) == 0, asked.unit == "user", asked.keep_users
     if (shares and not (alike and scan.has_users)) or (
         most is not None and (not shares or most < 1)
