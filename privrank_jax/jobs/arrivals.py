@@ -144,6 +144,7 @@ class Arrivals:
     """Comparisons by the step in which they arrived; ``kept`` are those in steps to come, among the first of a user."""
 
     data: Comparisons
+    times: Shaped[np.ndarray, "rows"]
     schedule: Schedule
     limit: (
         int | None
@@ -166,7 +167,7 @@ class Arrivals:
                 used.update(step["used"])
             left = np.array([self.limit - used[_tag(name)] for name in data.user_names], int)
             lower, upper = self.pairs.T
-            order = np.lexsort((upper, lower, data.times, data.users))
+            order = np.lexsort((upper, lower, self.times, data.users))
             order = order[kept[order]]
             users = data.users[order]
             rank = np.arange(order.size) - np.searchsorted(users, users)  # among rows of the user
@@ -270,7 +271,7 @@ def arrivals_of(
         ends = {"winners": codes[data.winners], "losers": codes[data.losers]}
         data = dataclasses.replace(data, item_names=tuple(items), **ends, questionnaire=None)
     steps = schedule.starts.searchsorted(times, side="right") - 1
-    return Arrivals(data, schedule, limit, pairs_are_public, steps, steps >= 0).after(())
+    return Arrivals(data, times, schedule, limit, pairs_are_public, steps, steps >= 0).after(())
 
 
 def _tag(user: str) -> str:

@@ -206,8 +206,7 @@ class _Job:
             if not done:
                 arrivals.check_dates()
             if last > known and not fixed:
-                assert data.times is not None
-                schedule.check_recent(data.times, data.name)
+                schedule.check_recent(arrivals.times, data.name)
             counted = [json.loads(note) for note in board.notes]
             fresh = arrivals.after(counted)
             if last > done:

@@ -184,9 +184,8 @@ def design_of(mechanism: Any) -> dict[str, Any]:
     for method in CONSENSUS.values():
         if method.lists or method.name in ("scores", "footrule"):
             continue
-        for trust in sorted({"central", "shuffled"} & {*method.trusts}):
-            design = {"rankings": True, "method": method.name, "trust": trust}
-            known.setdefault(method.mechanism(trust), design)
+        design = {"rankings": True, "method": method.name, "trust": "central"}
+        known.setdefault(method.mechanism("central"), design)
     designs = {MECHANISMS[name].simulated: design for name, design in known.items()}
     functions = {path: function_of(path) for path in designs}
     for path, function in functions.items():

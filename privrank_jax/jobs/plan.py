@@ -16,7 +16,7 @@ from typing import Any
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._neighbors import ADJACENCIES
 from privrank_jax._promise import Privacy
-from privrank_jax.jobs.methods import CONSENSUS, check_trust
+from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.jobs.page import frame_of, html_of, text_of
 from privrank_jax.jobs.rules import KEMENY, RULES
 
@@ -78,7 +78,7 @@ def plan(
             answers about a random pair that nobody else learns, and a shuffler hides who sent what) or central (a
             curator sees all, the default of rankings and points; of comparisons: published scores).
         delta: of shuffled reports, or of Gaussian noise.
-        method: of rankings. Default: weights; borda for users who are added or removed or who randomize.
+        method: of rankings. Default: weights; borda for users who are added or removed.
         rule: of rankings: the order is made of private weights by this rule.
         max_per_user: of curators: comparisons of each user.
         adjacency: of curators: how neighbors differ in a user: replace, flip (of comparisons) or add-remove, where the
@@ -170,13 +170,12 @@ class _Kind:
     most_items: int = 300
 
 
-_SHUFFLED = "All users randomize their own answers, and a shuffler hides who sent which."
 _KINDS = {
     "survey": _Kind(
         what="a survey of comparisons",
         seen={
             "local": "All users randomize their own answers before sending them.",
-            "shuffled": _SHUFFLED,
+            "shuffled": "All users randomize their own answers, and a shuffler hides who sent which.",
         },
         options=("link", "share_observed"),
         facts=("link", "share_observed", "answers_per_user"),
@@ -192,7 +191,6 @@ _KINDS = {
         what="a consensus of rankings",
         seen={
             "central": "A curator sees all rankings and publishes only a noisy consensus.",
-            "shuffled": _SHUFFLED,
         },
         options=("adjacency", "rankings", "method", "rule"),
         facts=("pairs", "rule"),
@@ -226,9 +224,7 @@ class _Design(types.SimpleNamespace):
             self.certainty = self.confidence or 0.95
         self.part = "mean" if self.certainty is None else "upper"  # of the errors, that is bounded
         self.most_users = 10**9 if self.trusted == "shuffled" else 10**15
-        central = self.trusted == "central"
-        weighs = self.rule or (central and self.adjacency == "replace")  # else any crowd is served
-        usual = ("weights" if central else "noise-all") if weighs else "borda"
+        usual = "weights" if self.rule or self.adjacency == "replace" else "borda"
         self.named = self.method or usual
         self._check()
         self.pairs = self.items * (self.items - 1) // 2
@@ -249,7 +245,7 @@ class _Design(types.SimpleNamespace):
     def _check(self) -> None:
         from privrank_jax._validate import check_choice
 
-        of, central = self.of, self.trusted == "central"
+        of = self.of
         if self.items is None:
             raise ValueError("give the number of items by `items`.")
         check_choice("trust", self.trusted, tuple(dict.fromkeys((*of.seen, "central"))))
@@ -305,14 +301,11 @@ class _Design(types.SimpleNamespace):
         ):  # fmt: skip
             if wrong:
                 raise ValueError(words)
-        if self.kind == "consensus":
-            check_trust(CONSENSUS[self.named], self.trusted, CONSENSUS)
-            fitting = [name for name in _METHODS if self.adjacency in CONSENSUS[name].adjacencies]
-            if self.adjacency != "replace" and not (central and self.named in fitting):
-                raise ValueError(
-                    f"adjacency={self.adjacency!r} is for trust='central' alone, with method "
-                    f"{' or '.join(map(repr, fitting))}: take one of these."
-                )
+        fitting = [name for name in _METHODS if self.adjacency in CONSENSUS[name].adjacencies]
+        if self.rankings and self.named not in fitting:
+            raise ValueError(
+                f"adjacency={self.adjacency!r} is for method {' or '.join(map(repr, fitting))}: take one of these."
+            )
 
     def promise(self, epsilon: Any, **more: Any) -> Privacy:
         """What a release to users promises."""
@@ -334,8 +327,7 @@ def _simulated(design: _Design) -> Plan:
     errors = [solver.at(users, one) for one in (epsilon, math.inf)]
     if not all(math.isfinite(x) for part in errors for one in part.values() for x in one.values()):
         raise ValueError(
-            "this can't be simulated: take a smaller `spread`, or, where each user is asked about one of "
-            f"{design.pairs:,} pairs, at least so many `users`."
+            "this design can't be simulated: take a smaller `spread`, or more usual numbers."
         )
     facts = {name: getattr(design, name) for name in (*_FACTS, *design.of.facts)}
     facts |= {"trust": design.trusted, "error_of_target": design.goal, "users": users}
@@ -430,7 +422,7 @@ def _of_rankings(design: _Design, found: dict[str, Any]) -> tuple[list[Any], dic
     """What is proven of the mean cost of all methods, whatever the users prefer."""
     from privrank_jax.aggregation import proven_errors
 
-    told = {"trust": design.trusted, "method": design.method}
+    told = {"trust": "central", "method": design.method}
     names = ("method", "noise", "ratio", "additive", "order", "source", "remark")
     promise = design.promise(found["epsilon"])
     methods = [

@@ -36,7 +36,6 @@ from privrank_jax.aggregation.bounds import SPLIT
 from privrank_jax.aggregation.kemeny_rule import local_search
 from privrank_jax.aggregation.majority_rules import RULES
 from privrank_jax.aggregation.scores import PointTotals, dp_scores, least_noise
-from privrank_jax.aggregation.sub_rankings import told_chance, weights_of_leads
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.jobs.mechanisms import MECHANISMS, function_of
 from privrank_jax.jobs.methods import CONSENSUS
@@ -240,24 +239,11 @@ def _scores(design: Design) -> World:
 # --- rankings ---------------------------------------------------------------------------------------
 
 
-def _ranked(design: Design, released: Any, *, of_weights: bool = False) -> Ranks:
-    """The order that a method makes of what its mechanism released, or of private weights."""
-    if design.named == "borda":
-        return ranks_from_scores(jnp.sum(released, axis=1) if of_weights else released)
-    if not CONSENSUS[design.named].solves:  # it releases ranks
-        return released
-    if design.adjacency == "replace":  # shares of users, not sums
-        released = jnp.clip(released, 0, 1)
-    if design.rule in (None, KEMENY):
-        return local_search(released)
-    return ranks_from_scores(RULES[design.rule](released))
-
-
 def _consensus(design: Design) -> World:
     """A consensus of rankings, by the mechanism of the method, with the noise that it takes where none is named."""
-    items, shuffled, lead = design.items, design.trusted == "shuffled", _ahead(design)
+    items, method, lead = design.items, CONSENSUS[design.named], _ahead(design)
     first, second = np.triu_indices(items, 1)
-    mechanism = MECHANISMS[CONSENSUS[design.named].mechanism(design.trusted)]
+    mechanism = MECHANISMS[method.mechanism("central")]
     options: dict[str, Any] = {"split": SPLIT} if design.named == "kwiksort" else {}
     if design.named != "exponential":
         options["noise"] = "gaussian" if design.delta else mechanism.noises[0]
@@ -265,26 +251,30 @@ def _consensus(design: Design) -> World:
     pool = np.argsort(np.argsort(-(pool + _true(design)), axis=1), axis=1)
     ahead_of = (pool[:, first] < pool[:, second]).astype(np.float32)
 
-    def crowd(source: np.random.Generator, draws: int) -> tuple[np.ndarray, np.ndarray]:
+    def crowd(source: np.random.Generator, draws: int) -> np.ndarray:
         normal = source.standard_normal((draws, len(pool))).astype(np.float32)
         normal = (normal - normal.mean(axis=1, keepdims=True)) / math.sqrt(len(pool))
-        return normal @ ahead_of, source.standard_normal((draws, 2 * shuffled, len(lead)))
+        return normal @ ahead_of
+
+    def ranked(released: Any) -> Ranks:
+        if design.named == "borda":
+            return ranks_from_scores(released)
+        if not method.solves:  # it releases ranks
+            return released
+        if design.adjacency == "replace":  # shares of users, not sums
+            released = jnp.clip(released, 0, 1)
+        if design.rule in (None, KEMENY):
+            return local_search(released)
+        return ranks_from_scores(RULES[design.rule](released))
 
     def errors(key: Key, drawn: Any, users: Array, epsilon: Array) -> Errors:
-        ahead = jnp.clip(lead + drawn[0].astype(float) / jnp.sqrt(users), 0, 1)
+        ahead = jnp.clip(lead + drawn.astype(float) / jnp.sqrt(users), 0, 1)
         weights = _matrix(items, ahead, 1 - ahead)
-        if shuffled:
-            answers, chance = binomial(drawn[1][0], users, 1 / len(lead)), told_chance(2, epsilon)
-            told = binomial(drawn[1][1], answers, 0.5 + chance * (ahead - 0.5))
-            found = weights_of_leads(told, answers, chance, num_items=items)
-        else:
-            votes, promise = aggregation.PairWeights(weights, users), design.promise(epsilon)
-            found = function_of(mechanism.simulated)(key, votes, promise, **options).value
-        ranks = _ranked(design, found, of_weights=shuffled)
+        votes, promise = aggregation.PairWeights(weights, users), design.promise(epsilon)
+        ranks = ranked(function_of(mechanism.simulated)(key, votes, promise, **options).value)
         best = jnp.minimum(_cost(weights, local_search(weights)), _cost(weights, np.arange(items)))
-        lost = jnp.where(shuffled & (users < design.pairs), jnp.nan, 0.0)  # no question each
-        found = {"cost": jnp.maximum(_cost(weights, ranks) - best, 0), **_of_order(design, ranks)}
-        return {name: error + lost for name, error in found.items()}
+        cost = jnp.maximum(_cost(weights, ranks) - best, 0)
+        return {"cost": cost, **_of_order(design, ranks)}
 
     return crowd, errors
 

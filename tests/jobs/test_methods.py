@@ -176,10 +176,6 @@ def test_ties_cost_less_where_all_are_asked_the_same(privrank, data_folder, more
     [
         (aggregation.dp_borda, {"rankings": True, "method": "borda", "trust": "central"}),
         (aggregation.dp_scores, {"points": "0-1"}),
-        (
-            aggregation.shuffled_pair_weights,
-            {"rankings": True, "method": "borda", "trust": "shuffled"},
-        ),
         (pairwise.perturbed_mle, {"trust": "central"}),
     ],
 )

@@ -97,10 +97,10 @@ def of_weights(weights):
     return local_search(jnp.clip(weights, 0, 1))
 
 
-def of_rankings_by(function, finish, key, users, error=pairs_off, reported=False, **options):
+def of_rankings_by(function, finish, key, users, error=pairs_off, **options):
     crowd, noise = jax.random.split(key)
     ranks = ranked(crowd, users)
-    votes = ranks if reported else aggregation.PairWeights.from_ranks(ranks)
+    votes = aggregation.PairWeights.from_ranks(ranks)
     return error(finish(function(noise, votes, REPLACED, **options).value))
 
 
@@ -132,10 +132,6 @@ by_kwiksort = functools.partial(
 by_exponential = functools.partial(
     of_rankings_by, aggregation.exponential_kemeny, lambda ranks: ranks
 )
-by_shuffled = functools.partial(
-    of_rankings_by, lambda key, ranks, promise: aggregation.shuffled_pair_weights(key, ranks, user(1.0, 1e-6)),
-    of_weights, reported=True,
-)  # fmt: skip
 
 RANKINGS = {"rankings": True, "error": "pairs"}
 FRESH = {
@@ -157,7 +153,6 @@ FRESH = {
     "noise-all": ({"users": 60, "method": "noise-all", **RANKINGS}, by_noise_all),
     "kwiksort": ({"users": 90, "method": "kwiksort", **RANKINGS}, by_kwiksort),
     "exponential": ({"users": 60, "method": "exponential", **RANKINGS}, by_exponential),
-    "shuffled rankings": ({"users": 300, "method": "noise-all", **SHUFFLED, **RANKINGS}, by_shuffled),
     "points": ({"users": 50, "points": "0-2"}, of_points),
 }  # fmt: skip
 
@@ -237,7 +232,7 @@ def test_users_who_come_or_go():
         ({}, "users randomize their own answers"),
         (SHUFFLED, "a shuffler hides who sent which"),
         (CENTRAL, "A curator sees all answers"),
-        ({"rankings": True, **SHUFFLED}, "a shuffler hides who sent which"),
+        ({"rankings": True}, "A curator sees all rankings"),
         ({"points": "0-1"}, "A curator sees all ballots"),
     ],
 )
@@ -289,14 +284,12 @@ CONSENSUS = {"rankings": True}
         ({**CONSENSUS, "items": 101}, "items"),
         ({**CONSENSUS, "items": 13, "method": "exponential"}, "method"),
         ({**CONSENSUS, "trust": "local"}, "trust"),
-        ({**CONSENSUS, **SHUFFLED, "method": "kwiksort"}, "shuffled"),
+        ({**CONSENSUS, **SHUFFLED}, "trust"),
         ({**CONSENSUS, "method": "borda", "rule": "copeland"}, "rule"),
-        ({**CONSENSUS, "trust": "shuffled", "delta": 1e-4, "users": 9}, "users"),
         ({**CONSENSUS, "target": 0}, "target"),
         ({**CONSENSUS, "link": "normal"}, "link"),
         ({**CONSENSUS, "method": "bordo"}, "method"),
         ({**CONSENSUS, "adjacency": "flip"}, "adjacency"),
-        ({**CONSENSUS, **SHUFFLED, "adjacency": "add-remove"}, "central"),
         ({**CONSENSUS, "adjacency": "add-remove", "method": "kwiksort"}, "adjacency"),
         ({**CONSENSUS, "points": "0-1"}, "leave it out"),
         ({"points": "many"}, "is no scale"),
