@@ -291,9 +291,8 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
     note = asked.note("the largest of any user.", "orders")
     guarantee = rankings_guarantee(rankings, drawn.numerics, note)
     guarantee = guarantee.given(public=("budgets",) * (np.ndim(asked.epsilon) > 0))
-    # For whole users, what the file shows of them whatever is drawn is public: who took part, where it keeps users, and
-    # the items, where they were read off the rankings; which items each user ranked says these too. A rank that changes
-    # leaves both as they are.
+    # For whole users, what the file shows whatever is drawn is public: who took part, where it keeps users, and items
+    # that were read off the rankings; which items each user ranked says these too. A changed rank changes neither.
     shown = (
         {*table.public} - {"items"}
         if "ranked-items" in guarantee.attained.public
