@@ -78,8 +78,8 @@ def plan(design: Design) -> None:
         print_table(options_of(found.title), found.columns, zip(*found.columns.values()))
         print_paragraphs(*map(options_of, found.paragraphs))
     if design.files:
-        from privrank_jax.cli.show import write_file
+        from privrank_jax.cli.show import write_table
 
         for path in design.files.values():
-            write_file(found, path)
+            write_table(path, found.rows, found.to_dict(), ())
     warn(*found.warnings)

@@ -30,7 +30,6 @@ from privrank_jax.jobs.result import Ranking
 from privrank_jax.plotting.words import told_by
 
 if TYPE_CHECKING:
-    from privrank_jax.jobs.plan import Plan
 
 
 def publish(
@@ -136,7 +135,7 @@ def write_files(
     return done, failed
 
 
-def write_file(result: Ranking | Plan, path: Path, about: Sequence[tuple[str, str]] = ()) -> None:
+def write_file(result: Ranking, path: Path, about: Sequence[tuple[str, str]] = ()) -> None:
     """Write a table or a picture, by the ending of the file.
 
     Args:
