@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from privrank_jax import __version__, _interrupt
 from privrank_jax._whole_file import whole_file
@@ -28,8 +28,6 @@ from privrank_jax.cli.request import TABLES, Files
 from privrank_jax.cli.spend import Spending
 from privrank_jax.jobs.result import Ranking
 from privrank_jax.plotting.words import told_by
-
-if TYPE_CHECKING:
 
 
 def publish(
