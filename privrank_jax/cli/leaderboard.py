@@ -10,7 +10,7 @@ from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import REQUIRED, argument, command, said, taken
 from privrank_jax.cli.request import NO_EPSILON, Published
 
-_TAKEN = ("every", "start", "steps", "until", "noise", "gamma", "top_k", "level")
+_TAKEN = ("every", "start", "steps", "until", "noise", "top_k", "level")
 _Asked: Any = taken("jobs.leaderboard:leaderboard", *_TAKEN)
 
 

@@ -102,15 +102,14 @@ def privatize(request: Request) -> None:
     """
     request.check()
     from privrank_jax.cli.spend import begin
-    from privrank_jax.jobs.mechanisms import Randomness
-    from privrank_jax.jobs.randomize import randomized
+    from privrank_jax.jobs.randomize import randomize
 
     spending = begin("privatize", request)
     data, epsilon = _read(request)
-    source = Randomness(request.key, accept_idealized=request.accept_idealized)
     told: dict[str, Any] = {name: getattr(request, name) for name in _TAKEN}
     told |= {"public": tuple(request.public or ()), "keep_users": not request.drop_user}
-    made = randomized(data, epsilon, source, **told)
+    told |= {"key": request.key, "accept_idealized": request.accept_idealized}
+    made = randomize(data, epsilon, **told)
     request.check_out()  # again, as the files may have changed meanwhile
     made.check_destination(request.out)
     warn(*made.warnings)

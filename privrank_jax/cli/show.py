@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -22,15 +22,12 @@ from privrank_jax.cli import console, reading
 from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, print_table
 from privrank_jax.cli.request import NO_EPSILON, PAIRS, TABLES, Published
 from privrank_jax.cli.spend import Spending, begin
-from privrank_jax.data.reader import RANDOMIZED, kind_of
 from privrank_jax.data.randomized import Reports, SyntheticRankings
+from privrank_jax.data.reader import RANDOMIZED, kind_of
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.jobs.result import Ranking
 from privrank_jax.plotting import save
 from privrank_jax.plotting.words import told_by
-
-if TYPE_CHECKING:
-    from privrank_jax.jobs.plan_design import Plan
 
 Pairs = Sequence[
     tuple[str, str]
@@ -149,7 +146,7 @@ def write_files(
     return done, failed
 
 
-def write_file(result: Ranking | Plan, path: Path, about: Pairs = ()) -> None:
+def write_file(result: Ranking, path: Path, about: Pairs = ()) -> None:
     """Write a table or a picture, by the ending of the file."""
     if path.suffix.lower() in TABLES:
         write_table(path, result.rows, result.to_dict(), about)

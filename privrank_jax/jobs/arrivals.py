@@ -1,9 +1,8 @@
-"""Comparisons with times: which rows count at which step, and what was counted of the published steps.
+"""Comparisons with times: when steps end, by a public schedule, which rows count at which step, and what was counted.
 
-Of each user the first L rows stay, in the order of their times: which of them stay depends on this user's rows alone,
-and rows that arrive later change nothing that was published. Rows of one user with the same time are ordered by the
-pair that they compare, so that a flipped answer doesn't decide which pairs stay; the order of rows in the data plays no
-part.
+Of each user the first L rows stay, in the order of their times, and of rows with the same time in that of the pairs
+that they compare: which stay depends on this user's rows alone, not on answers, on rows that arrive later, or on the
+order of rows in the data.
 
 The state remembers how many rows of each user were counted in each published step. What the data hold for these steps
 now is left out: rows that arrived too late are never counted, rows that were taken away or changed stay counted as they
@@ -13,61 +12,145 @@ were, and of each user no more than L rows count in all steps together, whatever
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
+from privrank_jax._validate import check_choice
+from privrank_jax.data.cells import parsed_time
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.jobs.schedule import Schedule, day
-from privrank_jax.pairwise.continual import MAX_PAIR_ITEMS
+from privrank_jax.jobs.checks import private_remark
+from privrank_jax.pairwise.continual import MAX_PAIR_ITEMS, MAX_STEPS
+
+PERIODS = {"hour": 1, "day": 24, "week": 7 * 24, "month": 28 * 24}  # hours, at least
+Time = str | datetime.date | np.datetime64
+"""ISO 8601 or seconds since 1970; UTC where no zone is named."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Counted:
-    """What was counted in a step; the state keeps it.
+class Schedule:
+    """The public ends of steps: those that end by ``until`` are to be published."""
 
-    Attributes:
-        rows: number of rows that were dated in the step.
-        fingerprint: hash of these rows.
-        used: how many of them were counted of each user, by :func:`_tag`; empty where single comparisons are protected.
-        met: how often each pair was compared, ``[item, other, number]``; empty unless that is public.
-    """
-
-    rows: int
-    fingerprint: str
-    used: dict[str, int]
-    met: list[list[int]]
+    every: str
+    starts: Shaped[
+        np.ndarray, "steps+1"
+    ]  # of steps; the last one ends the last step, or the one that goes on now
+    until: np.datetime64
+    steps: int | None  # None: without a last step
 
     @property
-    def text(self) -> str:
-        """For the state."""
-        return json.dumps(vars(self), sort_keys=True)
+    def words(self) -> str:
+        """What is public of it, as text; the state must have been made with the same."""
+        return f"every {self.every} from {day(self.starts[0])}"
+
+    @property
+    def ended(self) -> int:
+        """Number of steps that have ended."""
+        return int((self.starts[1:] <= self.until).sum())
+
+    def check_ended(self, last: int, known: int = 0) -> None:
+        """Refuse to publish no steps, fewer than the ``known`` ones, or at first more than anyone means."""
+        if not last:
+            raise ValueError(
+                f"no step has ended by {day(self.until)} (UTC): the first ends at {day(self.starts[1])}."
+            )
+        if last >= len(self.starts):
+            raise ValueError(
+                f"{last:,} steps were published, and by the clock of this machine fewer have ended: set the clock."
+            )
+        if self.steps is None and not known and last > MAX_STEPS:
+            raise ValueError(
+                f"{last:,} steps have ended since {day(self.starts[0])}, and a first run publishes at most "
+                f"{MAX_STEPS:,}: give a later `start`, or longer steps by `every`."
+            )
+
+    def check_recent(self, times: Shaped[np.ndarray, "rows"], name: str) -> None:
+        """Refuse data whose newest row is older than the last step that ended is long; for the holder's eyes alone."""
+        last = min(self.until, self.starts[-1])  # no row is due after a last step
+        before = self.starts[0] - np.timedelta64(1, "s")
+        newest = max(times[times <= self.until], default=before)
+        if newest < last - (self.starts[self.ended] - self.starts[self.ended - 1]):
+            raise ValueError(
+                *private_remark(
+                    f"{name} looks like an old export: it has no rows after {day(newest)}, and steps without their "
+                    f"rows can't be published again: export anew, or say how far it goes: until={day(newest)!r}."
+                )
+            )
+
+
+def schedule_of(
+    every: str, start: Time, steps: int | None = None, until: Time | None = None
+) -> Schedule:
+    """The schedule, as :func:`privrank_jax.leaderboard` takes it; ``until`` is now at the latest.
+
+    >>> schedule_of("month", "2024-01-15", 2).starts.astype("datetime64[D]").astype(str).tolist()
+    ['2024-01-15', '2024-02-15', '2024-03-15']
+    """
+    check_choice("every", every, tuple(PERIODS))
+    if steps is not None and not 1 <= steps <= MAX_STEPS:
+        raise ValueError(
+            f"`steps` must lie between 1 and {MAX_STEPS:,}, got {steps:,}; without it there is no last."
+        )
+    first, now = _time("start", start), _now()
+    length = np.timedelta64(PERIODS[every], "h")
+    number = max(1, int((now - first) // length) + 1) if steps is None else steps
+    starts = first + np.arange(number + 1) * length
+    if every == "month":
+        month = first.astype("datetime64[M]")
+        within = first - month.astype("datetime64[us]")
+        if within >= np.timedelta64(28, "D"):
+            raise ValueError("`start`: months start on one of the days 1 to 28, which all have.")
+        starts = (month + np.arange(number + 1)).astype("datetime64[us]") + within
+    if steps is None:
+        starts = starts[: max(2, int(starts.searchsorted(now, side="right")) + 1)]
+    until = now if until is None else min(now, _time("until", until))
+    return Schedule(every, starts, until, steps)
+
+
+def _now() -> np.datetime64:
+    return np.datetime64("now", "us")
+
+
+def _time(name: str, given: Time) -> np.datetime64:
+    found = parsed_time(str(given))
+    if found is None:
+        raise ValueError(f"{name}={str(given)!r} is no time: write it as 2024-05-31T18:30:00Z.")
+    return found
+
+
+def day(time: np.datetime64) -> str:
+    """A time as text, without zeros at its end.
+
+    >>> day(np.datetime64("2024-05-31", "us")), day(np.datetime64("2024-05-31T18:30", "us"))
+    ('2024-05-31', '2024-05-31T18:30')
+    """
+    text = str(time.astype("datetime64[s]"))
+    return text.removesuffix("T00:00:00").removesuffix(":00") if "T" in text else text
+
+
+Counted = dict[str, Any]
+"""What was counted in a step, as the state keeps it: ``rows``, the number of rows that were dated in it; ``used``, how
+many of them were counted of each user, by a hash of the name, unless single comparisons are protected; ``met``, how
+often each pair was compared, ``[item, other, number]``, where that is public."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Arrivals:
-    """Comparisons by the step in which they arrived.
-
-    Attributes:
-        data: the comparisons, of the items of the leaderboard.
-        times: ``(N,)`` datetime64, of each row.
-        schedule: of the steps.
-        steps: ``(N,)`` step of each row, as :meth:`Schedule.steps_of` counts them.
-        limit: L, the most rows that count of a user in all steps together; None where single comparisons are protected.
-        pairs_are_public: whether neighbors differ in answers alone.
-        kept: ``(N,)`` whether a row counts: it is dated in a step to come, and among the first of its user.
-    """
+    """Comparisons by the step in which they arrived; ``kept`` are those in steps to come, among the first of a user."""
 
     data: Comparisons
     times: Shaped[np.ndarray, "rows"]
     schedule: Schedule
-    steps: Int[np.ndarray, "rows"]
-    limit: int | None
-    pairs_are_public: bool
+    limit: (
+        int | None
+    )  # L, the most rows of a user in all steps; None where single comparisons are protected
+    pairs_are_public: bool  # neighbors differ in answers alone
+    steps: Int[np.ndarray, "rows"]  # from 0; -1 before the first, T beyond the last
     kept: Bool[np.ndarray, "rows"]
 
     @property
@@ -81,47 +164,39 @@ class Arrivals:
         if self.limit is not None:
             used = Counter[str]()
             for step in published:
-                used.update(step.used)
+                used.update(step["used"])
             left = np.array([self.limit - used[_tag(name)] for name in data.user_names], int)
             lower, upper = self.pairs.T
             order = np.lexsort((upper, lower, self.times, data.users))
             order = order[kept[order]]
-            users, places = data.users[order], np.arange(order.size)
-            begin = np.maximum.accumulate(np.where(np.diff(users, prepend=-1) != 0, places, 0))
+            users = data.users[order]
+            rank = np.arange(order.size) - np.searchsorted(users, users)  # among rows of the user
             kept = np.zeros(kept.size, bool)
-            kept[order] = places - begin < left[users]
+            kept[order] = rank < left[users]
         return dataclasses.replace(self, kept=kept)
 
-    def _between(self, first: int, last: int) -> Bool[np.ndarray, "rows"]:
-        return self.kept & (self.steps >= first) & (self.steps < last)
-
-    def totals(self, first: int, last: int) -> Float[np.ndarray, "steps items"]:
-        """Wins of each item in the steps ``first``, ..., ``last`` - 1; ties are half wins."""
-        return self._wins_and_losses(first, last)[0]
-
     def sums(self, first: int, last: int) -> Float[np.ndarray, "steps sums"]:
-        """Wins, losses and pair counts in these steps, ordered as ``pairwise.score_sums``."""
-        items, found = self.data.num_items, self._wins_and_losses(first, last)
-        if items <= MAX_PAIR_ITEMS:
-            chosen, pairs = self._between(first, last), items * (items - 1) // 2
-            lower, upper = self.pairs[chosen].T
-            place = lower * (2 * items - lower - 1) // 2 + upper - lower - 1
-            cell = (self.steps[chosen] - first) * pairs + place
-            number = np.bincount(cell, minlength=(last - first) * pairs)
-            found.append(number.reshape(last - first, pairs))
-        return np.hstack(found)
+        """Wins of each item in the steps ``first``, ..., ``last`` - 1, where ties are half wins.
 
-    def _wins_and_losses(self, first: int, last: int) -> list[np.ndarray]:
-        data, chosen, items = self.data, self._between(first, last), self.data.num_items
-        cell, size = (self.steps[chosen] - first) * items, (last - first) * items
-        share = np.where(data.tied[chosen], 0.5, 1.0)
-        ahead, behind = cell + data.winners[chosen], cell + data.losers[chosen]
-
-        def total(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-            found = np.bincount(one, share, size) + np.bincount(other, 1 - share, size)
-            return found.reshape(-1, items)
-
-        return [total(ahead, behind), total(behind, ahead)]
+        Unless pairs are public, losses and pair counts too, ordered as ``pairwise.score_sums``.
+        """
+        data, items = self.data, self.data.num_items
+        chosen = self.kept & (first <= self.steps) & (self.steps < last)
+        step, share = self.steps[chosen] - first, np.where(data.tied[chosen], 0.5, 1.0)
+        one, other = data.winners[chosen], data.losers[chosen]
+        wins, losses = np.zeros((2, last - first, items))
+        for total, ahead, behind in ((wins, one, other), (losses, other, one)):
+            np.add.at(total, (step, ahead), share)
+            np.add.at(total, (step, behind), 1 - share)
+        if self.pairs_are_public:
+            return wins
+        if items > MAX_PAIR_ITEMS:
+            return np.hstack([wins, losses])
+        place, both = np.zeros((items, items), int), np.triu_indices(items, 1)
+        place[both] = np.arange(both[0].size)
+        met = np.zeros((last - first, both[0].size))
+        np.add.at(met, (step, place[tuple(self.pairs[chosen].T)]), 1)
+        return np.hstack([wins, losses, met])
 
     def counted(self, first: int, last: int) -> list[Counted]:
         """What counts in the steps ``first``, ..., ``last`` - 1."""
@@ -129,8 +204,8 @@ class Arrivals:
         order = np.flatnonzero(self.kept)
         order = order[np.argsort(self.steps[order], kind="stable")]
         ends = np.searchsorted(self.steps[order], np.arange(first, last + 1))
-        for place, (rows, fingerprint) in enumerate(self.fingerprints(first, last)):
-            chosen, used, met = order[ends[place] : ends[place + 1]], {}, []
+        for rows, start, end in zip(self._dated(last)[first:], ends, ends[1:]):
+            chosen, used, met = order[start:end], {}, []
             if self.limit is not None:
                 users, times = np.unique(data.users[chosen], return_counts=True)
                 names = (_tag(data.user_names[user]) for user in users)
@@ -138,57 +213,38 @@ class Arrivals:
             if self.pairs_are_public:
                 each, times = np.unique(self.pairs[chosen], axis=0, return_counts=True)
                 met = np.column_stack([each, times]).tolist()
-            found.append(Counted(rows, fingerprint, used, met))
+            found.append({"rows": rows, "used": used, "met": met})
         return found
 
-    def fingerprints(self, first: int, last: int) -> list[tuple[int, str]]:
-        """The number and a hash of all rows of each of these steps, whatever their order in the data."""
-        data = self.data
-        names, items = data.user_names, data.item_names
-        rows: list[list[str]] = [[] for _ in range(first, last)]
-        for row in np.flatnonzero((self.steps >= first) & (self.steps < last)).tolist():
-            user = names[data.users[row]] if names else ""
-            pair = items[data.winners[row]], items[data.losers[row]]
-            cells = (str(self.times[row]), user, *pair, bool(data.tied[row]))
-            rows[self.steps[row] - first].append(json.dumps(cells))
-        return [
-            (len(lines), hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest())
-            for lines in rows
-        ]
+    def _dated(self, last: int) -> list[int]:
+        """How many rows are dated in each step before ``last``."""
+        return np.bincount(self.steps[self.steps >= 0], minlength=last)[:last].tolist()
 
     def check_dates(self) -> None:
         """Refuse rows before the first step, of which nothing is published yet."""
-        if np.any(self.steps < 0):
+        if early := int(np.sum(self.steps < 0)):
             raise ValueError(
-                f"{int((self.steps < 0).sum())} rows are dated before the start of the first step, "
-                f"{day(self.schedule.starts[0])}: give an earlier `start`, or leave these rows out."
+                f"{early} rows are dated before the first step: give an earlier `start`, or leave them out."
             )
 
     def left_out(self, published: Sequence[Counted]) -> list[str]:
         """What of the data has no part in the steps, in words for their holder."""
-        told, name, starts, steps = [], self.data.name, self.schedule.starts, len(published)
-        both = list(zip(published, self.fingerprints(0, steps)))
-        changed = [k for k, (one, now) in enumerate(both) if (one.rows, one.fingerprint) != now]
-        if changed:
-            first = changed[0]
-            before, now = both[first][0].rows, both[first][1][0]
+        told, starts = [], self.schedule.starts
+        now = self._dated(len(published))
+        changed = [step for step, one in enumerate(published) if one["rows"] != now[step]]
+        for step in changed[:1]:
             told.append(
-                f"{name}: rows dated in {len(changed)} of the {steps} published steps are not those that were "
-                f"counted, first in step {first + 1} ({day(starts[first])} to {day(starts[first + 1])}), which had "
-                f"{before} rows and now has {now}. What was published stays as it is: rows that are new there are left "
-                "out of all steps, and rows that are gone or changed stay counted as they were."
+                f"step {step + 1} ({day(starts[step])} to {day(starts[step + 1])}) was published with "
+                f"{published[step]['rows']} rows and now has {now[step]}: it stays as it was, and rows that are new "
+                "there count in no step."
             )
-        beyond = "beyond the last step" if self.schedule.steps else "in steps that have not begun"
-        early, late = int((self.steps < 0).sum()), int((self.steps >= len(starts) - 1).sum())
-        for number, where in ((early, "before the first step"), (late, beyond)):
-            if number:
-                told.append(f"{name}: {number} rows are dated {where}, and are left out.")
-        return told
+        if outside := int(np.sum((self.steps < 0) | (self.steps >= len(starts) - 1))):
+            told.append(f"{outside} rows are dated outside of the steps so far, and are left out.")
+        return [f"{self.data.name}: {one}" for one in told]
 
 
 def arrivals_of(
     data: Comparisons,
-    times: Shaped[np.ndarray, "rows"],
     schedule: Schedule,
     limit: int | None,
     pairs_are_public: bool,
@@ -197,26 +253,25 @@ def arrivals_of(
     """Sort rows by steps; of each user the first ones count.
 
     Args:
-        data, times, schedule, limit, pairs_are_public: as of :class:`Arrivals`.
-        items: those of a leaderboard that goes on; the data may lack some of them.
-
-    Raises:
-        ValueError: data with other items.
+        data, schedule, limit, pairs_are_public: as of :class:`Arrivals`; ``ValueError`` for data without times.
+        items: those of a leaderboard that goes on, some of which data may lack; ``ValueError`` for other ones.
     """
-    names = tuple(data.item_names if items is None else items)
-    place = {name: number for number, name in enumerate(names)}
-    if new := [name for name in data.item_names if name not in place]:
+    times = data.times
+    if times is None or times.shape != (len(data),):
         raise ValueError(
-            f"{data.name}: the leaderboard has no item {new[0]!r}, and its items stay as they were: leave its rows "
-            "out, or begin another leaderboard, at its own price."
+            f"{data.name} has no `times`: name their column by `time`, when it is read."
         )
     if items is not None:
+        place = {name: number for number, name in enumerate(items)}
+        if new := [name for name in data.item_names if name not in place]:
+            raise ValueError(
+                f"{data.name}: the leaderboard has no item {new[0]!r}: leave its rows out, or begin another board."
+            )
         codes = np.array([place[name] for name in data.item_names], np.int32)
         ends = {"winners": codes[data.winners], "losers": codes[data.losers]}
-        data = dataclasses.replace(data, item_names=names, **ends, questionnaire=None)
-    steps = schedule.steps_of(times)
-    kept = np.zeros(steps.size, bool)
-    return Arrivals(data, times, schedule, steps, limit, pairs_are_public, kept).after(())
+        data = dataclasses.replace(data, item_names=tuple(items), **ends, questionnaire=None)
+    steps = schedule.starts.searchsorted(times, side="right") - 1
+    return Arrivals(data, times, schedule, limit, pairs_are_public, steps, steps >= 0).after(())
 
 
 def _tag(user: str) -> str:

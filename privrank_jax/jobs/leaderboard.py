@@ -7,12 +7,8 @@ finds in the ledger whether this leaderboard has paid.
 
 **What is public.** When steps end, how many have been published, the items, and under ``flip`` who compared what and
 when. Which steps a run publishes depends on the clock or on ``until``, never on which rows have arrived: rows that come
-too late for their step are left out.
-
-**What the holder alone may see.** Whether a run is refused depends on the data: for a new item, for rows before the
-first step, and, without ``until``, for a newest row that is older than a step. A refusal spends and publishes nothing,
-but that nothing was published on time is then seen by all, and no guarantee covers what it tells. With ``until`` the
-age of rows plays no part.
+too late for their step are left out. A refusal may depend on the data (a new item, rows before the first step, without
+``until`` an old newest row): it spends and publishes nothing, but no guarantee covers what its being seen tells.
 """
 
 from __future__ import annotations
@@ -20,13 +16,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-import math
 import os
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Float
 
 from privrank_jax import pairwise, release
 from privrank_jax._promise import Privacy
@@ -35,14 +31,13 @@ from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.jobs import checks, result
-from privrank_jax.jobs.arrivals import Arrivals, Counted, arrivals_of
+from privrank_jax.jobs.arrivals import Arrivals, Schedule, Time, arrivals_of, day, schedule_of
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_fit
 from privrank_jax.jobs.mechanisms import LAWS, ON_INTEGERS, REHEARSAL, Randomness, rehearsed
 from privrank_jax.jobs.result import Certainty, Ranking
-from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
 from privrank_jax.jobs.spending import Payment
-from privrank_jax.pairwise.continual import ContinualDiagnostics, fit_all_sums, fit_score_sums
+from privrank_jax.pairwise.continual import fit_score_sums
 from privrank_jax.pairwise.ridges import least_risk_gamma
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
@@ -55,6 +50,7 @@ _MOST_ITEMS = 10_000
 _PLACES = ("first", "second", "third")
 _DRAWS = 100  # of the noise, for its effect on scores; fewer for hundreds of items
 _NO_DESIGN = "no intervals: how often each pair was compared is private here, and known by noisy counts alone"
+_LESS_NOISE = "noise is less with longer steps, a last step, Gaussian noise, or adjacency='flip'"
 _NO_LAW = "no intervals: sums of Laplace noise have no simple law"
 _COVER = f"{result.ANSWERS} and the privacy noise{result.UNDONE}; this step by itself"
 
@@ -88,9 +84,7 @@ def leaderboard(
     steps: int | None = None,
     until: Time | None = None,
     state: str | os.PathLike[str] | None = None,
-    times: Shaped[np.ndarray, "rows"] | None = None,
     noise: str | None = None,
-    gamma: float | None = None,
     top_k: int | None = None,
     level: float = 0.95,
     key: Key | None = None,
@@ -98,26 +92,22 @@ def leaderboard(
 ) -> Board:
     """Publish the steps that have ended, and return the leaderboards of all published steps.
 
-    Call it again, with the same promise, schedule and state, when more rows have arrived: steps that were published
-    come out as they were, and the budget is that of one release for all steps together.
+    Call it again, with the same promise, schedule and state, when more rows have arrived: published steps come out as
+    they were, and the budget is that of one release for all steps together.
 
     Args:
-        data: the comparisons so far.
+        data: the comparisons so far, with their ``times``.
         privacy: what is promised for all steps together; for users with ``contributions``, the most comparisons that
             count of one of them in all steps, chosen without looking at the data: their first ones stay.
         every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
         start: public start of the first step, such as ``"2026-01-01"`` (UTC).
-        steps: public number of steps that will ever be published, at most 10,000; the noise grows little with it.
-            Default: there is no last step, and the noise grows with how many there were
-            (:mod:`privrank_jax.privacy.prefix_sums` compares both).
+        steps: public number of all steps, at most 10,000; the noise grows little with it. Default: there is no last
+            step, and the noise grows with how many there were.
         until: publish the steps that end by then: the data are complete up to it. Default: now, and data whose newest
             row is older than a step are refused.
         state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made with
-            the first step, and one of that name and ``.published`` beside it. It is as private as the data: never
-            publish it.
-        times: ``(N,)`` datetime64, UTC, when each comparison was made. Default: those of the data.
+            the first step, and one of that name and ``.published`` beside it. As private as the data: never publish it.
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise. Default: Laplace.
-        gamma: ridge of scores. Default: chosen without the answers.
         top_k: how many items are shown. Default: all.
         level: confidence of the intervals.
         key: makes a rehearsal with simulated noise, without a state.
@@ -127,7 +117,7 @@ def leaderboard(
         The leaderboard of the latest step, with those of all steps.
 
     Raises:
-        ValueError: options that don't go together, no step has ended, or data that can't be used; see above.
+        ValueError: options that don't go together, no step has ended, or data that can't be used.
         LeaderboardError: the state is on other terms, or can't be used. Nothing was published.
         LedgerError: the ledger does not allow it. Nothing was spent, and nothing is returned.
 
@@ -135,12 +125,9 @@ def leaderboard(
     >>> rows = {"user": ["ann", "bob"], "winner": ["tea", "tea"], "loser": ["milk", "milk"]}
     >>> rows["when"] = ["2026-01-01", "2026-01-02"]
     >>> votes = pr.data.Comparisons.read(rows, time="when", items="seen", name="votes")
-    >>> found = leaderboard(
-    ...     votes,
-    ...     Privacy(5.0, unit="user", adjacency="replace", contributions=1),
-    ...     **{"every": "day", "start": "2026-01-01", "steps": 365, "until": "2026-01-03"},
-    ...     key=jax.random.key(0),
-    ... )
+    >>> promise = Privacy(5.0, unit="user", adjacency="replace", contributions=1)
+    >>> when = {"every": "day", "start": "2026-01-01", "steps": 365, "until": "2026-01-03"}
+    >>> found = leaderboard(votes, promise, **when, key=jax.random.key(0))
     >>> found.title, len(found.steps)
     ('votes: 2 items by private scores (log-odds), step 2 of 365, until 2026-01-03', 2)
     """
@@ -149,156 +136,127 @@ def leaderboard(
     state = state if key is None else None
     known = None if state is None else stored_board(state)
     if not isinstance(data, Comparisons):
-        raise ValueError(f"a leaderboard takes comparisons in memory, got {checks.what_is(data)}.")
-    users = getattr(data, "users_are", "") if privacy.unit == "user" else ""
-    job = _Job(
-        data=data,
-        promise=privacy.given(public=data.public, users=users),
-        schedule=schedule_of(every, start, steps, until),
-        noise=noise or _NOISES[0],
-        asked=Asked(gamma=gamma, top_k=top_k, level=level),
-        source=Randomness(key),
-    )
-    job.check()
-    when = data.times if times is None else times
-    if when is None or when.shape != (len(data),):
+        raise ValueError(f"a leaderboard takes comparisons, got {checks.what_is(data)}.")
+    of_users, noise = privacy.unit == "user", noise or _NOISES[0]
+    check_choice("noise", noise, _NOISES)
+    checks.check_noise(privacy, noise)
+    if of_users and not (privacy.contributions and data.has_users):
         raise ValueError(
-            f"{data.name} does not say when each comparison was made: give `times`, one for each."
+            "to protect users, a leaderboard needs `contributions`, the most comparisons of one of them in all steps, "
+            "and a column of users (`user`)."
         )
+    asked = Asked(top_k=top_k, level=level)
+    asked.check_scores()
+    schedule = schedule_of(every, start, steps, until)
     items = None if known is None else tuple(json.loads(known["terms"]["items"]))
     flip, limit = privacy.adjacency == "flip", privacy.contributions
-    arrivals = arrivals_of(data, when, job.schedule, limit, flip, items)
+    arrivals = arrivals_of(data, schedule, limit, flip, items)
     checks.check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
     rare = checks.check_rare_items(data, written=False) if known is None else ()
-    asked = isinstance(ledger, Payment)
-    payment = ledger if asked else Payment(ledger, lambda: data.sha256, data.name, "leaderboard")
+    promise = privacy.given(public=data.public, users=data.users_are if of_users else "")
+    job = _Job(arrivals, schedule, arrivals.data, promise, noise, asked, Randomness(key))
+    bill = isinstance(ledger, Payment)
+    payment = ledger if bill else Payment(ledger, lambda: data.sha256, data.name, "leaderboard")
     with jax.enable_x64(True):
         if state is None:
-            found = job.rehearse(arrivals)
+            found = job.rehearse()
         else:
             if known is not None:
                 payment.paid_as = job.paid_as(known["identifier"])
-            payment.check(job.promise.for_any_user())
-            found = job.publish(arrivals, state, payment, fixed=until is not None)
-        board = job.board(arrivals, found, rare)
-    return board if asked else payment.pay(board)
+            payment.check(promise.for_any_user())
+            found = job.publish(state, payment, fixed=until is not None)
+        board = job.board(found, rare)
+    return board if bill else payment.pay(board)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Published:
-    """What was published so far, a row per step; ``scores`` where they are fitted to noisy sums."""
+    """What was published so far, a row per step."""
 
     sums: Float[np.ndarray, "t numbers"]
-    scores: Float[np.ndarray, "t items"] | None
-    told: ContinualDiagnostics
+    told: Any  # ContinualDiagnostics
     guarantee: Guarantee | None
-    counted: list[Counted]
+    counted: list[dict[str, Any]]
     identifier: str = ""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class _Job:
-    """What was asked for, see :func:`leaderboard`."""
+    """What was asked for, see :func:`leaderboard`, and the data by steps."""
 
+    arrivals: Arrivals
+    schedule: Schedule
     data: Comparisons
     promise: Privacy
-    schedule: Schedule
     noise: str
     asked: Asked
     source: Randomness
 
-    @property
-    def fits_sums(self) -> bool:
-        """Whether scores are fitted to wins, losses and pair counts; under flips they are fitted to win totals."""
-        return self.promise.adjacency != "flip"
-
-    def check(self) -> None:
-        """Refuse options that don't go together."""
-        check_choice("noise", self.noise, _NOISES)
-        checks.check_noise(self.promise, self.noise)
-        if self.promise.unit == "user" and self.promise.contributions is None:
-            raise ValueError(
-                "a leaderboard needs `contributions`: the most comparisons that count of one user in all steps "
-                "together, chosen without looking at the data; the first ones of users with more stay."
-            )
-        if self.promise.unit == "user" and not self.data.has_users:
-            raise ValueError(
-                f"{self.data.name} does not say who compared, so users can't be protected as a whole: name the column "
-                "of users by `user`, or protect single comparisons by unit='comparison'."
-            )
-        self.asked.check_scores()
-        if self.asked.gamma == 0:
-            raise ValueError("`gamma` must be positive; leave it out for a good default.")
-
     def publish(
-        self, arrivals: Arrivals, state: str | os.PathLike[str], payment: Payment, *, fixed: bool
+        self, state: str | os.PathLike[str], payment: Payment, *, fixed: bool
     ) -> _Published:
         """Draw the steps that have ended, and collect all; ``fixed``: whether the data are complete up to a time."""
-        terms = {"steps": self.schedule.steps, "noise": self.noise, "schedule": self.schedule.words}
-        items = arrivals.data.item_names
-        with release.Leaderboard(
-            state, self.promise, items=items, ledger=payment.ledger, **terms
-        ) as board:
+        arrivals, schedule, data = self.arrivals, self.schedule, self.data
+        terms = {"steps": schedule.steps, "noise": self.noise, "schedule": schedule.words}
+        terms |= {"items": data.item_names, "ledger": payment.ledger}
+        with release.Leaderboard(state, self.promise, **terms) as board:
             payment.paid_as = self.paid_as(board.identifier)
             done = board.published
             known = board.remembered  # more than the state has, if an older copy was put back
-            last = max(known, self.schedule.ended)
-            self.schedule.check_ended(last, known)
+            last = max(known, schedule.ended)
+            schedule.check_ended(last, known)
             if not done:
                 arrivals.check_dates()
             if last > known and not fixed:
-                self.schedule.check_recent(arrivals.times, self.data.name)
-            published = [Counted(**json.loads(note)) for note in board.notes]
-            fresh = arrivals.after(published)
-            counted = [*published, *fresh.counted(done, last)]
+                schedule.check_recent(arrivals.times, data.name)
+            counted = [json.loads(note) for note in board.notes]
+            fresh = arrivals.after(counted)
             if last > done:
-                notes = [step.text for step in counted[done:]]
-                counts = fresh.sums if self.fits_sums else fresh.totals
+                new = fresh.counted(done, last)
+                notes = [json.dumps(step, sort_keys=True) for step in new]
                 promised = board.guarantee.for_any_user()
                 pay = functools.partial(payment.spend, promised, "scores")
-                board.publish(counts(done, last), notes, after=done, pay=pay)
-            scores = board.scores(self.asked.gamma) if self.fits_sums else None
+                board.publish(fresh.sums(done, last), notes, after=done, pay=pay)
+                counted += new
             told = board.diagnostics, board.guarantee, counted, board.identifier
-            return _Published(board.sums, scores, *told)
+            return _Published(board.sums, *told)
 
-    def rehearse(self, arrivals: Arrivals) -> _Published:
+    def rehearse(self) -> _Published:
         """The same steps with simulated noise, and no state."""
-        last, items, steps = self.schedule.ended, arrivals.data.num_items, self.schedule.steps
-        self.schedule.check_ended(last)
+        arrivals, schedule, last = self.arrivals, self.schedule, self.schedule.ended
+        schedule.check_ended(last)
         arrivals.check_dates()
-        counted = arrivals.sums(0, last) if self.fits_sums else arrivals.totals(0, last)
-        counts = np.zeros((steps or last, counted.shape[1]))
-        counts[:last] = counted
+        counts = arrivals.sums(0, last)
+        counts = np.pad(counts, ((0, (schedule.steps or last) - last), (0, 0)))
         draw, strategy = stream_of(self.promise).of_numbers, usual_strategy(None, self.noise)
-        told = self.promise, items, self.noise, None if steps else strategy
-        found = draw(self.source.key(), jnp.asarray(counts), *told)
-        about, noisy = found.diagnostics, np.asarray(found.value)[:last]
-        scores = fit_all_sums(noisy, items, about, self.asked.gamma) if self.fits_sums else None
-        return _Published(noisy, scores, about, found.guarantee, arrivals.counted(0, last))
+        told = arrivals.data.num_items, self.noise, None if schedule.steps else strategy
+        found = draw(self.source.key(), jnp.asarray(counts), self.promise, *told)
+        noisy = np.asarray(found.value)[:last]
+        return _Published(noisy, found.diagnostics, found.guarantee, arrivals.counted(0, last))
 
     def paid_as(self, identifier: str) -> str:
         """What a ledger calls all steps together."""
         steps = f"{self.schedule.steps} steps" if self.schedule.steps else "no last step"
         return f"{self.schedule.words}, {steps}, leaderboard {identifier}"
 
-    def board(self, arrivals: Arrivals, found: _Published, rare: tuple[str, ...]) -> Board:
+    def board(self, found: _Published, rare: tuple[str, ...]) -> Board:
         """The leaderboards of all published steps."""
         assert found.guarantee is not None
-        number = f"{self.schedule.steps:,} " if self.schedule.steps else ""
+        data, schedule, promise = self.data, self.schedule, self.promise
+        number = f"{schedule.steps:,} " if schedule.steps else ""
         note = (
-            f"It covers all {number}steps together ({self.schedule.words}), those to come too, also where later "
-            "comparisons depend on earlier leaderboards."
+            f"It covers all {number}steps together ({schedule.words}), those to come too, also where later comparisons "
+            "depend on earlier leaderboards."
         )
         guarantee = dataclasses.replace(found.guarantee.for_any_user(), note=note)
-        rehearsal = self.source.rehearsal
+        rehearsal, steps = self.source.rehearsal, []
         guarantee = rehearsed(guarantee) if rehearsal else guarantee
-        items, steps = arrivals.data.item_names, []
-        met = np.zeros((len(items), len(items)), np.int64)
+        met = np.zeros((data.num_items, data.num_items), np.int64)
         for step, counted in enumerate(found.counted):
-            one, other, times = np.array(counted.met, np.int64).reshape(-1, 3).T
+            one, other, times = np.array(counted["met"], np.int64).reshape(-1, 3).T
             met[one, other] += times
             met[other, one] += times
-            steps.append(self.ranking(items, found, step, guarantee, met))
+            steps.append(self.ranking(found, step, guarantee, met))
         latest, certainty = steps[-1], self.certainty(found, steps[-1], met)
         notes = (*latest.notes, *certainty.notes, *((REHEARSAL,) if rehearsal else ()))
         in_short = [
@@ -309,36 +267,42 @@ class _Job:
         promise, sizes = self.promise, {"user": self.data.num_users, "comparison": len(self.data)}
         warnings = [*rare, *checks.about_promise(promise, **sizes)]
         if certainty.better is not None and not certainty.better.any():
-            ways = self.less_noise(len(items), len(steps))
-            warnings.append(f"no two items can be told apart. Less noise: {ways}.")
-        warnings += checks.private_remark(*arrivals.left_out(found.counted))
+            warnings.append(f"no two items can be told apart: {_LESS_NOISE}.")
+        warnings += checks.private_remark(*self.arrivals.left_out(found.counted))
         changed = {"notes": notes, "warnings": tuple(warnings), "certainty": certainty}
         changed["facts"] = latest.facts | {"notes": list(notes), "steps": in_short}
         return Board(**{**vars(latest), **changed}, steps=tuple(steps))
 
+    def fit(
+        self, found: _Published, step: int, met: np.ndarray, *, moved: np.ndarray | float = 0.0
+    ) -> tuple[Float[np.ndarray, "items"], float | None]:
+        """Scores of a step, where its sums are ``moved``, and the ridge where a public design is fitted.
+
+        ``met`` is that: how often pairs were compared until its end.
+        """
+        sums, items = found.sums[step] + moved, len(met)
+        deviation, pairs = found.told.deviations[step], found.told.pair_deviations
+        if not self.arrivals.pairs_are_public:
+            apart = 0.0 if pairs is None else pairs[step]
+            return np.asarray(fit_score_sums(sums, items, deviation, apart)), None
+        mean, variance = float(met.sum()) / items, float(deviation) ** 2
+        gamma = float(quickly(least_risk_gamma, mean, variance))
+        design = pairwise.Counts(met)
+        return np.asarray(quickly(pairwise.fit, design, sums[:items], gamma).value), gamma
+
     def ranking(
-        self,
-        items: tuple[str, ...],
-        found: _Published,
-        step: int,
-        guarantee: Guarantee,
-        met: np.ndarray,
+        self, found: _Published, step: int, guarantee: Guarantee, met: np.ndarray
     ) -> Ranking:
-        """The leaderboard of one step; ``met``: how often pairs were compared until its end, where that is public."""
-        deviation, schedule = float(np.asarray(found.told.deviations)[step]), self.schedule
-        if found.scores is None:
-            mean = float(met.sum()) / len(met)
-            gamma = self.asked.gamma or float(quickly(least_risk_gamma, mean, deviation**2))
-            scores = _fitted(found.sums[step, : len(items)], met, gamma)
-        else:
-            gamma, scores = None, found.scores[step]
+        """The leaderboard of one step; ``met`` as of :meth:`fit`."""
+        scores, gamma = self.fit(found, step, met)
+        schedule, data = self.schedule, self.data
         of_all = f" of {schedule.steps}" if schedule.steps else ""
-        end, name = day(schedule.starts[step + 1]), self.data.name
+        end = day(schedule.starts[step + 1])
         law = (LAWS if self.source.rehearsal else ON_INTEGERS)[self.noise]
         facts = {
             "method": "scores",
-            "data": name,
-            "items": len(items),
+            "data": data.name,
+            "items": data.num_items,
             "max_per_user": self.promise.contributions,
             "step": step + 1,
             "ends": end,
@@ -346,98 +310,54 @@ class _Job:
             "num_steps": schedule.steps,
             "state": found.identifier or None,
             "noise": f"{law}, correlated over steps",
-            "noise_deviation": deviation,
+            "noise_deviation": float(found.told.deviations[step]),
             "level": self.asked.level,
             "seed": self.source.seed,
             "gamma": gamma,
         }
-        when = "" if self.fits_sums else ", and when each comparison was made"
+        when = ", and when each comparison was made" * self.arrivals.pairs_are_public
         public = f"taken as public: when steps end and how many there are{when}"
         seen = "the list of items was taken from the data of the first run and is treated as public"
+        what = f"{data.num_items} items by private scores (log-odds)"
         return Ranking(
-            title=f"{name}: {len(items)} items by private scores (log-odds), step {step + 1}{of_all}, until {end}",
-            items=items,
+            title=f"{data.name}: {what}, step {step + 1}{of_all}, until {end}",
+            items=data.item_names,
             order=result.best_first(scores),
             guarantee=guarantee,
             facts={name: value for name, value in facts.items() if value is not None},
             scores=scores,
             level=self.asked.level,
             top_k=self.asked.top_k,
-            notes=(public, seen) if "items" in self.data.public else (public,),
+            notes=(public, seen) if "items" in data.public else (public,),
         )
 
     def certainty(self, found: _Published, latest: Ranking, met: np.ndarray) -> Certainty:
-        """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
+        """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts.
+
+        To say how far noise moves a score, normal noise is added to the published sums once more, and scores are fitted
+        to them: a function of the release. Where scores spread no more than noise parts equal ones, no item is surely
+        better than another.
+        """
         assert latest.scores is not None
-        gamma = latest.facts.get("gamma")
-        moved, unsure = self.unless_apart(found, latest.scores, gamma, met)
-        error = f"the noise moves a score by {moved:.2g}, simulated from what is published (standard deviation)"
-        if found.scores is not None:
+        items, last, sums = len(met), len(found.sums) - 1, found.sums[-1]
+        spread = np.full(sums.size, found.told.deviations[last])
+        if sums.size > 2 * items:
+            spread[2 * items :] = found.told.pair_deviations[last]
+        draws = max(10, min(_DRAWS, 100 * _DRAWS // items))
+        noise = spread * np.random.default_rng(0).standard_normal((draws, sums.size))
+        errors = np.stack([self.fit(found, last, met, moved=one)[0] for one in noise])
+        errors -= errors.mean(0)
+        widest = float(np.quantile(np.ptp(errors, axis=1), self.asked.level))
+        unsure = None if np.ptp(latest.scores) > widest else np.zeros((items, items), bool)
+        error = f"the noise moves a score by {errors.std():.2g}, simulated from what is published (standard deviation)"
+        if not self.arrivals.pairs_are_public:
             return Certainty(unsure, notes=(_NO_DESIGN, error))
         if self.noise != "gaussian":
             return Certainty(unsure, notes=(_NO_LAW, error))
         if (components := components_of(met)) > 1:
             return Certainty(notes=(result.SEVERAL_GROUPS.format(components),))
-        noise = Noise.independent("gaussian", latest.facts["noise_deviation"], len(met))
+        law = Noise.independent("gaussian", latest.facts["noise_deviation"], items)
         words = result.each_by_itself("the true score", _COVER)
-        told = {"link": "logistic", "level": self.asked.level, "words": words, "noise": noise}
-        certain, _ = of_fit(latest.scores, met, gamma=gamma, **told)
+        told = {"link": "logistic", "level": self.asked.level, "words": words, "noise": law}
+        certain, _ = of_fit(latest.scores, met, gamma=latest.facts["gamma"], **told)
         return dataclasses.replace(certain, notes=(*certain.notes, error))
-
-    def unless_apart(
-        self, found: _Published, scores: np.ndarray, gamma: float | None, met: np.ndarray
-    ) -> tuple[float, Bool[np.ndarray, "items items"] | None]:
-        """By how much noise moves a score of the last step, and that no item is surely better than another.
-
-        None instead of that where scores spread by more than noise parts equal ones. Normal noise is added to the
-        published sums once more, and scores are fitted to them: a function of the release.
-        """
-        sums, items, last = found.sums[-1], scores.size, len(found.sums) - 1
-        both = found.told.deviations, found.told.pair_deviations
-        deviations = [np.asarray(one)[last] for one in both if one is not None]
-        parts = (2 * items, sums.size - 2 * items) if self.fits_sums else (items,)
-        spread = np.repeat(deviations[: len(parts)], parts[: len(deviations)])
-        draws = max(10, min(_DRAWS, 100 * _DRAWS // items))
-        moved = sums + spread * np.random.default_rng(0).standard_normal((draws, sums.size))
-        if gamma is None:
-            ridge = self.asked.gamma
-            again = [fit_score_sums(one, items, *deviations, gamma=ridge) for one in moved]
-        else:
-            again = [_fitted(one, met, gamma) for one in moved]
-        errors = np.stack([np.asarray(one) for one in again])
-        errors -= errors.mean(0)
-        widest = float(np.quantile(np.ptp(errors, axis=1), self.asked.level))
-        unsure = None if np.ptp(scores) > widest else np.zeros((items, items), bool)
-        return float(errors.std()), unsure
-
-    def less_noise(self, num_items: int, published: int) -> str:
-        """What would lessen the noise of the last published step, in words; Gaussian noise has δ = 10⁻⁶ there."""
-
-        def deviation(
-            steps: int | None, after: int, noise: str = self.noise, promise: Privacy = self.promise
-        ) -> float:
-            try:
-                rows = stream_of(promise).rows(promise, num_items, steps, noise)
-            except ValueError:  # no exact noise can be drawn
-                return math.inf
-            return float(rows.deviations(after)[-1])
-
-        steps, normal = self.schedule.steps, dataclasses.replace(self.promise, delta=1e-6)
-        now, laplace = deviation(steps, published), self.noise != "gaussian"
-        ways = (
-            (deviation(1, 1) < now, "fewer, longer steps by `every`"),
-            (steps is None and deviation(published, published) < now, "a last step by `steps`"),
-            (
-                laplace and deviation(steps, published, "gaussian", normal) < now,
-                "noise='gaussian' and a `delta`",
-            ),
-            (self.fits_sums, "adjacency='flip', where who compared what may be public"),
-        )
-        return ", ".join(words for less, words in ways if less) or "a larger epsilon"
-
-
-def _fitted(
-    totals: Float[np.ndarray, "items"], met: Int[np.ndarray, "items items"], gamma: float
-) -> Float[np.ndarray, "items"]:
-    """Scores fitted to win totals of a public design."""
-    return np.asarray(quickly(pairwise.fit, pairwise.Counts(met), totals, gamma).value)

@@ -129,27 +129,24 @@ _RANK = (
 RANK = {method.name: method for method in _RANK}
 """Methods of :func:`privrank_jax.rank` and ``privrank rank``, whose data decide what makes the result."""
 
-_PLANNED: dict[str, dict[str, Any]] = {
-    MECHANISMS["dp-scores"].simulated: {"points": "0-1"},
-    MECHANISMS["perturbed-mle"].simulated: {"trust": "central"},
-    MECHANISMS["randomized-response"].simulated: {"trust": "local"},
-    MECHANISMS["preference-labels"].simulated: {"labels": True},
-    **{
-        f"pairwise.continual:continual_{name}": {"trust": "central", "adjacency": kept, "steps": 1}
-        for name, kept in (("totals", "flip"), ("score_sums", "replace"))
-    },
+
+_OTHERS: dict[str, dict[str, Any]] = {
+    "dp-scores": {"points": "0-1"},
+    "perturbed-mle": {"trust": "central"},
+    "randomized-response": {"trust": "local"},
 }
-"""Arguments of plans for other functions than those of a consensus; of counts that go on, after the last step."""
+"""Arguments of plans for other mechanisms than those of a consensus."""
 
 
 def design_of(mechanism: Any) -> dict[str, Any]:
     """Arguments of :func:`privrank_jax.plan` by which it simulates a public function or record, or ``ValueError``."""
-    designs = dict(_PLANNED)
+    known = dict(_OTHERS)
     for method in CONSENSUS.values():
-        for trust, (name, *_) in method.mechanisms.items():
-            if not method.adds_points and name != "ldp-kwiksort":  # which takes too long
-                design = {"rankings": True, "method": method.name, "trust": trust}
-                designs.setdefault(MECHANISMS[name].simulated, design)
+        if method.lists or method.name in ("scores", "footrule"):
+            continue
+        design = {"rankings": True, "method": method.name, "trust": "central"}
+        known.setdefault(method.mechanism("central"), design)
+    designs = {MECHANISMS[name].simulated: design for name, design in known.items()}
     functions = {path: function_of(path) for path in designs}
     for path, function in functions.items():
         if function is mechanism:

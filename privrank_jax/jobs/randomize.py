@@ -1,8 +1,7 @@
 """``pr.randomize``: each user's answers randomized, as users can do it at home.
 
 Comparisons become randomized reports, rankings synthetic ones, drawn from the Mallows model around each user's own, and
-preferences for training the same with the order of the two answers randomized. A function for each kind says what is
-drawn and from what; :func:`randomized` says what holds of all.
+preferences for training the same with the order of the two answers randomized.
 
 **Ties of rankings** are broken by a random order of all items, drawn for each user. Two weak orders that agree after an
 item is removed become, under the same random order, rankings that agree after it is removed; so the guarantee for
@@ -11,13 +10,11 @@ rankings carries over to the mixture, and a tie is as protected as an order.
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import os
+import pathlib
 import secrets
-import tempfile
-from collections.abc import Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -50,7 +47,6 @@ from privrank_jax.jobs import checks
 from privrank_jax.jobs.answers import kept_rows
 from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, draw
 from privrank_jax.jobs.reports import reports_guarantee
-from privrank_jax.jobs.result import frame_of
 from privrank_jax.jobs.spending import Payment
 from privrank_jax.jobs.synthetic import rankings_guarantee
 from privrank_jax.privacy.guarantee import Guarantee
@@ -59,39 +55,43 @@ from privrank_jax.release.ledger import Ledger
 
 TIES = ("refuse", "coin", "drop")
 UNITS = ("comparison", "user")
-_BEST_SHARE = 2.1773189849653067  # 2x where tanh(x)^2/x is largest
 _HELD = (
     "the answers were randomized here, just as each user can do it at home: the guarantee is about what the file "
     "tells, and whoever holds {}, which is unchanged, knows the answers"
 )
 _SORTED = "the rows are sorted, so their order reveals nothing"
 _UNNAMED = "the data name no users: a user with several {} spends their sum"
-_BY_COIN = (
-    "ties='coin' puts tied items into a random order first: ties stay as protected as orders."
+_TIES = (
+    "ties='coin' decides them at random first, which protects a tie as any answer; ties='drop', not for rankings, "
+    "leaves them out, which shows which they were"
 )
-_NOTHING_LEFT = "all {} are ties: ties='drop' would leave nothing."
 
 Data = Comparisons | ComparisonRows | Rankings | RankingRows | PreferenceScan
 
+FilePath = str | os.PathLike[str]
 
-@dataclasses.dataclass(frozen=True, repr=False)
+
+@dataclasses.dataclass(frozen=True, repr=False, kw_only=True)
 class Randomized:
     """Randomized answers, which may be given away.
 
     Attributes:
         name: of the original data.
+        kind: what was randomized: ``"comparisons"``, ``"rankings"`` or ``"preferences"``.
         data: the reports, the synthetic rankings, or the source of the preferences.
         guarantee: of what is written.
         counts: how many answers, users and items there are.
         epsilons: for whom ε is told, and ε, in words.
         notes: what else to know of a file of them.
-        seed: of a rehearsal; None in a release.
+        seed: of a rehearsal, whose noise is simulated, so that nothing may be given away; None in a release.
         warnings: remarks for the holder of the data alone.
-        keeps_users: whether users are written.
-        labels: of preferences: the rows that are written, whether the first answer of each is written as chosen, and ε.
+        check_destination: raises :class:`~privrank_jax.data.DataError` unless a path is one that ``write`` takes.
+        write: writes them to a path, .csv, .tsv or .parquet, of preferences .jsonl or .jsonl.gz, with sorted rows; the
+            columns or fields. Raises :class:`~privrank_jax.data.DataError` if it can't, or preferences have changed.
     """
 
     name: str
+    kind: str
     data: Reports | SyntheticRankings | PreferenceScan
     guarantee: Guarantee
     counts: dict[str, int]
@@ -99,71 +99,39 @@ class Randomized:
     notes: tuple[str, ...]
     seed: int | None
     warnings: tuple[str, ...]
-    keeps_users: bool
-    labels: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    check_destination: Callable[[FilePath], None]
+    write: Callable[[FilePath], tuple[str, ...]]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {self.guarantee.in_words()}>"
 
     @property
     def rehearsal(self) -> bool:
-        """Whether the noise is simulated, so that nothing may be given away."""
+        """Whether nothing may be given away."""
         return self.seed is not None
 
-    @property
-    def kind(self) -> str:
-        """What was randomized: ``"comparisons"``, ``"rankings"`` or ``"preferences"``."""
-        names = {Reports: "comparisons", SyntheticRankings: "rankings"}
-        return names.get(type(self.data), "preferences")
 
-    @property
-    def most_labels(self) -> int:
-        """Of preferences: the most labels of one user; else 0."""
-        if self.labels is None:
-            return 0
-        assert isinstance(self.data, PreferenceScan)
-        return int(np.unique(self.data.users[self.labels[0]], return_counts=True)[1].max())
+@dataclasses.dataclass(frozen=True)
+class _Asked:
+    """The arguments of :func:`randomize` that say what is drawn."""
 
-    def check_destination(self, path: str | os.PathLike[str]) -> None:
-        """Raise :class:`~privrank_jax.data.DataError` unless they can be written to a file of this name."""
-        if isinstance(self.data, PreferenceScan):
-            check_preferences_destination(path)
-            return
-        check_destination(path)
-        if isinstance(self.data, SyntheticRankings):
-            check_item_names(Path(path), self.data.table.item_names)
+    epsilon: float | np.ndarray
+    source: Randomness
+    unit: str
+    ties: str
+    public: tuple[str, ...]
+    max_per_user: int | None
+    keep_users: bool
 
-    def write(self, path: str | os.PathLike[str]) -> tuple[str, ...]:
-        """Write them to a file, whose rows are sorted, and return the names of its columns or fields.
+    def budgets(self, number: int) -> Float[np.ndarray, "answers"]:
+        """ε of each answer."""
+        return np.broadcast_to(np.asarray(self.epsilon, float), (number,))
 
-        Args:
-            path: .csv, .tsv or .parquet; of preferences .jsonl or .jsonl.gz.
-
-        Raises:
-            DataError: the file cannot be written; preferences have changed since they were read.
-        """
-        if isinstance(self.data, Reports):
-            return write_reports(path, self.data, users=self.keeps_users)
-        if isinstance(self.data, SyntheticRankings):
-            return write_synthetic_rankings(path, self.data, users=self.keeps_users)
-        assert self.labels is not None
-        kept, bits, epsilon = self.labels
-        return write_preferences(path, self.data, kept, bits, epsilon, users=self.keeps_users)
-
-    def to_frame(self) -> Any:
-        """The reports or the synthetic rankings as a data frame of pandas, polars or PyArrow, with cells of text.
-
-        Raises:
-            ValueError: preferences, which are written to a file.
-            ImportError: none of these packages is installed.
-        """
-        if isinstance(self.data, PreferenceScan):
-            raise ValueError("preferences are written to a file: write(path).")
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "private.csv"
-            self.write(path)
-            with path.open(encoding="utf-8", newline="") as file:
-                return frame_of(list(csv.DictReader(file)))
+    def note(self, first: str, tied: str = "") -> str:
+        """The note of a guarantee: what the ε refers to, and what ties are protected as."""
+        ties = f"Ties are protected like {tied}." if tied and self.ties == "coin" else ""
+        rehearsal = REHEARSAL.capitalize() if self.source.rehearsal else ""
+        return " ".join(filter(None, (first, ties, rehearsal)))
 
 
 def randomize(
@@ -206,49 +174,7 @@ def randomize(
     >>> made.counts["reports"], made.guarantee.trust
     (2841, 'local')
     """
-    source = Randomness(key, accept_idealized=accept_idealized)
-    asked = {"unit": unit, "ties": ties, "public": tuple(public), "max_per_user": max_per_user}
-    made = randomized(data, epsilon, source, keep_users=keep_users, **asked)
-    payment = Payment(ledger, lambda: data.sha256, made.name, "privatize")
-    payment.spend(made.guarantee, "randomized answers", rehearsal=made.rehearsal)
-    return made
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """The arguments of :func:`randomize`, but for the data."""
-
-    epsilon: float | np.ndarray
-    source: Randomness
-    unit: str
-    ties: str
-    public: tuple[str, ...]
-    max_per_user: int | None
-    keep_users: bool
-
-    def budgets(self, number: int) -> Float[np.ndarray, "answers"]:
-        """ε of each answer."""
-        return np.broadcast_to(np.asarray(self.epsilon, float), (number,))
-
-    def note(self, first: str, tied: str = "") -> str:
-        """The note of a guarantee: what the ε refers to, and what ties are protected as."""
-        ties = f"Ties are protected like {tied}." if tied and self.ties == "coin" else ""
-        rehearsal = REHEARSAL.capitalize() if self.source.rehearsal else ""
-        return " ".join(filter(None, (first, ties, rehearsal)))
-
-
-def randomized(
-    data: Data,
-    epsilon: float | np.ndarray,
-    source: Randomness,
-    *,
-    unit: str = "comparison",
-    ties: str = "refuse",
-    public: tuple[str, ...] = (),
-    max_per_user: int | None = None,
-    keep_users: bool = True,
-) -> Randomized:
-    """The same, before anything is paid."""
+    source, public = Randomness(key, accept_idealized=accept_idealized), tuple(public)
     check_choice("ties", ties, TIES)
     check_choice("unit", unit, UNITS)
     for fact in public:
@@ -256,48 +182,40 @@ def randomized(
     for one in {float(np.min(epsilon)), float(np.max(epsilon))}:
         checks.check_size(one)
     scanned, ranked = isinstance(data, PreferenceScan), isinstance(data, Rankings | RankingRows)
-    if not scanned and (unit == "user" or max_per_user is not None):
-        raise ValueError("`unit` and `max_per_user` are for preferences: leave them out.")
     if not isinstance(data, Data):
         raise ValueError(
-            f"comparisons, rankings and preferences are randomized, not {checks.what_is(data)}: reports and synthetic "
-            "rankings are randomized already, which once more would only add noise to."
+            f"comparisons, rankings and preferences are randomized, not {checks.what_is(data)}."
+        )
+    if (not scanned and (unit == "user" or max_per_user is not None)) or (public and not ranked):
+        raise ValueError(
+            "`unit` and `max_per_user` are for preferences, `public` for rankings: leave them out."
         )
     number = data.num_users if isinstance(data, Rankings | RankingRows) else len(data)
     if np.shape(epsilon) not in ((), (number,)):
         raise ValueError(
-            f"epsilon must be one number, or one for each of the {number:,} answers (of rankings: users), got shape "
+            f"epsilon must be one number, or one for each of {number:,} answers (of rankings: users), not "
             f"{np.shape(epsilon)}."
         )
-    if public and not ranked:
-        raise ValueError(
-            "`public` is for rankings; of other answers it is always public what they are about."
-        )
-    told = {"unit": unit, "ties": ties, "public": public, "max_per_user": max_per_user}
-    asked = _Asked(epsilon=epsilon, source=source, keep_users=keep_users, **told)
     table: Any = data.in_memory() if isinstance(data, ComparisonRows | RankingRows) else data
+    keeps = keep_users and bool(table.user_names if ranked else table.has_users)
+    asked = _Asked(epsilon, source, unit, ties, public, max_per_user, keeps)
     make = _preferences if scanned else _rankings if ranked else _comparisons
     with jax.enable_x64(True):
         made = make(table, asked)
-    keeps = keep_users and bool(table.user_names if ranked else table.has_users)
     kept = "the file keeps the users" if keeps else "the file leaves the users out"
     (of, budgets), whole = made.pop("each"), made.pop("whole")
     low, high = float(np.min(budgets)), float(np.max(budgets))
     epsilons = [(f"epsilon of a {of}", f"{low:g}" if low == high else f"{low:g} to {high:g}")]
     epsilons += [(f"epsilon of a {who}, at most", f"{most:g}") for who, most in whole]
-    notes = (note.replace("{kept}", kept) for note in made.pop("notes"))
-    counts = {name: count for name, count in made.pop("counts").items() if count is not None}
-    return Randomized(
-        name=table.name,
-        guarantee=made.pop("guarantee").given(users=table.users_are),
-        counts=counts,
-        epsilons=tuple(epsilons),
-        notes=(_HELD.format(table.name), *notes),
-        seed=source.seed,
-        warnings=(*checks.hardly_private(float(np.max(epsilon))), *made.pop("warnings")),
-        keeps_users=keeps,
-        **made,
-    )
+    made["epsilons"] = tuple(epsilons)
+    made["guarantee"] = made["guarantee"].given(users=table.users_are)
+    made["counts"] = {name: count for name, count in made["counts"].items() if count is not None}
+    made["notes"] = (_HELD.format(table.name), *made["notes"], kept)
+    made["warnings"] = (*checks.hardly_private(float(np.max(epsilon))), *made["warnings"])
+    found = Randomized(name=table.name, seed=source.seed, **made)
+    payment = Payment(ledger, lambda: data.sha256, found.name, "privatize")
+    payment.spend(found.guarantee, "randomized answers", rehearsal=found.rehearsal)
+    return found
 
 
 # --- comparisons --------------------------------------------------------------------------------------
@@ -308,7 +226,17 @@ def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
     if table.weights is not None:
         raise ValueError("reports have no weights: read the comparisons without them.")
     rare, source = checks.check_rare_items(table, written=False), asked.source
-    keep, remarks = _kept_comparisons(table, asked.ties)
+    keep, remarks, ties = ~table.tied, (), f"{table.ties} of {len(table)} comparisons are ties"
+    if table.ties and asked.ties == "refuse":
+        raise ValueError(f"{ties}, and a report is a yes or a no: {_TIES}.")
+    if table.ties and asked.ties == "coin":
+        keep, remarks = keep | True, checks.private_remark(f"{ties}; a fair coin decided each.")
+    elif table.ties:
+        remarks = checks.private_remark(
+            f"{ties}, and were left out: all who know the questions see which."
+        )
+    if not keep.any():
+        raise ValueError("all comparisons are ties: ties='drop' would leave nothing.")
     bits = np.where(table.tied, _coins(len(table), source), table.winners < table.losers)[keep]
     budgets = asked.budgets(len(table))[keep]
     drawn = draw("randomized-response", source, bits, budgets)
@@ -325,10 +253,11 @@ def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
     first = "the largest epsilon of any comparison, and of all those of any user together."
     guarantee = reports_guarantee(reports, drawn.numerics, asked.note(first, "answers"))
     whole = reports.largest_epsilon_of_a_user
-    notes = ["who compared which items, and at which epsilon, is taken as public; {kept}", _SORTED]
+    notes = ["who compared which items, and at which epsilon, is taken as public", _SORTED]
     if not reports.has_users:
         notes.append(_UNNAMED.format("comparisons"))
     return {
+        "kind": "comparisons",
         "data": reports,
         "guarantee": guarantee.given(public=("ties",) * (asked.ties == "drop")),
         "each": ("comparison", reports.epsilon),
@@ -336,25 +265,9 @@ def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
         "counts": {"reports": len(reports), "users": reports.num_users, "items": table.num_items},
         "notes": notes,
         "warnings": (*rare, *remarks, *drawn.remarks),
+        "check_destination": check_destination,
+        "write": lambda path: write_reports(path, reports, users=asked.keep_users),
     }
-
-
-def _kept_comparisons(table: Comparisons, ties: str) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The comparisons to keep; the remark with the number of ties is private and must not be shared."""
-    every, count = np.ones(len(table), bool), f"{table.ties} of {len(table)} comparisons are ties"
-    if not table.ties:
-        return every, ()
-    if ties == "refuse":
-        raise ValueError(
-            f"{count}, and a report is a yes or a no. ties='coin' lets a fair coin decide each, which stays protected "
-            "and counts half on average. ties='drop' leaves them out, which shows that they were ties."
-        )
-    if ties == "coin":
-        return every, checks.private_remark(f"{count}; a fair coin decided each.")
-    if table.ties == len(table):
-        raise ValueError(_NOTHING_LEFT.format("comparisons"))
-    remark = f"{count}, and were left out: anyone who knows the questions sees which. ties='coin' protects them."
-    return ~table.tied, checks.private_remark(remark)
 
 
 def _coins(count: int, source: Randomness) -> Bool[np.ndarray, "rows"]:
@@ -371,13 +284,13 @@ def _coins(count: int, source: Randomness) -> Bool[np.ndarray, "rows"]:
 def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
     """One synthetic ranking per user."""
     if asked.ties == "drop":
-        raise ValueError(f"ties='drop' is for comparisons. In rankings {_BY_COIN}")
+        raise ValueError(f"rankings can't leave out their ties: {_TIES}.")
     checks.check_rare_items(table, written=True)
     if not table.complete and not asked.public:
         raise ValueError(
             f"{table.partial_users:,} of {table.num_users:,} users did not rank all items, and a synthetic ranking "
-            "shows which its user ranked. If that is public anyway, say public=['ranked-items']: the guarantee then "
-            "holds for the order of those items only. Otherwise have all users rank the same items."
+            "shows which its user ranked. If that is public anyway, say public=['ranked-items']; the guarantee is then "
+            "for their order alone."
         )
     ranks, remarks = _untied(table, asked)
     budgets, source = asked.budgets(table.num_users), asked.source
@@ -388,24 +301,32 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
     note = asked.note("the largest of any user.", "orders")
     guarantee = rankings_guarantee(rankings, drawn.numerics, note)
     guarantee = guarantee.given(public=("budgets",) * (np.ndim(asked.epsilon) > 0))
-    # For whole users, what the file shows of them whatever is drawn is public: who took part, where it keeps users, and
-    # the items, where they were read off the rankings; which items each user ranked says these too. A rank that changes
-    # leaves both as they are.
-    shown = {*table.public}
-    if asked.keep_users and table.user_names:
-        shown.add("participation")
-    if "ranked-items" in guarantee.attained.public:
-        shown.discard("items")
+    # For whole users, what the file shows whatever is drawn is public: who took part, where it keeps users, and items
+    # that were read off the rankings; which items each user ranked says these too. A changed rank changes neither.
+    shown = (
+        {*table.public} - {"items"}
+        if "ranked-items" in guarantee.attained.public
+        else {*table.public}
+    )
+    shown |= {"participation"} if asked.keep_users else set()
     also = tuple(other.given(public=shown) for other in guarantee.also)
     said = (n for n in table.notes if n.startswith("the cells are") or "names no users" in n)
+
+    def check(path: FilePath) -> None:
+        check_destination(path)
+        check_item_names(pathlib.Path(path), table.item_names)
+
     return {
+        "kind": "rankings",
         "data": rankings,
         "guarantee": dataclasses.replace(guarantee, also=also),
         "each": ("rank", budgets),
         "whole": [("whole ranking", float(also[0].epsilon))],
         "counts": {"rankings": table.num_users, "items": table.num_items},
-        "notes": ("{kept}", _SORTED, *said),
+        "notes": (_SORTED, *said),
         "warnings": (*remarks, *drawn.remarks),
+        "check_destination": check,
+        "write": lambda path: write_synthetic_rankings(path, rankings, users=asked.keep_users),
     }
 
 
@@ -426,17 +347,15 @@ def _untied(table: Rankings, asked: _Asked) -> tuple[np.ndarray, tuple[str, ...]
     tied = np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0), axis=1)
     count = f"{np.sum(tied):,} of {table.num_users:,} users rank some items equal"
     if asked.ties == "refuse":
-        raise ValueError(f"{count}, and a synthetic ranking has no ties: {_BY_COIN}")
+        raise ValueError(f"{count}, and a synthetic ranking has no ties: {_TIES}.")
     if source.rehearsal:
         coins = np.asarray(jax.random.uniform(source.key(), ranks.shape))
     else:  # two of m words are equal with probability below m²/2^65, and then the first item comes first
         coins = random_words(ranks.size).reshape(ranks.shape)
     found = np.argsort(np.lexsort((coins, ranks), axis=1), axis=1).astype(ranks.dtype)
-    found -= np.sum(
-        ranks < 0, axis=1, keepdims=True, dtype=ranks.dtype
-    )  # unranked items (-1) sort first
+    unranked = np.sum(ranks < 0, axis=1, keepdims=True, dtype=ranks.dtype)  # these sort first
     remark = checks.private_remark(f"{count}; these were put into a random order.")
-    return np.where(ranks < 0, ranks, found), remark
+    return np.where(ranks < 0, ranks, found - unranked), remark
 
 
 # --- preferences --------------------------------------------------------------------------------------
@@ -444,20 +363,14 @@ def _untied(table: Rankings, asked: _Asked) -> tuple[np.ndarray, tuple[str, ...]
 
 def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
     """One report per pair of answers, of which one was chosen: whether the first is written as chosen."""
-    epsilon, source, shares, most = (
-        asked.epsilon,
-        asked.source,
-        asked.unit == "user",
-        asked.max_per_user,
-    )
-    alike = np.ndim(epsilon) == 0
-    if shares and not (alike and scan.has_users):
+    epsilon: Any = asked.epsilon
+    source, most = asked.source, asked.max_per_user
+    alike, shares, keeps = np.ndim(epsilon) == 0, asked.unit == "user", asked.keep_users
+    if (shares and not (alike and scan.has_users)) or (
+        most is not None and (not shares or most < 1)
+    ):
         raise ValueError(
-            "unit='user' divides one epsilon among the labels of a user: give one, and the field of users by `user`."
-        )
-    if most is not None and (not shares or most < 1):
-        raise ValueError(
-            "`max_per_user` bounds what one user gives: it must be at least 1, and needs unit='user'."
+            "unit='user' divides one epsilon among at most `max_per_user` >= 1 labels of a user: name users by `user`."
         )
     kept, remarks = _kept_labels(scan, asked)
     bits, promise = scan.bits[kept], None
@@ -482,25 +395,29 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
     joined = "; join them by id" if "id" in scan.names else ""
     whole = [one.epsilon for one in (guarantee.attained, *guarantee.also) if one.unit == "user"]
     users = int(np.unique(scan.users[kept]).size) if scan.has_users else None
+    told, labels = float(np.sum(np.tanh(0.5 * budgets) ** 2)), (kept, np.asarray(reports), budgets)
     notes = [
-        f"for training, these labels say about as much as {worth(budgets):.3g} that were not randomized: the sum of "
+        f"for training, these labels say about as much as {told:.3g} that were not randomized: the sum of "
         "tanh^2(epsilon/2)",
         f"public: prompts, the texts of both answers, who answered which prompt, at which epsilon{carried}; protected: "
         "which answer was chosen",
-        "{kept}",
         f"the lines are sorted by what is public in them, so their order reveals nothing{joined}",
     ]
+    if shares and (best := max(1, round(epsilon / 2.18))) < round(epsilon / budgets.min()):
+        notes.append(f"labels that share epsilon = {epsilon:g} say most with max_per_user={best}")
     if not scan.has_users:
         notes.append(_UNNAMED.format("labels"))
     return {
+        "kind": "preferences",
         "data": scan,
         "guarantee": guarantee,
         "each": ("label", budgets),
         "whole": [("user, all labels", float(one)) for one in whole],
         "counts": {"labels": int(np.sum(kept)), "users": users},
         "notes": notes,
-        "warnings": (*_about_limit(scan, asked), *remarks, *drawn.remarks),
-        "labels": (kept, np.asarray(reports), budgets),
+        "warnings": (*remarks, *drawn.remarks),
+        "check_destination": check_preferences_destination,
+        "write": lambda path: write_preferences(path, scan, *labels, users=keeps),
     }
 
 
@@ -510,13 +427,12 @@ def _kept_labels(scan: PreferenceScan, asked: _Asked) -> tuple[np.ndarray, tuple
     if scan.ties and asked.ties == "refuse":
         raise ValueError(
             f"{scan.name}: chosen and rejected are the same in {len(scan.ties):,} lines, first in row "
-            f"{scan.ties[0] + 1}. ties='drop' leaves them out, for there is nothing to learn from them (which shows "
-            "nothing, as the texts are public); ties='coin' keeps them."
+            f"{scan.ties[0] + 1}: ties='drop' leaves them out, which shows nothing, as texts are public."
         )
     if scan.ties and asked.ties == "drop":
         kept[list(scan.ties)] = False
         if not kept.any():
-            raise ValueError(_NOTHING_LEFT.format("pairs"))
+            raise ValueError("all pairs are ties: ties='drop' would leave nothing.")
         remarks = (f"{len(scan.ties):,} lines of two equal answers were left out.",)
     if asked.max_per_user is not None:
         rows = np.flatnonzero(kept)
@@ -525,38 +441,3 @@ def _kept_labels(scan: PreferenceScan, asked: _Asked) -> tuple[np.ndarray, tuple
         if not stay.all():
             remarks += (f"{int(np.sum(~stay)):,} labels beyond the limit were left out.",)
     return kept, remarks
-
-
-def _about_limit(scan: PreferenceScan, asked: _Asked) -> tuple[str, ...]:
-    """Which limit makes the labels of users say most, where another one was chosen; who answered what is public."""
-    if asked.unit != "user":
-        return ()
-    rows, epsilon = np.ones(len(scan), bool), float(asked.epsilon)
-    if asked.ties == "drop":
-        rows[list(scan.ties)] = False
-    counts = np.unique(scan.users[rows], return_counts=True)[1]
-    given, best = asked.max_per_user or int(counts.max()), best_limit(epsilon)
-    held = np.minimum(counts, given), np.minimum(counts, best)
-    now, most = (worth(epsilon / one, one) for one in held)
-    if now >= 0.99 * most:
-        return ()
-    return checks.private_remark(
-        f"the labels of a user share epsilon = {epsilon:g}, and what a label says falls faster than its share: these "
-        f"say as much as {now:.3g} labels that were not randomized, with max_per_user={best} as much as {most:.3g}. "
-        "Who answered what is public here, so the limit may be chosen so."
-    )
-
-
-def worth(epsilon: np.ndarray | float, labels: np.ndarray | int = 1) -> float:
-    """How many labels without randomization say as much: Σ tanh²(ε/2), the information of reports of ε each."""
-    return float(np.sum(labels * np.square(np.tanh(0.5 * epsilon))))
-
-
-def best_limit(epsilon: float) -> int:
-    """The L for which users who share ε among at most L labels tell most, whatever number of labels they have.
-
-    k labels of one user say k tanh²(ε/2k) = (ε/2) tanh²(x)/x at x = ε/2k, which rises up to x = 1.0886, where
-    sinh(2x) = 4x, and falls then. So this holds for every user: one who has fewer labels keeps all.
-    """
-    least = max(1, int(epsilon / _BEST_SHARE))
-    return max((least, least + 1), key=lambda most: worth(epsilon / most, most))

@@ -21,6 +21,8 @@ from privrank_jax.privacy.privacy import Privacy
 
 METHODS = ("auto", "borda", "none")
 _LEVEL = 0.95
+_KEMENY = "by least disagreement with debiased pairs (Kemeny)"
+_ESTIMATED = "the users' own rankings are estimated, corrected for the bias of the synthetic draws"
 _UNNAMED = "The file names no users: a user with several rows spends their sum."
 
 
@@ -31,26 +33,18 @@ def consensus_of_synthetic(
 
     Args:
         rankings: the rankings, each drawn with its ε.
-        method: one of :data:`METHODS`.
+        method: one of :data:`METHODS`; ``ValueError`` for others, which protect rankings that are not randomized.
         xi: accept a ranking proven to cost at most 1 + ξ times the smallest cost.
-        rule: how debiased pairs become an order, for which ``"auto"`` takes them; None: by Kemeny's rule, if they are
-            taken.
-
-    Raises:
-        ValueError: another method, which would protect rankings that are not randomized; a rule that does not fit.
+        rule: how debiased pairs become an order, for which ``"auto"`` takes them; None: by Kemeny's rule.
     """
     table, epsilon = rankings.table, rankings.epsilon
     check_choice("method", method, METHODS)
     check_rule(rule, xi)
     if rule is not None and method == "borda":
-        raise ValueError(
-            "a `rule` or a `matrix` of synthetic rankings is of debiased pairs: leave `method` out, or take "
-            "rule='borda'."
-        )
+        raise ValueError("a `rule` or `matrix` is of debiased pairs: leave `method` out.")
     by_pairs = method == "none" or rule is not None
     named, found, told = _pairs(rankings, xi, rule) if by_pairs else _scores(rankings)
-    words = "the users' own rankings are estimated, corrected for the bias of the synthetic draws"
-    notes = (words, *(note for note in table.notes if SYNTHETIC not in note))
+    notes = (_ESTIMATED, *(note for note in table.notes if SYNTHETIC not in note))
     facts = {
         "method": "debiased pairs" if by_pairs else "debiased borda",
         "data": table.name,
@@ -92,14 +86,14 @@ def _scores(rankings: SyntheticRankings) -> tuple[str, Estimate, dict[str, Any]]
     table, normal = rankings.table, NormalDist()
     found = mallows.debiased_borda(table.ranks, rankings.epsilon, missing=table.missing)
     scores, errors = (np.asarray(x) for x in (found.value, found.diagnostics.standard_errors))
-    intervals, words = {}, ""
-    if np.all(np.isfinite(errors)):
-        reach = normal.inv_cdf(0.5 + 0.5 * _LEVEL) * errors
-        intervals = {"low": scores - reach, "high": scores + reach}
-        words = (
-            "for the score of each item by itself; they cover the draw of the synthetic rankings and the choice of "
-            "the users. The score of an item is how many others a user, on average, ranks behind it"
-        )
+    reach = normal.inv_cdf(0.5 + 0.5 * _LEVEL) * errors
+    intervals = {"low": scores - reach, "high": scores + reach}
+    words = (
+        "for the score of each item by itself; they cover the draw of the synthetic rankings and the choice of the "
+        "users. The score of an item is how many others a user, on average, ranks behind it"
+    )
+    if not np.all(np.isfinite(errors)):
+        intervals, words = {}, ""
     pairs = scores.size * (scores.size - 1) / 2
     apart = normal.inv_cdf(1 - 0.5 * (1 - _LEVEL) / pairs) * (errors[:, None] + errors)
     certainty = Certainty(scores[:, None] - scores > apart, intervals, words)
@@ -126,10 +120,8 @@ def _pairs(
     facts = {"pair_standard_error": unsure, "rounding": float(found.diagnostics.rounding)}
     facts |= {} if rule is None else {"rule": rule}
     told, best = ordered(rule, w, votes=w - min(0.0, w.min()), xi=xi)
-    named = "by least disagreement with debiased pairs (Kemeny)"
-    if best is None:
-        named = f"by {RULES[rule or ''].title} on debiased pairs"
-    else:
+    named = f"by {RULES[rule].title} on debiased pairs" if rule and best is None else _KEMENY
+    if best is not None:
         ratio = best.ratio if math.isfinite(best.ratio) else None
         facts["certificate"] = {"ratio": ratio, "solver": best.solver}
         words = f"best for the debiased pairs (ratio {best.ratio:.4g} by {best.solver}); {words}"

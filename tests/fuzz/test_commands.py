@@ -269,7 +269,6 @@ EXTREMES = {
     "plan": {
         "--items": integers("3", "3", "5"),
         "--epsilon": numbers("1", "1"),
-        "--epsilon-max": numbers("3"),
         "--target": numbers("0.1", "0.1"),
         "--error": words("largest", "pairs", "first", "place"),
         "--users": integers("500", "500"),

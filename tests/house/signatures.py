@@ -47,7 +47,7 @@ _PARTS_OF_PROMISES = {
     "experiments.rdp.synthetic": "count_rankings",
     "experiments.rdp.common": "wins_by_method",
     "jobs.plan": "plan",
-    "jobs.randomize": "randomize randomized simulated_mallows",
+    "jobs.randomize": "randomize simulated_mallows",
     "mechanism.local": "Local.report",
     "mallows.laplace": "laplace_ranks",
     "mallows.sampling": "sample",
@@ -76,7 +76,7 @@ OPTION_DEFAULTS = {
 
 # Plans spend nothing, and what they print names the adjacency. Answers are randomized each by itself unless the user
 # says otherwise, and what is written holds each answer's ε.
-SAID = {"jobs.plan plan", "jobs.randomize randomize", "jobs.randomize randomized"}
+SAID = {"jobs.plan plan", "jobs.randomize randomize"}
 
 
 def wrong_order_of_arguments() -> list[str]:

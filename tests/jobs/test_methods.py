@@ -6,7 +6,6 @@ import pytest
 
 from privrank_jax import aggregation, pairwise, plan
 from privrank_jax.jobs import methods
-from privrank_jax.pairwise.continual import continual_score_sums, continual_totals
 from tests.jobs.released import released
 
 
@@ -177,9 +176,7 @@ def test_ties_cost_less_where_all_are_asked_the_same(privrank, data_folder, more
     [
         (aggregation.dp_borda, {"rankings": True, "method": "borda", "trust": "central"}),
         (aggregation.dp_scores, {"points": "0-1"}),
-        (aggregation.sub_ranking_weights, {"rankings": True, "method": "borda", "trust": "local"}),
         (pairwise.perturbed_mle, {"trust": "central"}),
-        (continual_totals, {"trust": "central", "adjacency": "flip", "steps": 1}),
     ],
 )
 def test_plans_simulate_a_mechanism(mechanism, design):
@@ -193,7 +190,5 @@ def test_a_mechanism_plans_itself():
         plan(3, points="0-2", **told),
     )
     assert ours.facts == theirs.facts
-    board = continual_score_sums.plan(3, max_per_user=2, delta=1e-6, steps=4, **told)
-    assert "after each of 4 steps" in board.opening
     with pytest.raises(ValueError, match=r"noisy_counts is not simulated .* dp_borda"):
         pairwise.noisy_counts.plan(3, **told)

@@ -18,7 +18,6 @@ from privrank_jax.aggregation.kemeny_rule import exact_kemeny, local_search
 from privrank_jax.aggregation.scores import PointTotals, dp_scores
 from privrank_jax.aggregation.weights import kemeny_score
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.jobs.plan_labels import worth
 from privrank_jax.jobs.plan_worlds import binomial
 from privrank_jax.privacy import Privacy, randomized_response, shuffled_local_epsilon
 from privrank_jax.rankings import ranks_from_scores
@@ -98,17 +97,11 @@ def of_weights(weights):
     return local_search(jnp.clip(weights, 0, 1))
 
 
-def of_rankings_by(function, finish, key, users, error=pairs_off, reported=False, **options):
+def of_rankings_by(function, finish, key, users, error=pairs_off, **options):
     crowd, noise = jax.random.split(key)
     ranks = ranked(crowd, users)
-    votes = ranks if reported else aggregation.PairWeights.from_ranks(ranks)
+    votes = aggregation.PairWeights.from_ranks(ranks)
     return error(finish(function(noise, votes, REPLACED, **options).value))
-
-
-def by_footrule(key, users):
-    crowd, noise = jax.random.split(key)
-    counts = aggregation.PositionHistograms.from_ranks(ranked(crowd, users))
-    return pairs_off(aggregation.assignment(aggregation.dp_footrule(noise, counts, REPLACED).value))
 
 
 def cost_of_borda(key, users):
@@ -139,16 +132,6 @@ by_kwiksort = functools.partial(
 by_exponential = functools.partial(
     of_rankings_by, aggregation.exponential_kemeny, lambda ranks: ranks
 )
-by_reports = functools.partial(
-    of_rankings_by, aggregation.sub_ranking_weights, of_weights, reported=True
-)
-by_two_sets = functools.partial(
-    of_rankings_by, aggregation.ldp_borda_subsets, ranks_from_scores, reported=True
-)  # fmt: skip
-by_shuffled = functools.partial(
-    of_rankings_by, lambda key, ranks, promise: aggregation.shuffled_pair_weights(key, ranks, user(1.0, 1e-6)),
-    of_weights, reported=True,
-)  # fmt: skip
 
 RANKINGS = {"rankings": True, "error": "pairs"}
 FRESH = {
@@ -168,17 +151,8 @@ FRESH = {
     "cost": ({"users": 40, "method": "borda", "rankings": True}, cost_of_borda),
     "weights": ({"users": 60, **RANKINGS}, by_weights),
     "noise-all": ({"users": 60, "method": "noise-all", **RANKINGS}, by_noise_all),
-    "footrule": ({"users": 60, "method": "footrule", **RANKINGS}, by_footrule),
     "kwiksort": ({"users": 90, "method": "kwiksort", **RANKINGS}, by_kwiksort),
     "exponential": ({"users": 60, "method": "exponential", **RANKINGS}, by_exponential),
-    "reports of pairs": ({"users": 900, "method": "noise-all", "trust": "local", **RANKINGS}, by_reports),
-    "reports of orders": ({"users": 200, "method": "noise-all", "trust": "local", "epsilon": 3.0, **RANKINGS},
-                          functools.partial(of_rankings_by, lambda key, ranks, _: aggregation.sub_ranking_weights(
-                              key, ranks, user(3.0)), of_weights, reported=True)),
-    "two sets": ({"users": 300, "method": "borda", "trust": "local", "epsilon": 2.0, **RANKINGS},
-                 functools.partial(of_rankings_by, lambda key, ranks, _: aggregation.ldp_borda_subsets(
-                     key, ranks, user(2.0)), ranks_from_scores, reported=True)),
-    "shuffled rankings": ({"users": 300, "method": "noise-all", **SHUFFLED, **RANKINGS}, by_shuffled),
     "points": ({"users": 50, "points": "0-2"}, of_points),
 }  # fmt: skip
 
@@ -202,9 +176,8 @@ def test_it_errs_as_crowds_that_are_drawn_user_by_user(name, key):
     [
         {"target": 0.2},
         {"target": 0.25, "confidence": 0.9, "spread": 0.5, "link": "normal"},
-        {"target": 0.02, "error": "pairs", "exposure": 1.0, "near": True, **CENTRAL},
-        {"target": 0.05, "error": "first", "top_k": 2, "ties": 0.2, **CENTRAL},
-        {"target": 0.05, "error": "first", "steps": 4, **CENTRAL},
+        {"target": 0.02, "error": "pairs", **CENTRAL},
+        {"target": 0.05, "error": "first", "top_k": 2, **CENTRAL},
         {"target": 0.3, "error": "place", "rankings": True, "rule": "schulze"},
         {"target": 0.1, "points": "0-5", "limit": 2, "adjacency": "add-remove"},
     ],
@@ -229,20 +202,16 @@ def test_two_give_the_third_and_another_seed_the_same_within_its_standard_error(
 
 
 def test_the_law_of_answers_beside_a_survey():
-    found = plan(8, epsilon=1, epsilon_max=3, users=500, share_observed=0.5).facts
-    told = np.mean(np.tanh(np.linspace(0.5, 1.5, 2001)) ** 2)
-    assert found["effective_users"] == pytest.approx(500 * told, rel=1e-4)
+    found = plan(8, epsilon=1, users=500, share_observed=0.5, draws=20).facts
+    assert found["effective_users"] == pytest.approx(500 * math.tanh(0.5) ** 2)
     assert found["rate"] == pytest.approx(1 / math.sqrt(8 * 0.5 * found["effective_users"]))
-    assert (found["answers_per_user"], found["epsilon_per_user"]) == (14, 42)
-    bounds = [plan(8, epsilon=one, users=500, share_observed=0.5).facts["error"] for one in (1, 3)]
-    least, most = (one["largest"]["mean"] for one in reversed(bounds))
-    assert least < found["error"]["largest"]["mean"] < most
+    assert (found["answers_per_user"], found["epsilon_per_user"]) == (14, 14)
 
 
 def test_what_is_proven_stands_beside_a_consensus():
-    found = plan(6, rankings=True, users=400, epsilon=0.5, optimum=3).facts
+    found = plan(6, rankings=True, users=400, epsilon=0.5).facts
     rows = aggregation.proven_errors(6, 400, user(0.5))
-    costs = {(row.method, row.noise): row.cost(3) for row in rows}
+    costs = {(row.method, row.noise): row.cost() for row in rows}
     assert costs == {(one["method"], one["noise"]): one["proven_cost"] for one in found["methods"]}
 
 
@@ -254,27 +223,6 @@ def test_users_who_come_or_go():
     assert (found.facts["method"], "added or removed" in str(found)) == ("borda", True)
 
 
-@pytest.mark.parametrize("chance", [0.5, 0.9])
-def test_a_label_is_worth_what_its_debiased_mean_says(chance):
-    """The variance of a debiased label against that of the label itself, over both of its values."""
-    for epsilon in (0.1, 1.0, 4.0):
-        kept = 1 / (1 + math.exp(-epsilon))
-        one = kept * chance + (1 - kept) * (1 - chance)
-        debiased = one * (1 - one) / (2 * kept - 1) ** 2
-        assert worth(epsilon, chance) == pytest.approx(chance * (1 - chance) / debiased)
-
-
-def test_two_of_labels_give_the_third_and_one_label_of_each_user_is_worth_more():
-    needed = plan(labels=True, epsilon=1, target=500, max_per_user=4).facts
-    users = needed["users"]
-    assert needed["worth"] >= 500
-    assert plan(labels=True, epsilon=1, users=users - 1, max_per_user=4).facts["worth"] < 500
-    back = plan(labels=True, users=users, target=500, max_per_user=4)
-    assert back.facts["epsilon"] == pytest.approx(1, rel=2e-3)
-    assert needed["worth_of_one_label_each"] == pytest.approx(users * math.tanh(0.5) ** 2)
-    assert back.plot().axes
-
-
 # --- words ------------------------------------------------------------------------------------------
 
 
@@ -283,21 +231,17 @@ def test_two_of_labels_give_the_third_and_one_label_of_each_user_is_worth_more()
     [
         ({}, "users randomize their own answers"),
         (SHUFFLED, "a shuffler hides who sent which"),
-        ({**CENTRAL, "steps": 2}, "a leaderboard with noise after each of 2 steps"),
-        ({"rankings": True, "trust": "local"}, "users randomize their own rankings"),
+        (CENTRAL, "A curator sees all answers"),
+        ({"rankings": True}, "A curator sees all rankings"),
         ({"points": "0-1"}, "A curator sees all ballots"),
     ],
 )
 def test_a_plan_says_first_who_sees_the_answers(options, words):
-    done = []
-    found = plan(5, epsilon=1, users=500, draws=20, progress=done.append, **options)
+    found = plan(5, epsilon=1, users=500, draws=20, **options)
     assert words in found.opening
     assert str(found).startswith(found.opening)
     assert all(one in found._repr_html_() for one in (html.escape(found.title), "<table>"))
     assert len(found.to_frame()) == len(found.rows)
-    assert found.plot().axes
-    assert done == sorted(done)
-    assert 0 < done[0] < done[-1] <= 1
 
 
 def test_what_a_plan_warns_of():
@@ -318,7 +262,6 @@ CONSENSUS = {"rankings": True}
         ({"epsilon": 0}, "epsilon"),
         ({"epsilon": math.nan}, "epsilon"),
         ({"users": -1}, "users"),
-        ({"epsilon_max": 0.5}, "epsilon_max"),
         ({"share_observed": 1.2}, "share_observed"),
         ({"confidence": 1.0}, "confidence"),
         ({"link": "logistc"}, "link"),
@@ -326,42 +269,34 @@ CONSENSUS = {"rankings": True}
         ({"users": None, "epsilon": 1e-5, "target": 1e-7}, "takes more than"),
         ({"delta": 1e-6}, "delta"),
         ({"method": "borda"}, "method"),
-        ({"exposure": 1}, "exposure"),
         ({"trust": "shuffled"}, "delta"),
         ({"trust": "central"}, "max_per_user"),
-        ({**CENTRAL, "steps": 3, "ties": 0.1}, "ties"),
-        ({**CENTRAL, "steps": 33}, "steps"),
         ({**CENTRAL, "error": "cost"}, "error"),
         ({**CENTRAL, "error": "pairs", "spread": 0}, "no right order"),
         ({**CENTRAL, "error": "first", "confidence": 0.9}, "confidence"),
         ({"top_k": 9}, "top_k"),
-        ({"spread": 1e300}, "beyond what can be simulated"),
+        ({"spread": 1e300}, "spread"),
         ({"draws": 1}, "draws"),
         ({"rule": "copeland"}, "rule"),
         ({"limit": 2}, "limit"),
         ({"adjacency": "add-remove"}, "adjacency"),
         ({**CONSENSUS, "max_per_user": 2}, "max_per_user"),
         ({**CONSENSUS, "items": 101}, "items"),
-        ({**CONSENSUS, "items": 13, "method": "exponential"}, "not simulated"),
-        ({**CONSENSUS, "trust": "local", "method": "kwiksort"}, "not simulated"),
-        ({**CONSENSUS, "trust": "local", "method": "footrule"}, "someone who holds all"),
+        ({**CONSENSUS, "items": 13, "method": "exponential"}, "method"),
+        ({**CONSENSUS, "trust": "local"}, "trust"),
+        ({**CONSENSUS, **SHUFFLED}, "trust"),
         ({**CONSENSUS, "method": "borda", "rule": "copeland"}, "rule"),
-        ({**CONSENSUS, "trust": "shuffled", "delta": 1e-4, "users": 9}, "too few"),
         ({**CONSENSUS, "target": 0}, "target"),
         ({**CONSENSUS, "link": "normal"}, "link"),
         ({**CONSENSUS, "method": "bordo"}, "method"),
-        ({**CONSENSUS, "optimum": -1}, "optimum"),
         ({**CONSENSUS, "adjacency": "flip"}, "adjacency"),
-        ({**CONSENSUS, "adjacency": "add-remove", "trust": "local"}, "trust='central' alone"),
-        ({**CONSENSUS, "adjacency": "add-remove", "method": "footrule"}, "adjacency"),
+        ({**CONSENSUS, "adjacency": "add-remove", "method": "kwiksort"}, "adjacency"),
         ({**CONSENSUS, "points": "0-1"}, "leave it out"),
         ({"points": "many"}, "is no scale"),
         ({"points": "0-1", "limit": 0}, "limit"),
         ({"points": "0-1", "adjacency": "flip"}, "adjacency"),
         ({"points": "0-1", "trust": "local"}, "central"),
-        ({"labels": True}, "items"),
-        ({"labels": True, "items": None, "trust": "central"}, "local"),
-        ({"labels": True, "items": None, "epsilon": None, "users": 9, "target": 10}, "users"),
+        ({"items": None}, "items"),
     ],
 )  # fmt: skip
 def test_refusals(options, name):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.jobs import schedule as module
-from privrank_jax.jobs.schedule import schedule_of
+from privrank_jax.jobs import arrivals as module
+from privrank_jax.jobs.arrivals import schedule_of
 
 
 def schedule(**options):
@@ -29,13 +29,8 @@ def test_ends_of_steps(every, start, ends):
     assert found.words == f"every {every} from {start}"
 
 
-def test_steps_of_times_and_what_has_ended():
+def test_what_has_ended():
     found = schedule()
-    times = np.array(
-        ["2024-01-30T23:59", "2024-01-31", "2024-02-01", "2024-02-02T23:59", "2024-02-03"],
-        "datetime64[us]",
-    )
-    assert found.steps_of(times).tolist() == [-1, 0, 1, 2, 3]
     assert found.ended == 2  # the second ends at the very time
     assert schedule(until="2024-02-01T23:59:59").ended == 1
     assert schedule(until=None).ended == 3
@@ -58,8 +53,6 @@ def test_without_a_last_step_they_reach_to_the_end_of_the_one_that_goes_on(every
     same = schedule(every=every, start=str(start), steps=found.ended + 1, until=None)
     np.testing.assert_array_equal(found.starts, same.starts)
     assert found.words == same.words
-    ahead = now + np.timedelta64(400, "D")
-    assert found.steps_of(np.array([now, ahead])).tolist() == [found.ended, found.ended + 1]
 
 
 def test_what_may_be_published():

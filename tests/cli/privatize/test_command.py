@@ -151,7 +151,7 @@ def test_ties(privrank, private, write, tmp_path):
     result, (_, *found) = private(path, "--epsilon", 4, "--ties", "drop", "--json")
     assert [row[0] for row in found] == ["v"]
     assert result.json()["guarantee"]["public"] == ["ties"]
-    assert "--ties coin protects them" in result.err
+    assert "were left out" in result.err
 
 
 def test_a_seed_repeats_a_rehearsal_and_a_release_never_repeats(private, votes):
@@ -236,7 +236,7 @@ def test_what_is_randomized_is_never_taken_for_answers(privrank, write, tmp_path
         ("rank", reports, *sides),
     ):
         assert privrank(*run, "--epsilon", 1).code == 2
-    with pytest.raises(ValueError, match="are randomized already"):
+    with pytest.raises(ValueError, match="Reports"):
         pr.randomize(pr.read(reports), 1.0)
-    with pytest.raises(ValueError, match="one number, or one for each of the 1 answers"):
+    with pytest.raises(ValueError, match="one number, or one for each of 1 answers"):
         pr.randomize(pr.read({"user": ["u"], "winner": ["a"], "loser": ["b"]}), np.ones(3))
