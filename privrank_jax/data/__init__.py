@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privrank_jax.data.choices import BestWorst, Choices
     from privrank_jax.data.comparisons import Comparisons, Covariates
-    from privrank_jax.data.engine import ComparisonRows, RankingRows
+    from privrank_jax.data.engine import ComparisonRows
     from privrank_jax.data.errors import DataError
     from privrank_jax.data.file import File
     from privrank_jax.data.named import load, named_sets
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Approvals", "BestWorst", "Choices", "ComparisonRows", "Comparisons", "Covariates", "DataError", "File",
-    "Preferences", "RankingRows", "Rankings", "Ratings", "Reports", "SyntheticRankings", "load", "named_sets", "read",
+    "Preferences", "Rankings", "Ratings", "Reports", "SyntheticRankings", "load", "named_sets", "read",
     "write_reports", "write_synthetic_rankings",
 ]  # fmt: skip
 _NAMES_OF = {
     "choices": "BestWorst Choices",
     "comparisons": "Comparisons Covariates",
-    "engine": "ComparisonRows RankingRows",
+    "engine": "ComparisonRows",
     "errors": "DataError",
     "file": "File",
     "named": "load named_sets",

@@ -95,7 +95,7 @@ def read(
         source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; .soc, .soi, .toc, .toi, .blt, .pb, .order;
             all but Excel's also in .gz), ``"-"`` for standard input, a named data set such as ``"coffee"``, a dict of
             columns, a frame of pandas or polars, a table of Arrow or DuckDB, or one of Ibis or Spark, which stays there
-            if it holds comparisons, or rankings with a row for each user and item.
+            if it holds comparisons.
         kind: what the table holds, a name of ``KINDS``; default: by the usual names.
         user: column of users. None: there is none, so that each ranking is of another user, and comparisons can only be
             protected one by one.
@@ -109,8 +109,8 @@ def read(
         sheet: of an Excel file, by name or number from 1; default: the first.
 
     Returns:
-        Data of these classes, :class:`~privrank_jax.data.Reports` or :class:`~privrank_jax.data.SyntheticRankings`; in
-        an engine :class:`~privrank_jax.data.ComparisonRows` or :class:`~privrank_jax.data.RankingRows`.
+        Data of these classes, :class:`~privrank_jax.data.Reports` or :class:`~privrank_jax.data.SyntheticRankings`; of
+        comparisons in an engine :class:`~privrank_jax.data.ComparisonRows`.
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it.

@@ -28,7 +28,6 @@ from privrank_jax.aggregation.footrule import cost_deviation, counted_histograms
 from privrank_jax.aggregation.kemeny_rule import ProvenRanking
 from privrank_jax.aggregation.split_weights import shrunk_weights
 from privrank_jax.aggregation.weights import counted_weights
-from privrank_jax.data.engine import RankingRows
 from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.data.reader import AGREED, data_of
@@ -72,7 +71,7 @@ _NO_CYCLES = (
 
 
 def consensus(
-    data: Rankings | RankingRows | SyntheticRankings | Any,
+    data: Rankings | SyntheticRankings | Any,
     privacy: Privacy | None,
     *,
     method: str = "auto",
@@ -142,7 +141,7 @@ def consensus(
 
 
 def agreed(
-    data: Rankings | RankingRows | SyntheticRankings,
+    data: Rankings | SyntheticRankings,
     privacy: Privacy | None,
     asked: Asked,
     source: Randomness,
@@ -153,7 +152,7 @@ def agreed(
             checks.check_items(data.table.name, data.table.num_items, MAX_ITEMS, asked.top_k)
             checks.check_spends_nothing(data.table.name, privacy is not None or source.rehearsal)
             found = consensus_of_synthetic(data, asked.method, asked.xi, asked.rule)
-        elif not isinstance(data, Rankings | RankingRows):
+        elif not isinstance(data, Rankings):
             raise ValueError(
                 f"a consensus is of rankings; {checks.what_is(data)} is ranked by privrank_jax.rank (`privrank rank`)."
             )
@@ -265,7 +264,7 @@ _TAKEN: dict[str, Callable[[Method], bool]] = {
 class Work:
     """Rankings, ready for a consensus, and what was asked for."""
 
-    table: Rankings | RankingRows  # as they were read
+    table: Rankings  # as they were read
     asked: Asked  # with the method that was chosen
     privacy: (
         Any  # Privacy | None, with what is public and what a user is; None: nothing is promised
@@ -306,14 +305,12 @@ class Work:
     @property
     def ranks(self) -> Int[np.ndarray, "users items"]:
         """Ranks of users one by one."""
-        return (self.table if isinstance(self.table, Rankings) else self.table.in_memory()).ranks
+        return self.table.ranks
 
     @functools.cached_property
     def weights(self) -> PairWeights:
-        """How users order each pair, which an engine can count."""
-        if isinstance(self.table, Rankings):
-            return counted_weights(self.table.ranks, self.table.missing)
-        return self.table.weights()
+        """How users order each pair."""
+        return counted_weights(self.table.ranks, self.table.missing)
 
     def draw(self) -> Drawn:
         """A release by the mechanism: users answer for themselves, a curator uses counts."""
@@ -346,9 +343,7 @@ class Work:
         return found, beyond_noise.TAKEN_AS_NORMAL
 
 
-def _prepared(
-    table: Rankings | RankingRows, privacy: Privacy | None, asked: Asked, source: Randomness
-) -> Work:
+def _prepared(table: Rankings, privacy: Privacy | None, asked: Asked, source: Randomness) -> Work:
     """Check the data and choose the method and its mechanism, by public facts alone."""
     checks.check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
     warnings, partial = checks.private_remark(*table.remarks), table.partial_users
@@ -370,7 +365,7 @@ def _prepared(
     return work
 
 
-def _method(table: Rankings | RankingRows, privacy: Privacy, asked: Asked) -> str:
+def _method(table: Rankings, privacy: Privacy, asked: Asked) -> str:
     """The method; where it is open, the better one for so many users, if their number is public."""
     if not asked.is_open:
         return asked.record.name

@@ -26,7 +26,7 @@ from privrank_jax import mallows
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.data.engine import ComparisonRows, RankingRows
+from privrank_jax.data.engine import ComparisonRows
 from privrank_jax.data.preferences import (
     PreferenceScan,
     check_preferences_destination,
@@ -66,7 +66,7 @@ _TIES = (
     "leaves them out, which shows which they were"
 )
 
-Data = Comparisons | ComparisonRows | Rankings | RankingRows | PreferenceScan
+Data = Comparisons | ComparisonRows | Rankings | PreferenceScan
 
 FilePath = str | os.PathLike[str]
 
@@ -181,7 +181,7 @@ def randomize(
         check_choice("public", fact, ("ranked-items",))
     for one in {float(np.min(epsilon)), float(np.max(epsilon))}:
         checks.check_size(one)
-    scanned, ranked = isinstance(data, PreferenceScan), isinstance(data, Rankings | RankingRows)
+    scanned, ranked = isinstance(data, PreferenceScan), isinstance(data, Rankings)
     if not isinstance(data, Data):
         raise ValueError(
             f"comparisons, rankings and preferences are randomized, not {checks.what_is(data)}."
@@ -190,13 +190,13 @@ def randomize(
         raise ValueError(
             "`unit` and `max_per_user` are for preferences, `public` for rankings: leave them out."
         )
-    number = data.num_users if isinstance(data, Rankings | RankingRows) else len(data)
+    number = data.num_users if isinstance(data, Rankings) else len(data)
     if np.shape(epsilon) not in ((), (number,)):
         raise ValueError(
             f"epsilon must be one number, or one for each of {number:,} answers (of rankings: users), not "
             f"{np.shape(epsilon)}."
         )
-    table: Any = data.in_memory() if isinstance(data, ComparisonRows | RankingRows) else data
+    table: Any = data.in_memory() if isinstance(data, ComparisonRows) else data
     keeps = keep_users and bool(table.user_names if ranked else table.has_users)
     asked = _Asked(epsilon, source, unit, ties, public, max_per_user, keeps)
     make = _preferences if scanned else _rankings if ranked else _comparisons

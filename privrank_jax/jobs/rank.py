@@ -11,7 +11,7 @@ import jax
 from privrank_jax._types import Key
 from privrank_jax.data.choices import BestWorst, Choices
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.data.engine import ComparisonRows, RankingRows
+from privrank_jax.data.engine import ComparisonRows
 from privrank_jax.data.randomized import Reports
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reader import RANKED, data_of
@@ -26,7 +26,7 @@ from privrank_jax.jobs.ways import ranking_of
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.ledger import Ledger
 
-Data = Comparisons | ComparisonRows | Choices | BestWorst | Rankings | RankingRows | Reports
+Data = Comparisons | ComparisonRows | Choices | BestWorst | Rankings | Reports
 
 
 def rank(
@@ -111,8 +111,6 @@ def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness
         if isinstance(data, Reports):
             checks.check_spends_nothing(data.name, privacy is not None or source.rehearsal)
             return rank_reports(data, asked)
-        if isinstance(data, RankingRows):
-            data = data.in_memory()
         if not isinstance(data, Comparisons | ComparisonRows | Choices | BestWorst | Rankings):
             raise ValueError(
                 f"{checks.what_is(data)} is not ranked: synthetic rankings have a consensus (privrank_jax.consensus, "

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import re
 
 import ibis
-import jax
 import numpy as np
 import pytest
 
 import privrank_jax as pr
-from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data import Comparisons, DataError, Rankings, engine
 from privrank_jax.data.engine import Source, bounded_rows, check_users
 from tests.data.files import as_file, frame
@@ -213,130 +209,33 @@ def test_bounded_counts():
             data.win_counts(*given)
 
 
-# --- rankings ---
-
-ITEMS = ("b", "a", "Ünal", "d e")
-
-
-def long(ranks):
-    rows = [
-        (f"u{k}", name, str(rank) if rank else None)
-        for k, row in enumerate(ranks)
-        for name, rank in zip(ITEMS, row)
-        if rank or k % 2 == 0 or not row.any()
-    ]
-    return dict(zip(("user", "item", "rank"), map(list, zip(*rows))))
-
-
-def random_ranks(seed, users=12, items=4):
-    """Ranks from 1 with ties, 0 where an item was not ranked; the first user ranked nothing."""
-    ranks = np.random.default_rng(seed).integers(0, items + 1, size=(users, items))
-    ranks[0] = 0
-    return ranks
-
-
-@pytest.mark.parametrize(
-    ("seed", "more", "options"),
-    [
-        (0, [], {}),
-        (1, [], {"items": [*ITEMS, "unseen"]}),
-        (2, [], {"num_users": 15, "items": "seen"}),
-        (3, [("v", "", None), ("w", None, None)], {}),
-        (4, [], {"missing": "unknown"}),
-    ],
-)
-def test_rankings_are_counted_as_in_memory(seed, more, options):
-    columns = {
-        name: [*cells, *(row[k] for row in more)]
-        for k, (name, cells) in enumerate(long(random_ranks(seed)).items())
-    }
-    table, rows = both(Rankings, columns, ranks=True, **options)
-    same = "item_names num_users partial_users rare_items name missing notes public undeclared users_are"
-    for name in same.split():
-        assert getattr(rows, name) == getattr(table, name), name
-    np.testing.assert_array_equal(rows.in_memory().ranks, table.ranks)
-    for missing in ("last", "unknown"):
-        weights = dataclasses.replace(rows, missing=missing).weights()
-        np.testing.assert_array_equal(weights.twice, counted_weights(table.ranks, missing).twice)
-        assert (weights.num_users, weights.num_items) == table.ranks.shape
-        with jax.enable_x64(True):
-            counted = PairWeights.from_ranks(table.ranks, missing=missing)
-            np.testing.assert_allclose(weights.matrix, counted.matrix, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        (None, "a", "1"), ("w", None, "1"), ("w", "a", "0"), ("w", "a", "1.5"), ("u", "b", None), ("w", "n/a", "1"),
-        ("w", "B ", "1"), ("w", "a", "3"),
-    ],
-)  # fmt: skip
-def test_faulty_rankings_are_refused_as_in_memory(row):
-    rows = [("u", "a", "1"), ("u", "b", "2"), ("v", "b", " 1.0"), row]
-    here, there = both(Rankings, dict(zip(("user", "item", "rank"), map(list, zip(*rows)))))
-    place = r"column '[^']*'|twice|missing|not a rank"
-    assert re.findall(place, here)[:2] == re.findall(place, there)[:2]
-
-
-def test_what_is_unlike_ranks_is_refused_as_in_memory(monkeypatch):
-    """Ranks from 1 to 4 at random: about half of the users have some like ranks, so that either may be refused."""
-    refused = set()
-    for seed in (0, 1, 7):
-        said = [
-            one if isinstance(one, str) else ""
-            for one in both(Rankings, long(random_ranks(seed, users=9)))
-        ]
-        assert said[0] == said[1]
-        refused.add("don't look like ranks" in said[0])
-    assert refused == {True, False}
-    monkeypatch.setattr(engine, "_MOST_SEEN", 4 * 5)  # of many users, some tell
-    with pytest.raises(DataError, match="the cells of 5 of 5 users don't look like ranks"):
-        Rankings.read(ibis.memtable(long(np.full((30, 4), [1, 4, 4, 1]))))
-    assert Rankings.read(ibis.memtable(long(np.full((30, 4), [1, 4, 3, 2])))).num_users == 30
-
-
-def test_what_an_engine_refuses_or_leaves_to_memory(monkeypatch):
-    columns = long(random_ranks(0))
-    with pytest.raises(DataError, match="column of users"):
-        Rankings.read(ibis.memtable(columns), user=None)
-    for wide in (
-        {"user": ["u"], "rank_1": ["b"], "rank_2": ["a"]},
-        {"user": ["u"], "order": [["b", "a"]]},
-    ):
-        assert Rankings.read(ibis.memtable(wide)).ranks.tolist() == [[1, 0]]
-    blank = Rankings.read(ibis.memtable(columns), blank="Ünal", ranks=True)
-    np.testing.assert_array_equal(
-        blank.ranks, Rankings.read(columns, blank="Ünal", ranks=True).ranks
-    )
-    monkeypatch.setattr(engine, "MOST_RANKED_ITEMS", 3)
-    monkeypatch.setattr(engine, "MOST_ITEMS", 3)
-    for kind, data in ((Rankings, columns), (Comparisons, votes(0, "u{}".format))):
-        with pytest.raises(DataError, match="at most 3"):
-            kind.read(ibis.memtable(data), **{"ranks": True} if kind is Rankings else {})
-
-
 # --- sources ---
 
 
-@pytest.mark.parametrize("kind", [Comparisons, Rankings])
-def test_a_large_parquet_file_stays_in_an_engine(tmp_path, monkeypatch, kind):
-    columns = (
-        votes(6, "u{}".format, ("1", "0"))
-        if kind is Comparisons
-        else long(np.full((9, 4), [1, 4, 3, 2]))
-    )
-    path = as_file(tmp_path, columns, ".parquet")
-    here = kind.read(path)
-    assert isinstance(here, kind)
+def test_a_large_parquet_file_stays_in_an_engine(tmp_path, monkeypatch):
+    path = as_file(tmp_path, votes(6, "u{}".format, ("1", "0")), ".parquet")
+    here = Comparisons.read(path)
+    assert isinstance(here, Comparisons)
     monkeypatch.setattr(engine, "_LARGE", 1)
-    there = kind.read(path)
-    assert there.sha256 == here.sha256
-    assert isinstance(there, engine.ComparisonRows if kind is Comparisons else engine.RankingRows)
-    assert (there.item_names, there.num_users, there.notes) == (
-        here.item_names,
-        here.num_users,
-        here.notes,
-    )
+    there = Comparisons.read(path)
+    assert isinstance(there, engine.ComparisonRows)
+    for name in ("sha256", "item_names", "num_users", "notes"):
+        assert getattr(there, name) == getattr(here, name)
+
+
+def test_rankings_are_read_into_memory():
+    for columns in (
+        {"user": ["u", "u"], "item": ["b", "a"], "rank": [1, 2]},
+        {"user": ["u"], "rank_1": ["b"], "rank_2": ["a"]},
+        {"user": ["u"], "order": [["b", "a"]]},
+    ):
+        assert Rankings.read(ibis.memtable(columns)).ranks.tolist() == [[1, 0]]
+
+
+def test_more_items_than_a_table_of_pairs_holds(monkeypatch):
+    monkeypatch.setattr(engine, "MOST_ITEMS", 3)
+    with pytest.raises(DataError, match="at most 3"):
+        Comparisons.read(ibis.memtable(votes(0, "u{}".format)))
 
 
 @pytest.mark.xfail(strict=True, reason="nothing looks at the file again")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import privrank_jax as pr
-from privrank_jax.data import Rankings
 from privrank_jax.data.reader import read
 from tests.parquet import parquet
 
@@ -52,22 +51,6 @@ def test_comparisons(spark, tmp_path, query):
     )
     assert there.rare_items == here.rare_items
     np.testing.assert_array_equal(there.ties_of_pairs(), here.ties_of_pairs())
-
-
-RANKS = (
-    "SELECT 'u' || u AS \"user\", 'i' || i AS item, rank() OVER (PARTITION BY u ORDER BY hash(u * 31 + i) % 5) AS rank "
-    "FROM range(50) t(u), range(5) s(i) WHERE hash(u + 9 * i) % 4 > 0"
-)
-
-
-def test_rankings(spark, tmp_path):
-    path = parquet(tmp_path, RANKS)
-    here, there = (
-        Rankings.read(one, items="seen") for one in (in_duckdb(path), spark.read.parquet(str(path)))
-    )
-    for name in ("item_names", "num_users", "partial_users", "rare_items", "notes"):
-        assert getattr(there, name) == getattr(here, name)
-    np.testing.assert_array_equal(there.weights().twice, here.weights().twice)
 
 
 def test_faults_are_refused(spark):
