@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from privrank_jax._backend import on_cpu
 from privrank_jax._registry import nearest
-from privrank_jax.experiments.claims import Claim, Verdict
+from privrank_jax.experiments.old_claims import Claim, Verdict
 from privrank_jax.experiments.parameters import (
     COMPUTING,
     Parameter,
@@ -204,6 +204,23 @@ class Experiment:
         """``batch_size`` of :func:`privrank_jax.simulate.run`: that of the experiment on a CPU, where more would miss
         the cache or wait for the slowest; None elsewhere, where memory decides."""
         return self.batch_size if on_cpu() else None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        return dataclasses.asdict(self.config)
+
+    def runs(self, replicates: int) -> Any:
+        if self.measure is None:
+            return self.studies(), replicates
+        from privrank_jax.experiments.xu import dots
+
+        held = {}
+
+        def keep(key: Any, studies: Any, times: int, **options: Any) -> Any:
+            held["found"] = studies, times
+
+        dots.per_replicate(None, self, replicates, keep)
+        return held["found"]
 
     def studies(self, **changes: Any) -> tuple[Study, ...]:
         """Return the studies, ready for :func:`privrank_jax.simulate.run`; ``changes`` replace parameters."""

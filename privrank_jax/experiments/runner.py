@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import importlib.util
 import json
 import math
@@ -19,10 +17,8 @@ import jax
 import privrank_jax
 from privrank_jax import simulate
 from privrank_jax._types import Key
-from privrank_jax.experiments.claims import VALUES, Claim, Verdict, is_difference
-from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.experiments.printed import excess
-from privrank_jax.experiments.registry import get
+from privrank_jax.experiments.claims import VALUES, Claim, Verdict, excess, is_difference
+from privrank_jax.experiments.study import Experiment, get
 from privrank_jax.simulate.devices import is_first
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row, write_csv
@@ -56,15 +52,16 @@ class ExperimentResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the table, ready for JSON."""
+        one = self.experiment
         return {
-            "experiment": self.experiment.name,
-            "title": self.experiment.title,
-            "paper": self.experiment.paper,
-            "changed": _finite(self.experiment.changes),
-            "note": self.experiment.note,
+            "experiment": one.name,
+            "title": one.title,
+            "paper": one.paper,
+            "changed": _finite(one.changes),
+            "note": one.note,
             "replicates": self.replicates,
             "verdicts": _in_words(self.verdicts),
-            "differences": list(self.experiment.differences),
+            "differences": list(one.differences),
             "diagnostics": dict(self.diagnostics),
             "paths": {name: str(path) for name, path in self.paths.items()},
         }
@@ -150,14 +147,16 @@ def run(
     kept = None
     if folder is not None:
         kept = simulate.Checkpoints(Path(folder) / f"{found.file_name}.unfinished", fresh=fresh)
-    options: dict[str, Any] = {"progress": progress, "checkpoints": kept, "notice": notice}
-    if found.measure is not None:
-        run_one = functools.partial(simulate.run, **options)
-        result = found.measure(key, found, replicates, run_one)
-    else:
-        result = simulate.run(
-            key, found.studies(), replicates, batch_size=found.pairs_at_once(), **options
-        )
+    studies, times = found.runs(replicates)
+    result = simulate.run(
+        key,
+        studies,
+        times,
+        batch_size=found.pairs_at_once(),
+        progress=progress,
+        checkpoints=kept,
+        notice=notice,
+    )
     table = found.table(result)
     verdicts = found.judged(table)
     paths = {}
@@ -196,7 +195,7 @@ def _write(
     paths["config"] = folder / f"{name}-config.json"
     settings = {
         "experiment": experiment.name,
-        "config": _finite(dataclasses.asdict(experiment.config)),
+        "config": _finite(experiment.values),
         "changed": _finite(experiment.changes),
         "replicates": max(row["replicates"] for row in table.rows),
         "key": jax.random.key_data(key).tolist(),
@@ -222,7 +221,7 @@ def _in_words(verdicts: Iterable[tuple[Claim, Verdict]]) -> list[dict[str, str]]
 
 def _finite(value: object) -> object:
     """Replace ∞ and NaN by words, as JSON has neither."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, tuple | list):
         return [_finite(part) for part in value]

@@ -16,12 +16,12 @@ from jaxtyping import Array
 from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax.aggregation import PairWeights, bounds, lower_bounds
-from privrank_jax.experiments import claims
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.alabi import central, common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.central import CentralConfig, methods
-from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.old_claims import Verdict
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult

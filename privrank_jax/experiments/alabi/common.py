@@ -20,9 +20,9 @@ from privrank_jax._types import Key, Mask, Numbers, PairMatrix
 from privrank_jax._workarounds.xla import Optimized
 from privrank_jax.aggregation.footrule import assignment
 from privrank_jax.aggregation.kemeny_rule import exact_kemeny
-from privrank_jax.experiments import claims
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.alabi.crowds import World
-from privrank_jax.experiments.claims import Claim, Wanted, minus
+from privrank_jax.experiments.old_claims import Claim, Wanted, minus
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores

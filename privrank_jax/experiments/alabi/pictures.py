@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax.experiments.alabi.common import EXCESS, MALLOWS, NEGLIGIBLE
-from privrank_jax.experiments.claims import SLACK, minus
+from privrank_jax.experiments.old_claims import SLACK, minus
 from privrank_jax.plotting import PALETTE
 from privrank_jax.plotting.frame import new_figure
 from privrank_jax.plotting.panels import draw_curves, dress, legend

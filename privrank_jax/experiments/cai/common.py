@@ -28,7 +28,7 @@ from privrank_jax._backend import on_cpu
 from privrank_jax._types import Count, Key, Numbers, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.experiments.claims import minus
+from privrank_jax.experiments.old_claims import minus
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.metrics import relative_error, top_k_error
 from privrank_jax.pairwise.noisy_totals import noisy_counts

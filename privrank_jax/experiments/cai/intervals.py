@@ -15,11 +15,11 @@ import jax.numpy as jnp
 from privrank_jax import pairwise
 from privrank_jax._types import Key
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.experiments import claims
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.cai import pictures
 from privrank_jax.experiments.cai.common import PAPER
-from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.old_claims import Verdict
 from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.private_design import (
     DESIGN_SHARE,

@@ -13,13 +13,13 @@ from jaxtyping import Array
 from privrank_jax._backend import product
 from privrank_jax._types import Count, Key, Scores
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.experiments import claims
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.cai import common
 from privrank_jax.experiments.cai import pictures as cai_pictures
 from privrank_jax.experiments.cai.common import Unit, errors
 from privrank_jax.experiments.cai.simulated import BATCH, padded_sizes, tournament
-from privrank_jax.experiments.claims import Claim, minus
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.old_claims import Claim, minus
 from privrank_jax.mechanism.selection import select_once
 from privrank_jax.metrics import top_k_error
 from privrank_jax.pairwise.published import published_one_shot_scale

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from privrank_jax.experiments import claims
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.cai.common import COUNTS, L2, LINF, MLE, TOP
 from privrank_jax.plotting.curves import study_curves
 from privrank_jax.plotting.frame import new_figure

@@ -16,7 +16,7 @@ from jaxtyping import Array
 from privrank_jax import data
 from privrank_jax._types import Key, Scalar
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.experiments import claims
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.cai import common
 from privrank_jax.experiments.cai import pictures as cai_pictures
 from privrank_jax.experiments.cai.common import (
@@ -26,8 +26,8 @@ from privrank_jax.experiments.cai.common import (
     private_totals,
     reflected,
 )
-from privrank_jax.experiments.claims import Claim, Verdict
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.old_claims import Claim, Verdict
 from privrank_jax.metrics import mean_rank_difference
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fits import fit

@@ -13,11 +13,11 @@ from jaxtyping import Array
 
 from privrank_jax._types import Key
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.experiments import claims
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.cai import common, pictures
 from privrank_jax.experiments.cai.common import Unit, errors
-from privrank_jax.experiments.claims import SLACK, Claim, Verdict
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.old_claims import SLACK, Claim, Verdict
 from privrank_jax.simulate import worlds
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from privrank_jax.experiments.claims import selected
 from privrank_jax.experiments.continual import common
+from privrank_jax.experiments.old_claims import selected
 from privrank_jax.plotting.frame import new_figure
 from privrank_jax.plotting.panels import draw_curves, dress, legend
 from privrank_jax.simulate.result import StudyResult

@@ -13,11 +13,11 @@ from jaxtyping import Array
 
 from privrank_jax import pairwise
 from privrank_jax._types import Key
-from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import Verdict, minus
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.continual import common, pictures
 from privrank_jax.experiments.continual.common import ContinualConfig, deviations, ends_of
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.old_claims import Verdict, minus
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.pairwise.ridges import least_risk_gamma

@@ -15,13 +15,13 @@ from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.bounds import Bound, bound
-from privrank_jax.experiments import claims
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.alabi import common, pictures
 from privrank_jax.experiments.alabi.common import BORDA, EXCESS, Answer, replaced_user
 from privrank_jax.experiments.alabi.crowds import World
-from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
+from privrank_jax.experiments.old_claims import Verdict
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study

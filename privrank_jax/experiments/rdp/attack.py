@@ -13,9 +13,9 @@ from jaxtyping import Array
 from privrank_jax import mallows
 from privrank_jax._types import Epsilon, Key
 from privrank_jax._workarounds.xla import fixed
-from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import Verdict
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.old_claims import Verdict
 from privrank_jax.experiments.rdp import common
 from privrank_jax.experiments.rdp import pictures as rdp_pictures
 from privrank_jax.mallows import attack

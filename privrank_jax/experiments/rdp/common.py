@@ -17,7 +17,7 @@ from jaxtyping import Array, DTypeLike, Float
 from privrank_jax import mallows, personalized
 from privrank_jax._backend import product
 from privrank_jax._types import Epsilon, Key, Scores
-from privrank_jax.experiments.claims import Verdict
+from privrank_jax.experiments.old_claims import Verdict
 from privrank_jax.personalized import Users, wins_from_ranks
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.result import StudyResult

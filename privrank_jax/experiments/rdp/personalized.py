@@ -14,9 +14,9 @@ from privrank_jax import data, personalized
 from privrank_jax._backend import product
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
-from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import Claim, minus, with_differences
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.old_claims import Claim, minus, with_differences
 from privrank_jax.experiments.rdp import common, pictures
 from privrank_jax.experiments.rdp.common import (
     ACCURACY,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from privrank_jax.experiments.claims import is_difference
+from privrank_jax.experiments.old_claims import is_difference
 from privrank_jax.experiments.rdp import common
 from privrank_jax.plotting import PALETTE
 from privrank_jax.plotting.frame import new_figure

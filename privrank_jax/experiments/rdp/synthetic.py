@@ -16,9 +16,9 @@ from privrank_jax import mallows
 from privrank_jax._backend import product
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
-from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import Claim, Verdict, minus
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.old_claims import Claim, Verdict, minus
 from privrank_jax.experiments.rdp import common
 from privrank_jax.experiments.rdp import pictures as rdp_pictures
 from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from privrank_jax._types import Mask, Numbers, Scores
-from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import Claim
+from privrank_jax.experiments import old_claims as claims
+from privrank_jax.experiments.old_claims import Claim
 from privrank_jax.pairwise.debiased_fit import DebiasedSums, scores_from_sums
 from privrank_jax.simulate.study import Metrics, Study, grid
 

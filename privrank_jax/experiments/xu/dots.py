@@ -16,9 +16,9 @@ from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from privrank_jax._types import Key
-from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import Claim, Verdict
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.experiment import Experiment, Run
+from privrank_jax.experiments.old_claims import Claim, Verdict
 from privrank_jax.experiments.xu import common
 from privrank_jax.pairwise.debiased_fit import DebiasedSums
 from privrank_jax.privacy.local import report_information

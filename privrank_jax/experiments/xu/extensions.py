@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax._types import Key
-from privrank_jax.experiments import printed
+from privrank_jax.experiments import old_printed as printed
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures

@@ -14,9 +14,9 @@ from jaxtyping import Array
 
 from privrank_jax._types import Count, Key
 from privrank_jax._workarounds.threads import one_blas_thread
-from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import Claim, Verdict
+from privrank_jax.experiments import old_claims as claims
 from privrank_jax.experiments.experiment import Experiment, Run
+from privrank_jax.experiments.old_claims import Claim, Verdict
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import dots as xu_dots
 from privrank_jax.experiments.xu import pictures as xu_pictures

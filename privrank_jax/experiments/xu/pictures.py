@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privrank_jax.experiments.claims import is_difference
+from privrank_jax.experiments.old_claims import is_difference
 from privrank_jax.plotting import PALETTE
 from privrank_jax.plotting.curves import study_curves
 from privrank_jax.plotting.frame import new_figure

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from privrank_jax.experiments.printed import Printed
+from privrank_jax.experiments.old_printed import Printed
 
 REPLICATES = 200
 

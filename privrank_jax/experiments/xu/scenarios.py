@@ -19,9 +19,10 @@ from jaxtyping import Array
 
 from privrank_jax._types import Count, Key, Mask, Numbers, Scalar, Scores
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.experiments import claims, printed
-from privrank_jax.experiments.claims import Claim, Verdict, Wanted, minus
+from privrank_jax.experiments import old_claims as claims
+from privrank_jax.experiments import old_printed as printed
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.experiments.old_claims import Claim, Verdict, Wanted, minus
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed

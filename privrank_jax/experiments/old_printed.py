@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import ENOUGH, SLACK, WORDS, Claim, Verdict, Wanted
+from privrank_jax.experiments import old_claims as claims
+from privrank_jax.experiments.old_claims import ENOUGH, SLACK, WORDS, Claim, Verdict, Wanted
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row
 
