@@ -252,7 +252,7 @@ def nearer(
 ) -> Claim:
     """Claim: the mean at ``x = at`` is nearer to that at ``to`` than to that at ``than``.
 
-    "Tend to" is read as "in at least three quarters of the curves": the claim holds if \\|at - to\\| < \\|than - at\\| by
+    "Tend to" is read as "in at least three quarters of the curves": the claim holds if "at" is nearer by
     more than ``SLACK`` SE in that many; it does not hold if the contrary is so in more than a quarter.
 
     Args:

@@ -59,11 +59,15 @@ def draw(
         kept = {color: lambda value: value is not None if looks is None else value in looks}
         rows = [row for row in selected(table.rows, kept) if row.get(one["x"]) is not None]
         for metric, label in one["y"].items():
-            chosen = _chosen(rows, {**one["where"], "metric": metric})
-            held = tuple(c for c, v in one["where"].items() if v in (MIDDLE, LAST))
-            columns = (*one["panel"], *held)
-            found = groups([one["change"](row) for row in chosen], *columns)
-            panels = [(_title(columns, at, names), held) for at, held in found.items()]
+            chosen = selected(rows, {**_plain(one["where"]), "metric": metric})
+            found = groups(chosen, *one["panel"])
+            order = [_values(chosen, column, names) for column in one["panel"]]
+            panels = []
+            for at in sorted(found, key=lambda at: [o.index(v) for o, v in zip(order, at)]):
+                held, fixed = _fixed(found[at], one["where"])
+                columns = (*one["panel"], *fixed)
+                title = _title(columns, (*at, *fixed.values()), names)
+                panels.append((title, [one["change"](row) for row in held]))
             for start in range(0, len(panels), wide):
                 parts.append((one, label, panels[start : start + wide]))
     drawn = [row for _, _, panels in parts for _, rows in panels for row in rows]
@@ -91,7 +95,7 @@ def draw(
     line_names = [names.get(value, written(value)) for value in styles]
     named = "" if color == "estimator" else f"color: {names.get(color, spelled(color))}"
     own = [look for _, look in looks.values()] if looks else []
-    legend(figure, named, shown, names.get(style, ""), line_names, own)
+    legend(figure, named, shown, names.get(style, "line"), line_names, own)
     if note:
         figure.suptitle(note, fontsize=9)
     return figure
@@ -193,16 +197,19 @@ def _dots(axis: Axes, x: np.ndarray, y: np.ndarray, paint: str) -> None:
         axis.fill_between(at, middle - half, middle + half, color="black", alpha=0.12)
 
 
-def _chosen(rows: Sequence[Row], where: Mapping[str, Any]) -> list[Row]:
-    """The rows of a selection, whose words for values are those of the rows that the rest of it selects."""
-    plain = {name: value for name, value in where.items() if value not in (MIDDLE, LAST)}
-    found = selected(rows, plain)
-    for name in where:
-        if name not in plain and found:
-            values = sorted({row[name] for row in found})
-            place = len(values) // 2 if where[name] == MIDDLE else -1
-            found = [row for row in found if row[name] == values[place]]
-    return found
+def _plain(where: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a selection without words for values."""
+    return {name: value for name, value in where.items() if value not in (MIDDLE, LAST)}
+
+
+def _fixed(rows: list[Row], where: Mapping[str, Any]) -> tuple[list[Row], dict[str, Any]]:
+    """The rows at the middle or last value of some columns, and these values."""
+    fixed: dict[str, Any] = {}
+    for name in where.keys() - _plain(where).keys():
+        values = sorted({row[name] for row in rows})
+        fixed[name] = values[len(values) // 2 if where[name] == MIDDLE else -1]
+        rows = selected(rows, {name: fixed[name]})
+    return rows, fixed
 
 
 def _values(rows: Sequence[Row], column: str, names: Mapping[Any, str]) -> list[Any]:

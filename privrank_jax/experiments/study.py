@@ -41,13 +41,14 @@ MODULES = {
     "continual.streams": "continual",
     "cai.simulated": "cai-fig1 cai-fig2 cai-fig3 cai-fig5 cai-fig6 cai-fig7",
     "cai.one_shot": "cai-fig4",
-    "cai.real": "cai-fig8",
+    "cai.surveys": "cai-fig8",
     "cai.intervals": "cai-intervals",
     "rdp.synthetic": "rdp-fig2 rdp-fig4",
     "rdp.attack": "rdp-fig5 rdp-fig6",
     "rdp.personalized": "rdp-fig7 rdp-fig8",
-    "xu.scenarios": "xu-table5 xu-table6 xu-table7 xu-table8 xu-table9 xu-table10 xu-table11",
-    "xu.real": "xu-table2 xu-fig14",
+    "xu.scenarios": "xu-table5 xu-table6 xu-table7 xu-table8 xu-table9",
+    "xu.methods": "xu-table10 xu-table11",
+    "xu.cars": "xu-table2 xu-fig14",
     "xu.extensions": "xu-table3 xu-table4",
     "xu.figures": "xu-fig3 xu-fig5",
 }
@@ -104,7 +105,7 @@ class Parameter:
         return found
 
     def read(self, text: str) -> Any:
-        """The value that a text stands for: commas between values, colons within a row of several; else ``ValueError``."""
+        """The value of a text: commas between values, colons within a row of several; else ``ValueError``."""
         if not self.several:
             return self.checked(self._parsed(text, ","))
         parts = text.split(",") if text else []
@@ -447,6 +448,7 @@ def study(
     """
     parameters = {n: one for n, one in facts.items() if isinstance(one, Parameter)}
     facts = {n: one for n, one in facts.items() if n not in parameters}
+    facts |= {n: tuple(facts.get(n, ())) for n in ("claims", "differences", "static")}
     values = {n: one.published for n, one in parameters.items()}
 
     def declared(trial: Callable[[Key, P], Metrics]) -> Callable[[Key, P], Metrics]:

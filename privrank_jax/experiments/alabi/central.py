@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -23,11 +22,21 @@ from privrank_jax.aggregation.dp_sorting import (
 )
 from privrank_jax.aggregation.sorting import Sorted
 from privrank_jax.experiments.alabi import common, crowds
-from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, Answer, Method, Methods, Search
+from privrank_jax.experiments.alabi.common import (
+    BORDA,
+    DATA,
+    MALLOWS,
+    WORST,
+    Answer,
+    Method,
+    Methods,
+    Search,
+    private,
+)
 from privrank_jax.experiments.alabi.crowds import World
-from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.simulate.study import Metrics, Parameters, Study
+from privrank_jax.experiments.pictures import LAST, MIDDLE
+from privrank_jax.experiments.study import P, number, study, whole
+from privrank_jax.simulate.study import Metrics, Parameters
 
 BORDA_GAUSS = "Borda (ε, δ)"
 ALL, ALL_GAUSS = "noise-all", "noise-all (ε, δ)"
@@ -54,69 +63,26 @@ PAIRS = (
     *((FOOTRULE_GAUSS, BORDA_GAUSS), (FOOTRULE_GAUSS, ALL_GAUSS), (ALL_GAUSS, FOOTRULE_GAUSS)),
     *((BORDA_SHAPED, FOOTRULE), (BORDA_GAUSS, FOOTRULE_GAUSS), (KWIK_GAUSS, FOOTRULE_GAUSS)),
 )
-_LOOKS = {
-    **{name: (color, 0) for color, name in enumerate(PURE)},
-    BORDA_GAUSS: (0, 1),
-    ALL_GAUSS: (1, 1),
-    KWIK_GAUSS: (2, 1),
-    BORDA_SHAPED: (0, 2),
-    ALL_SHAPED: (1, 2),
-    FOOTRULE: (6, 2),
-    FOOTRULE_GAUSS: (6, 1),
-}
 
 
-@dataclass(frozen=True)
-class CentralConfig:
-    """Grid of ``alabi-central``.
-
-    Attributes:
-        name: name of the study.
-        items: m of the Mallows crowds.
-        users: n; for data sets, the values that they have enough users for.
-        epsilons: ε.
-        delta: δ of the Gaussian variants.
-        strength: θm of the Mallows crowds.
-        flips: d of the worst case (0: no worst case), the number of pairs of items that change places.
-        buffer: t of the worst case, the number of items between them.
-        lean: mean of a user's ±1 for each pair in the worst case, up to sign.
-        data: named data sets.
-    """
-
-    name: str
-    items: tuple[int, ...] = (5, 10, 20, 50, 100)
-    users: tuple[int, ...] = (100, 1000, 10000)
-    epsilons: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)
-    delta: float = 1e-6
-    strength: float = 5.0
-    flips: int = 5
-    buffer: int = 10
-    lean: float = 0.4
-    data: tuple[str, ...] = common.DATA
+# --- methods and worlds --------------------------------------------------------------------------
 
 
-def methods(config: CentralConfig, padded: int, names: Collection[str] = METHODS) -> Methods:
-    """Private consensus methods that are feasible for so many items; see :func:`common.errors`.
-
-    Args:
-        config: the grid.
-        padded: items of a program, padding included.
-        names: those that are wanted.
-    """
-    delta = config.delta
+def methods(delta: float, padded: int, names: Collection[str] = METHODS) -> Methods:
+    """Private consensus methods that are feasible for so many items, padding included; see :func:`common.errors`."""
     sorted_by = tuple(name for name in SORTS if name in names)
     found: dict[str, Method] = {
-        BORDA: common.borda("laplace"),
-        BORDA_GAUSS: common.borda("gaussian", delta),
-        ALL: common.noise_all("laplace"),
-        ALL_GAUSS: common.noise_all("gaussian", delta),
-        BORDA_SHAPED: common.borda("k-norm"),
-        ALL_SHAPED: common.noise_all("k-norm"),
-        FOOTRULE: common.footrule("k-norm"),
-        FOOTRULE_GAUSS: common.footrule("gaussian", delta),
+        BORDA: private(common.borda, "laplace"),
+        BORDA_GAUSS: private(common.borda, "gaussian", delta),
+        ALL: private(common.noise_all, "laplace"),
+        ALL_GAUSS: private(common.noise_all, "gaussian", delta),
+        BORDA_SHAPED: private(common.borda, "k-norm"),
+        ALL_SHAPED: private(common.noise_all, "k-norm"),
+        FOOTRULE: private(common.footrule, "k-norm"),
+        FOOTRULE_GAUSS: private(common.footrule, "gaussian", delta),
     }
     if padded <= crowds.EXPONENTIAL_ITEMS:
-        found[EXPONENTIAL] = common.exponential()
+        found[EXPONENTIAL] = private(common.exponential)
     together: dict[str | tuple[str, ...], Callable[..., Any]] = {}
     for name in METHODS:  # keys are split in this order
         if name in sorted_by:
@@ -163,95 +129,75 @@ def sorts(names: Sequence[str], delta: float) -> Callable[[Key, World, Array], l
         ready = -found.ranks[:count].astype(instead.start.dtype)
         start = jnp.where(kept[:, None], ready, instead.start)
         searches = Search(jnp.where(kept[:, None, None], 0, instead.weights), start)
-        each = [jax.tree.map(operator.itemgetter(number), searches) for number in range(count)]
+        each = [jax.tree.map(operator.itemgetter(place), searches) for place in range(count)]
         return [*each, *found.ranks[count:]]
 
     return method
 
 
-def trial(
-    key: Key, cell: Parameters, *, draws: Mapping[int, crowds.Draws], config: CentralConfig
-) -> Metrics:
-    """One crowd of the cell's world, all methods, all ε; worlds of similar sizes share a program.
+def worlds(p: P) -> Mapping[str, Any]:
+    """The cells of all worlds, and how each is drawn, by the ``max_items`` of its program.
 
-    Args:
-        key: PRNG key.
-        cell: parameters; ``world`` is a number of :func:`build`.
-        draws: the worlds of each ``max_items``, see :func:`crowds.world_of`.
-        config: the grid.
+    There is a program for as few items as the exponential mechanism takes, and one for more. A world's items are padded
+    to the most of all that share its program; its number is that of its name, plus as many times the number of names as
+    it has items.
     """
-    world_key, noise_key = jax.random.split(key)
-    padded = cell["max_items"]
-    world = crowds.world_of(world_key, cell, draws[padded])
-    return common.errors(noise_key, world, methods(config, padded), config.epsilons, PAIRS)
-
-
-def worlds(config: CentralConfig) -> tuple[str, ...]:
-    """Names of the worlds: values of the column ``study``."""
-    return (common.MALLOWS, common.WORST, *config.data)
-
-
-def build(config: CentralConfig) -> tuple[Study, ...]:
-    """Build one study of all worlds, with a program for as few items as the exponential mechanism takes, and for more.
-
-    A world's items are padded to the most of all that share its program; its number is that of its name, plus as many
-    times the number of names as it has items.
-    """
-    given = crowds.given_ranks(config.data)
-    hard = 2 * config.flips + config.buffer if config.flips else 0
-    every = {*config.items, hard, *(found.shape[1] for found in given.values())}
-    names, most = worlds(config), max(config.users)
+    given = crowds.given_ranks(p.data)
+    hard = 2 * p.flips + p.buffer if p.flips else 0
+    every = {*p.items, hard, *(found.shape[1] for found in given.values())}
+    names, most = crowds.names(p), max(p.users)
     draws: dict[int, dict[crowds.Draw, list[int]]] = {}
     cells: list[Parameters] = []
 
     def add(name: str, draw: crowds.Draw, items: int, users: Iterable[int]) -> None:
         few = items <= crowds.EXPONENTIAL_ITEMS
         padded = max(other for other in every if (other <= crowds.EXPONENTIAL_ITEMS) == few)
-        number = names.index(name) + len(names) * items
-        draws.setdefault(padded, {}).setdefault(draw, []).append(number)
+        place = names.index(name) + len(names) * items
+        draws.setdefault(padded, {}).setdefault(draw, []).append(place)
         sizes = {"num_items": items, "max_items": padded, "max_users": most}
-        cells.extend({**sizes, "num_users": some, "world": number} for some in users)
+        cells.extend({**sizes, "num_users": some, "world": place} for some in users)
 
-    mallows = functools.partial(crowds.mallows_world, strength=config.strength)
-    for items in config.items:
-        add(common.MALLOWS, mallows, items, config.users)
-    if config.flips:
-        shape = {"flips": config.flips, "buffer": config.buffer, "lean": config.lean}
-        add(common.WORST, functools.partial(crowds.worst_draw, **shape), hard, config.users)
+    mallows = functools.partial(crowds.mallows_world, strength=p.strength)
+    for items in p.items:
+        add(MALLOWS, mallows, items, p.users)
+    if p.flips:
+        shape = {"flips": p.flips, "buffer": p.buffer, "lean": p.lean}
+        add(WORST, functools.partial(crowds.worst_draw, **shape), hard, p.users)
     for name, ranks in given.items():
-        users = [number for number in config.users if number < len(ranks)] + [len(ranks)]
+        users = [some for some in p.users if some < len(ranks)] + [len(ranks)]
         add(name, functools.partial(crowds.data_draw, ranks=ranks), ranks.shape[1], users)
-    run = functools.partial(trial, draws=draws, config=config)
-    static, axes = ("max_items", "max_users"), (*common.AXES, "epsilon")
-    optimized = common.optimized(crowds.EXPONENTIAL_ITEMS)
-    return (Study(config.name, run, tuple(cells), static, axes, optimized),)
+    return {"draws": draws, "world_cells": cells}
 
 
-# --- registered ----------------------------------------------------------------------------------
+# --- the study -----------------------------------------------------------------------------------
 
-_MALLOWS, _WORST, _DATA = ({"study": one} for one in (common.MALLOWS, common.WORST, common.DATA))
-_NEVER = "never costs more than"
+_MALLOWS, _WORST, _DATA = ({"study": one} for one in (MALLOWS, WORST, DATA))
 _CHEAPER: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     *(
-        (f"Mallows: Borda {_NEVER} {other}", best, other, _MALLOWS)
+        (f"Mallows: Borda never costs more than {other}", best, other, _MALLOWS)
         for best, others in ((BORDA, PURE), (BORDA_GAUSS, GAUSSIAN))
         for other in others
         if other != best
     ),
-    *((f"{name}: Borda {_NEVER} noise-all", BORDA, ALL, {"study": name}) for name in common.DATA),
-    (f"worst case: noise-all {_NEVER} Borda", ALL, BORDA, _WORST),
+    *((f"{n}: Borda never costs more than noise-all", BORDA, ALL, {"study": n}) for n in DATA),
+    ("worst case: noise-all never costs more than Borda", ALL, BORDA, _WORST),
     (
-        f"worst case, 10,000 users: noise-all {_NEVER} Borda",
+        "worst case, 10,000 users: noise-all never costs more than Borda",
         ALL,
         BORDA,
         {**_WORST, "num_users": 10_000},
     ),
-    (f"K-norm noise: Borda {_NEVER} with Laplace noise", BORDA_SHAPED, BORDA, {}),
-    (f"K-norm noise: {ALL} {_NEVER} with Laplace noise", ALL_SHAPED, ALL, {}),
-    (f"10 items: noise-all {_NEVER} KwikSort", ALL, KWIK, {"num_items": 10}),
-    (f"100 items: KwikSort at the even split {_NEVER} noise-all", KWIK, ALL, {"num_items": 100}),
+    ("K-norm noise: Borda never costs more than with Laplace noise", BORDA_SHAPED, BORDA, {}),
+    ("K-norm noise: noise-all never costs more than with Laplace noise", ALL_SHAPED, ALL, {}),
+    ("10 items: noise-all never costs more than KwikSort", ALL, KWIK, {"num_items": 10}),
+    (
+        "100 items: KwikSort at the even split never costs more than noise-all",
+        KWIK,
+        ALL,
+        {"num_items": 100},
+    ),
     *(
-        (f"{name}: {best} {_NEVER} {other}", best, other, at)
+        (f"{name}: {best} never costs more than {other}", best, other, at)
         for name, best, other, at in (
             ("Mallows", BORDA_SHAPED, FOOTRULE, _MALLOWS),
             ("Mallows", BORDA_GAUSS, FOOTRULE_GAUSS, _MALLOWS),
@@ -271,41 +217,76 @@ _CHEAPER: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ),
 )
 
-EXPERIMENTS = (
-    Experiment(
-        name="alabi-central",
-        title="Private consensus in the central model: which algorithm, where",
-        paper=f"{common.PAPER}, Table 2 (no experiments of its own)",
-        config=CentralConfig("alabi-central"),
-        build=build,
-        annotate=lambda config, rows: crowds.by_world(worlds(config), rows),
-        claims=(
-            *common.each_cheaper(*_CHEAPER),
-            common.falls("excess costs fall with ε", "epsilon", PURE + GAUSSIAN + SHAPED),
-            common.falls(
-                "Mallows: excess costs of footrule fall with ε",
-                "epsilon",
-                PLACED,
-                study=common.MALLOWS,
-            ),
-            common.falls(
-                "excess costs fall with users",
-                "num_users",
-                PURE + GAUSSIAN + SHAPED + PLACED,
-                study=common.MALLOWS,
-            ),
+
+@study(
+    "alabi-central",
+    "Private consensus in the central model: which algorithm, where",
+    f"{common.PAPER}, Table 2 (no experiments of its own)",
+    items=whole((5, 10, 20, 50, 100), "m of the Mallows crowds", least=2),
+    users=whole((100, 1000, 10000), "n; for data sets, the values that they have enough users for"),
+    epsilons=number((0.1, 0.3, 1.0, 3.0, 10.0), "ε"),
+    delta=number(1e-6, "δ of the Gaussian variants", most=1),
+    **common.WORLDS,
+    data=common.NAMED,
+    data_optional=True,
+    prepare=worlds,
+    cells=lambda p: p.world_cells,
+    static=("max_items", "max_users"),
+    axes=common.AXES,
+    optimized=common.optimized(crowds.EXPONENTIAL_ITEMS),
+    rows=crowds.by_world,
+    claims=[
+        *(common.cheaper(text, best, other, **where) for text, best, other, where in _CHEAPER),
+        common.costs_fall("excess costs fall with ε", "epsilon", PURE + GAUSSIAN + SHAPED),
+        common.costs_fall(
+            "Mallows: excess costs of footrule fall with ε", "epsilon", PLACED, study=MALLOWS
         ),
-        draw=functools.partial(alabi_pictures.methods, looks=_LOOKS, mapped=PURE_SHAPED),
-        replicates=50,
-        data_optional=True,
-        outline=("epsilon", "num_items"),
-        differences=(
-            "the paper has no experiments: worlds, grid and claims are ours",
-            common.YARDSTICK,
-            "noised weights are solved by local search from their Borda ranking",
-            "Borda and noise-all have Laplace noise, as in the paper, unless another is named; footrule has K-norm or "
-            "Gaussian noise",
-            f"Mallows crowds: θ = {CentralConfig('x').strength:g}/m; a pair is judged alike at every m",
+        common.costs_fall(
+            "excess costs fall with users",
+            "num_users",
+            PURE + GAUSSIAN + SHAPED + PLACED,
+            study=MALLOWS,
         ),
+    ],
+    picture={
+        **common.PICTURE,
+        "lines": (
+            {
+                "x": "epsilon",
+                "panel": ("num_items",),
+                "where": {"study": MALLOWS, "num_users": MIDDLE},
+            },
+            {
+                "x": "num_users",
+                "panel": ("num_items",),
+                "where": {"study": MALLOWS, "epsilon": MIDDLE},
+            },
+            {
+                "x": "epsilon",
+                "panel": ("study",),
+                "where": {"study": lambda name: name != MALLOWS, "num_users": LAST},
+            },
+        ),
+        "looks": {
+            **{name: (color, 0) for color, name in enumerate(PURE)},
+            **{BORDA_GAUSS: (0, 1), ALL_GAUSS: (1, 1), KWIK_GAUSS: (2, 1)},
+            **{BORDA_SHAPED: (0, 2), ALL_SHAPED: (1, 2)},
+            **{FOOTRULE: (6, 2), FOOTRULE_GAUSS: (6, 1)},
+        },
+    },
+    replicates=50,
+    outline=("epsilon", "num_items"),
+    differences=(
+        common.OURS,
+        common.YARDSTICK,
+        "noised weights are solved by local search from their Borda ranking",
+        "Borda and noise-all have Laplace noise, as in the paper, unless another is named; footrule has K-norm or "
+        "Gaussian noise",
+        common.CROWDS,
     ),
 )
+def trial(key: Key, p: P) -> Metrics:
+    """One crowd of the cell's world, all methods, all ε; worlds of similar sizes share a program."""
+    world_key, noise_key = jax.random.split(key)
+    world = crowds.world_of(world_key, p, p.draws[p.max_items])
+    return common.errors(noise_key, world, methods(p.delta, p.max_items), p.epsilons, PAIRS)

@@ -81,27 +81,23 @@ def summed(
 
 
 def _mean(
-    report: Callable[[Key, Array], Array], key: Key, world: World, users: Count, numbers: int
+    mechanism: Local, key: Key, world: World, epsilon: Array, users: Count, numbers: int
 ) -> Array:
-    """The sum of the reports of the first ``users``, over the users of the world."""
+    """The sum of the reports of the first ``users``, over the users of the world; ``numbers`` that one user takes."""
     assert world.ranks is not None
 
     def of_block(key: Key, ranks: Array, real: Mask) -> Array:
-        return jnp.sum(jnp.where(real[:, None], report(key, ranks), 0), axis=0)
+        return jnp.sum(jnp.where(real[:, None], mechanism.report(key, ranks, epsilon), 0), axis=0)
 
-    total = summed(key, of_block, world.ranks, users, numbers)
-    return total / world.weights.num_users
+    return summed(key, of_block, world.ranks, users, numbers) / world.weights.num_users
 
 
 def borda(mechanism: Local) -> Method:
     """The ranking by Borda scores of reports."""
 
     def method(key: Key, world: World, epsilon: Array) -> Answer:
-        def report(key: Key, ranks: Array) -> Array:
-            return mechanism.report(key, ranks, epsilon)
-
-        mean = _mean(report, key, world, world.weights.num_users, world.weights.num_items)
-        return mean + (world.weights.num_items - 1) / 2
+        items, users = world.weights.num_items, world.weights.num_users
+        return _mean(mechanism, key, world, epsilon, users, items) + (items - 1) / 2
 
     return method
 
@@ -116,11 +112,8 @@ def weights(mechanism: Local) -> Callable[[Key, World, Array], Search]:
 
 
 def _search(key: Key, world: World, epsilon: Array, users: Count, mechanism: Local) -> Search:
-    def report(key: Key, ranks: Array) -> Array:
-        return mechanism.report(key, ranks, epsilon)
-
     items = world.weights.num_items
-    mean = _mean(report, key, world, users, items * (items - 1) // 2)
+    mean = _mean(mechanism, key, world, epsilon, users, items * (items - 1) // 2)
     found = weights_of_mean(mean, items)
     return common.searched(jnp.clip(found, 0, 1), world)
 

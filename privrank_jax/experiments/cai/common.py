@@ -28,7 +28,7 @@ from privrank_jax._backend import on_cpu
 from privrank_jax._types import Count, Key, Numbers, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.experiments.old_claims import minus
+from privrank_jax.experiments.claims import minus
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.metrics import relative_error, top_k_error
 from privrank_jax.pairwise.noisy_totals import noisy_counts
@@ -50,18 +50,20 @@ _BATCH_ITEMS = 64
 
 @dataclass(frozen=True)
 class Calibration:
-    """How ε becomes noise: its name here, and the arguments of the estimators."""
+    """How ε becomes noise: its name here, the adjacency, and the private fit and counts."""
 
     name: str
     adjacency: str
-    calibration: str
+    fit: Any = perturbed_mle
+    counts: Any = noisy_counts
 
 
 CALIBRATIONS = (
-    Calibration("published", "replace", "published"),
-    Calibration("tight replace", "replace", "tight"),
-    Calibration("tight flip", "flip", "tight"),
+    Calibration("published", "replace", published_mle, published_counts),
+    Calibration("tight replace", "replace"),
+    Calibration("tight flip", "flip"),
 )
+NAMES = tuple(calibration.name for calibration in CALIBRATIONS)
 LINF, L2, TOP = "log_linf_error", "log_l2_error", "top_k_error"
 RANKS = "mean_rank_difference"
 FAILED = "failed_fits"
@@ -70,6 +72,14 @@ DIFFERENCE = minus(MLE, COUNTS)
 AXES = ("metric", "estimator", "calibration", "epsilon")
 # [e(1) - e(2.5)] - [e(2.5) - e(∞)] of an estimator: the gain of 2.5 over 1 minus the gain of no privacy over 2.5.
 NEAR, FAR, BEND = 2.5, 1.0, "{}: gain up to 2.5 minus gain beyond"
+# How pictures write calibrations and methods; counts last, so that they stay visible where curves coincide.
+WRITTEN = {
+    "published": "published noise",
+    "tight replace": "tight noise, replacement",
+    "tight flip": "tight noise, flips",
+    MLE: "MLE",
+    COUNTS: "counts",
+}
 
 PUBLISHED_GRID = "the paper prints no grid of this figure; here it is that of the published code"
 
@@ -121,12 +131,9 @@ def noise_settings(
 ) -> tuple[Array, Array]:
     """Noise scale λ and ridge γ of the perturbed MLE at each ε, two arrays of shape ``(E,)``."""
     privacy = unit.promise(epsilons, calibration.adjacency)
-    record = published_mle if calibration.calibration == "published" else perturbed_mle
-    scale, gamma = record.scale(privacy, Facts(wins.num_items), numbers=wins)
-    shape, dtype = epsilons.shape, wins.matrix.dtype
-    return jnp.broadcast_to(scale, shape).astype(dtype), jnp.broadcast_to(gamma, shape).astype(
-        dtype
-    )
+    found = calibration.fit.scale(privacy, Facts(wins.num_items), numbers=wins)
+    scale, gamma = (jnp.broadcast_to(one, epsilons.shape) for one in found)
+    return scale.astype(wins.matrix.dtype), gamma.astype(wins.matrix.dtype)
 
 
 def private_scores(key: Key, wins: WinCounts, scales: Array, gammas: Array) -> tuple[Array, Array]:
@@ -181,11 +188,7 @@ def private_estimates(
     scores, codes = private_scores(key, wins, scales, gammas)
     totals = [
         private_totals(
-            key,
-            wins,
-            functools.partial(unit.promise, adjacency=one.adjacency),
-            levels,
-            published_counts if one.calibration == "published" else noisy_counts,
+            key, wins, functools.partial(unit.promise, adjacency=one.adjacency), levels, one.counts
         )
         for one in CALIBRATIONS
     ]
@@ -213,8 +216,7 @@ def errors(
         epsilons: E levels; ∞ adds no noise.
 
     Returns:
-        Scalars along ``AXES``: ``{metric: {estimator: {calibration: {epsilon: value}}}}``, and the number of failed
-        fits.
+        Scalars along ``AXES``, and the number of failed fits.
     """
     noise_key, tie_key = keys
     mask = wins.item_mask
@@ -231,26 +233,22 @@ def errors(
     flat = jnp.concatenate([scores, totals]).reshape(-1, wins.num_items)
     by_mle, by_counts = jax.vmap(missed)(flat).reshape(2, *scores.shape[:2])
     log_linf, log_l2 = jnp.moveaxis(jax.vmap(jax.vmap(distances))(scores), -1, 0)
-    tables = {
+    found: dict[str, Any] = {
         LINF: {MLE: log_linf},
         L2: {MLE: log_l2},
         TOP: {MLE: by_mle, COUNTS: by_counts, DIFFERENCE: by_mle - by_counts},
     }
-    found: dict[str, Any] = {
-        metric: {name: by_setting(table, epsilons) for name, table in of_metric.items()}
-        for metric, of_metric in tables.items()
-    }
-    if {FAR, NEAR, math.inf} <= set(epsilons):
-        far, near, none = (epsilons.index(level) for level in (FAR, NEAR, math.inf))
-        for metric, of_metric in tables.items():
-            for name, table in of_metric.items():
-                if name == DIFFERENCE:
-                    continue
-                bend = table[:, far] - 2 * table[:, near] + table[:, none]
-                found[metric][BEND.format(name)] = by_setting(bend[:, None], (NEAR,))
+    levels = (FAR, NEAR, math.inf)
+    bent = {*levels} <= {*epsilons}
+    for metric, tables in found.items():
+        found[metric] = {name: by_setting(table, epsilons) for name, table in tables.items()}
+        for name in set(tables) - {DIFFERENCE} if bent else ():
+            far, near, none = (tables[name][:, epsilons.index(level)] for level in levels)
+            bend = (far - 2 * near + none)[:, None]
+            found[metric][BEND.format(name)] = by_setting(bend, (NEAR,))
     return {**found, FAILED: failed}
 
 
 def by_setting(table: Array, epsilons: Sequence[float]) -> Mapping[Label, Any]:
     """Return a table ``(C, E)`` of all calibrations and these ε as ``{calibration: {epsilon: value}}``."""
-    return labeled(table, [calibration.name for calibration in CALIBRATIONS], epsilons)
+    return labeled(table, NAMES, epsilons)
