@@ -212,12 +212,12 @@ def _reproduce_one(request: Request, name: str) -> None:
 
 def _print_parameters(names: Sequence[str], json: bool) -> None:
     from privrank_jax import experiments
-    from privrank_jax.experiments.parameters import written
+    from privrank_jax.experiments.study import written
 
     heads = ("name", "published", "meaning")
     found = {
         study: [
-            (one.name, written(one.published), one.meaning) for one in study.parameters.values()
+            (name, written(one.published), one.meaning) for name, one in study.parameters.items()
         ]
         for study in map(experiments.get, names)
     }

@@ -38,7 +38,7 @@ MODULES = {
     "alabi.local": "alabi-local",
     "alabi.bounds": "alabi-lower-bounds",
     "hillebrand.ratio": "hillebrand",
-    "continual.streams": "continual",
+    "continual": "continual",
     "cai.simulated": "cai-fig1 cai-fig2 cai-fig3 cai-fig5 cai-fig6 cai-fig7",
     "cai.one_shot": "cai-fig4",
     "cai.surveys": "cai-fig8",
@@ -220,7 +220,7 @@ class Experiment:
         rows: function of P and the engine's rows to the rows of the table, with further columns.
         printed: the printed table beside it.
         differences: reasons why our curves differ from the printed ones.
-        batch_size: (cell, replicate) pairs at once on each device of a CPU; None leaves it to memory.
+        batch: (cell, replicate) pairs at once on each device of a CPU; None leaves it to memory.
         optimized: see :class:`~privrank_jax.simulate.Study`.
         prepare: function of P to further attributes of it, such as data, before anything runs.
         check: function of P to what is wrong with values that are sound alone; "" if nothing is.
@@ -244,7 +244,7 @@ class Experiment:
     rows: Callable[[P, list[Row]], list[Row]] | None = None
     printed: Printed | None = None
     differences: tuple[str, ...] = ()
-    batch_size: int | None = None
+    batch: int | None = None
     optimized: Optimized | Callable[[Parameters], Optimized] = True
     prepare: Callable[[P], Mapping[str, Any]] = _nothing
     check: Callable[[P], str] = lambda p: ""
@@ -366,7 +366,7 @@ class Experiment:
 
     def pairs_at_once(self) -> int | None:
         """``batch_size`` of :func:`privrank_jax.simulate.run`: that of the experiment on a CPU; elsewhere None."""
-        return self.batch_size if on_cpu() else None
+        return self.batch if on_cpu() else None
 
     def studies(self, **changes: Any) -> tuple[Study, ...]:
         """Return the studies, ready for :func:`privrank_jax.simulate.run`; ``changes`` replace parameters."""
@@ -489,7 +489,5 @@ def get(name: str) -> Experiment:
     'cai-fig1'
     """
     module = _registry.find(_MODULE_OF, name, "study", names())
-    found = importlib.import_module(f"{__package__}.{module}")
-    if name not in _HELD:
-        return next(one for one in found.EXPERIMENTS if one.name == name)
+    importlib.import_module(f"{__package__}.{module}")
     return _HELD[name]

@@ -96,7 +96,7 @@ VARIANTS = (
         "pure; tight: 2/ε, because one comparison moves all totals by 2 in ℓ₁, the noise of the counts, whatever k",
         *common.EDGE_DIFFERENCES,
     ),
-    batch_size=BATCH,
+    batch=BATCH,
 )
 def trial(key: Key, p: P) -> Metrics:
     """One replicate: top-k errors of all methods on one tournament, and how they differ."""

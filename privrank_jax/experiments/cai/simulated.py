@@ -120,7 +120,7 @@ def figure(n: int, title: str, changes: tuple[Any, str, str], curve: str, **more
         },
         outline=(x, curve),
         replicates=1000 if users else 100,
-        batch_size=None if users else BATCH,
+        batch=None if users else BATCH,
         **{"differences": (common.PUBLISHED_GRID, *printed), **more},
     )
 

@@ -1,21 +1,16 @@
-"""The crowds of the study ``hillebrand``: fixed rankings, with the least Kemeny score proved for each.
+"""The crowds of the study ``hillebrand``: 300 fixed rankings each, with the least Kemeny score proved.
 
 Where Borda's order is wrong:
 
 * *one grudge*: all agree on one order, but 30 % put its first item last. The pair of that item and any other goes 70 to
   30, so the common order is the optimum; mean places move the item down to where 30 % of all others are ahead of it.
-* *turned minority*: 30 % hold the common order turned by half of its length. The optimum is the common order as above;
-  mean places move the second half of it up by 30 % of the items, relative to the first.
+* *turned minority*: 30 % hold the common order turned by half of its length; mean places move its second half up.
 * *turned, with noise*: the same, each voter with a Mallows ranking around the order of his group.
 * *three camps*: equal thirds hold rotations of one order by thirds of the items. Majorities have cycles, of which any
   ranking breaks one side; mean places shuffle the thirds into each other.
 
-Where more than half of a crowd hold one ranking, it has the least footrule, as each item is at the median of its
-places, and the least Kemeny score. So ratio 2 is met with equality to the optimum there, which Borda's order is not.
-
-Where Borda's order is right: a Mallows crowd, a crowd of Plackett and Luce, and sushi, where the data are present.
-
-A crowd has 300 voters. More voters are copies of them.
+Where more than half hold one ranking, it has the least footrule, as each item is at the median of its places, and the
+least Kemeny score. Where Borda's order is right: crowds of Mallows, of Plackett and Luce, and sushi, where its data are.
 """
 
 from __future__ import annotations
@@ -27,13 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from privrank_jax.aggregation import (
-    PairWeights,
-    PositionHistograms,
-    borda_scores,
-    footrule_optimal,
-    kemeny,
-)
+from privrank_jax import aggregation
 from privrank_jax.experiments.alabi.crowds import data_ranks
 
 VOTERS = 300
@@ -50,48 +39,24 @@ _SPREAD = 3.0  # between the best and the worst item of the Plackett-Luce crowd
 
 
 class Crowd(NamedTuple):
-    """A crowd as its methods see it, with what is known of it.
+    """A crowd, or several: weights and histograms ``(m, m)``, and the Kemeny scores of three orders ``(3,)``.
 
-    Attributes:
-        weights: share of voters who have i ahead of j.
-        histograms: four times the voters who have item j at place p.
-        optimum: the least Kemeny score, in pairs.
-        borda: Kemeny score of Borda's order without noise, over the optimum.
-        footrule: the same of the ranking of least footrule.
+    They are the least, that of Borda's order without noise, and that of the least footrule.
     """
 
-    weights: Float[np.ndarray, "items items"]
-    histograms: Int[np.ndarray, "items items"]
-    optimum: float
-    borda: float
-    footrule: float
+    weights: np.ndarray
+    histograms: np.ndarray
+    costs: np.ndarray
 
 
 def exists(name: str, num_items: int) -> bool:
-    """Whether there is such a crowd: sushi has 10 items, and is left out where the data are missing.
-
-    Args:
-        name: one of :data:`NAMES`.
-        num_items: m.
-    """
-    if name != SUSHI:
-        return name in NAMES
-    data = data_ranks(SUSHI)
-    return data is not None and data.shape[1] == num_items
+    """Whether there is such a crowd: sushi has 10 items, and is left out where the data are missing."""
+    data = data_ranks(SUSHI) if name == SUSHI else None
+    return name in NAMES[:-1] or (data is not None and data.shape[1] == num_items)
 
 
 def rankings(name: str, num_items: int) -> Int[np.ndarray, "voters items"]:
-    """Ranks of all voters of a crowd.
-
-    Args:
-        name: one of :data:`NAMES`.
-        num_items: m.
-
-    Raises:
-        ValueError: there is no such crowd.
-    """
-    if not exists(name, num_items):
-        raise ValueError(f"there is no crowd {name!r} of {num_items} items.")
+    """Ranks of all voters of a crowd that :func:`exists`."""
     rng = np.random.default_rng(num_items)
     order = np.arange(num_items)
     same = np.tile(order, (VOTERS, 1))
@@ -130,70 +95,33 @@ def _mallows(
 
 @functools.cache
 def crowd(name: str, num_items: int) -> Crowd:
-    """A crowd by its name.
-
-    Args:
-        name: one of :data:`NAMES`.
-        num_items: m.
-
-    Raises:
-        ValueError: there is no such crowd.
-        ArithmeticError: the least Kemeny score could not be proved.
-    """
+    """A crowd by its name, one of :data:`NAMES`; ``ArithmeticError`` if its least Kemeny score is not proved."""
     order = np.random.default_rng(0).permutation(num_items)  # so that no method gains by ties
     ranks = rankings(name, num_items)[:, order]
-    weights = PairWeights.from_ranks(ranks)
-    histograms = PositionHistograms.from_ranks(ranks)
-    best = kemeny(weights)
+    weights = aggregation.PairWeights.from_ranks(ranks)
+    histograms = aggregation.PositionHistograms.from_ranks(ranks)
+    best = aggregation.kemeny(weights)
     if best.ratio > 1 + 1e-9:
         raise ArithmeticError(
             f"{name} of {num_items} items: only a ratio of {best.ratio} is proved."
         )
     matrix = np.asarray(weights.matrix, float)
-    borda = np.argsort(np.argsort(-np.asarray(borda_scores(weights)), kind="stable"))
-    return Crowd(
-        np.asarray(weights.matrix),
-        np.asarray(histograms.counts),
-        best.cost,
-        score(borda, matrix) / best.cost,
-        score(footrule_optimal(histograms).ranks, matrix) / best.cost,
-    )
+    borda = np.argsort(np.argsort(-np.asarray(aggregation.borda_scores(weights)), kind="stable"))
+    least = aggregation.footrule_optimal(histograms).ranks
+    costs = np.array([best.cost, score(borda, matrix), score(least, matrix)])
+    return Crowd(np.asarray(weights.matrix), np.asarray(histograms.counts), costs)
 
 
-class Stack(NamedTuple):
-    """Several crowds; items beyond those of a crowd pad its matrices.
-
-    Attributes:
-        weights: of each crowd.
-        histograms: counts of its 300 voters.
-        costs: the least Kemeny score, then those of Borda's order and of the least footrule without noise.
-    """
-
-    weights: Float[np.ndarray, "crowds items items"]
-    histograms: Int[np.ndarray, "crowds items items"]
-    costs: Float[np.ndarray, "crowds 3"]
-
-
-def stack(places: Sequence[tuple[str, int]]) -> Stack:
-    """Collect crowds by name and number of items."""
+def stack(places: Sequence[tuple[str, int]]) -> Crowd:
+    """Collect crowds by name and number of items; items beyond those of a crowd pad its matrices."""
     held = [crowd(*place) for place in places]
     most = max(items for _, items in places)
-
-    def padded(matrix: np.ndarray) -> np.ndarray:
-        return np.pad(matrix, (0, most - len(matrix)))
-
-    return Stack(
-        np.array([padded(crowd.weights) for crowd in held]),
-        np.array([padded(crowd.histograms) for crowd in held]),
-        np.array([crowd.optimum * np.array([1, crowd.borda, crowd.footrule]) for crowd in held]),
+    weights, histograms = (
+        np.array([np.pad(one[part], (0, most - len(one[part]))) for one in held]) for part in (0, 1)
     )
+    return Crowd(weights, histograms, np.array([one.costs for one in held]))
 
 
 def score(ranks: Int[np.ndarray, "items"], weights: Float[np.ndarray, "items items"]) -> float:
-    """Kemeny score: over all pairs, the share of voters who have the pair the other way round.
-
-    Args:
-        ranks: of all items, without ties.
-        weights: share of voters who have i ahead of j.
-    """
+    """Kemeny score: over all pairs, the share of voters ``weights[i, j]`` who have the pair the other way round."""
     return float(weights[ranks[:, None] > ranks[None]].sum())

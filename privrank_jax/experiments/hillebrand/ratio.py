@@ -78,7 +78,7 @@ def by_crowd(p: P, rows: list[Row]) -> list[Row]:
     for row in rows:
         name, items = at[row["crowd"]]
         rest = {column: value for column, value in row.items() if column != "crowd"}
-        optimum = crowds.crowd(name, items).optimum / math.comb(items, 2)
+        optimum = crowds.crowd(name, items).costs[0] / math.comb(items, 2)
         found.append(rest | {"study": name, "optimum": optimum})
     return found
 
