@@ -13,7 +13,6 @@ values, or a condition on the value. It writes the evidence. :func:`claim` takes
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections import Counter
@@ -28,12 +27,10 @@ from privrank_jax.simulate.table_files import Row
 SLACK = 3.0
 ENOUGH = 30  # replicates
 NEGLIGIBLE = 0.01  # a difference between two errors, or their ranks, below this counts as none
-BESIDE: dict[str, Any] = {
-    "printed": math.nan,
-    "printed_standard_error": math.nan,
-    "printed_t_statistic": math.nan,
-    "printed_p_value": math.nan,
-    "verdict": "",
+_NAN = math.nan
+BESIDE = {
+    **{"printed": _NAN, "printed_standard_error": _NAN, "verdict": ""},
+    **{"printed_t_statistic": _NAN, "printed_p_value": _NAN},
 }
 """Columns of printed values, and what stands there where nothing is printed."""
 VALUES = (
@@ -45,6 +42,7 @@ _SHOWN = 3  # exceptions that the evidence lists
 
 Wanted = Label | None | tuple[Label | None, ...] | Callable[[Any], bool]
 """The value of a column, any of several, or a condition, that selects rows."""
+Where = Mapping[str, Wanted]
 Limit = float | str | Callable[[Row], float]
 """A number, a column, or a function of the row."""
 
@@ -88,20 +86,17 @@ class Claim:
 
 
 def claim(
-    text: str, check: Callable[..., Verdict], of_printed: bool = False, **arguments: Any
+    text: str, judge: Callable[..., Verdict], *, printed: bool = False, **facts: Any
 ) -> Claim:
-    """Make a claim whose check is ``check(table, **arguments)``, undecided below ``ENOUGH`` replicates."""
-    return Claim(text, functools.partial(_judged, check=check, arguments=arguments), of_printed)
+    """Make a claim whose check is ``judge(table, **facts)``, undecided below ``ENOUGH`` replicates."""
 
+    def check(table: StudyResult) -> Verdict:
+        verdict = judge(table, **facts)
+        fewest = min((row["replicates"] for row in table.rows), default=0)
+        few = f"replicates: {fewest}, but a verdict needs {ENOUGH}. {verdict.evidence}"
+        return verdict if fewest >= ENOUGH else Verdict(None, few)
 
-def _judged(
-    table: StudyResult, *, check: Callable[..., Verdict], arguments: Mapping[str, Any]
-) -> Verdict:
-    verdict = check(table, **arguments)
-    fewest = min((row["replicates"] for row in table.rows), default=0)
-    if fewest >= ENOUGH:
-        return verdict
-    return Verdict(None, f"replicates: {fewest}, but a verdict needs {ENOUGH}. {verdict.evidence}")
+    return Claim(text, check, printed)
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -127,15 +122,15 @@ def is_difference(row: Row) -> bool:
     return " minus " in (row["estimator"] or "")
 
 
-def selected(rows: Iterable[Row], where: Mapping[str, Wanted]) -> list[Row]:
+def selected(rows: Iterable[Row], where: Where) -> list[Row]:
     """The rows of a selection."""
-    return [row for row in rows if all(_is(row.get(name), value) for name, value in where.items())]
 
+    def chosen(value: Any, wanted: Any) -> bool:
+        if callable(wanted):
+            return wanted(value)
+        return value in wanted if isinstance(wanted, tuple) else value == wanted
 
-def _is(value: Any, wanted: Any) -> bool:
-    if callable(wanted):
-        return wanted(value)
-    return value in wanted if isinstance(wanted, tuple) else value == wanted
+    return [row for row in rows if all(chosen(row.get(c), value) for c, value in where.items())]
 
 
 def groups(rows: Iterable[Row], *columns: str) -> dict[tuple[Any, ...], list[Row]]:
@@ -146,16 +141,14 @@ def groups(rows: Iterable[Row], *columns: str) -> dict[tuple[Any, ...], list[Row
     return found
 
 
-def curves(rows: Iterable[Row], x: str) -> dict[str, list[Row]]:
+def curves(rows: Sequence[Row], x: str) -> dict[str, list[Row]]:
     """Group rows by all columns but x, sorted by x; the name of each group lists the columns that vary."""
-    rows = list(rows)
     columns = [c for c in (rows[0] if rows else {}) if c != x and c not in VALUES]
     varying = [c for c in columns if len({row[c] for row in rows}) > 1]
-    found: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: row[x]):
-        name = ", ".join(_spelled(column, row[column]) for column in varying) or "the curve"
-        found.setdefault(name, []).append(row)
-    return found
+    found = groups(sorted(rows, key=lambda row: row[x]), *varying)
+    return {
+        ", ".join(map(_spelled, varying, at)) or "the curve": held for at, held in found.items()
+    }
 
 
 # --- verbs ---------------------------------------------------------------------------------------
@@ -176,7 +169,7 @@ def rises(text: str, x: str, **where: Wanted) -> Claim:
     return claim(text, _trend, x=x, sign=1, where=where)
 
 
-def _trend(table: StudyResult, x: str, sign: int, where: Mapping[str, Wanted]) -> Verdict:
+def _trend(table: StudyResult, x: str, sign: int, where: Where) -> Verdict:
     found = curves(selected(table.rows, where), x)
     found = {name: points for name, points in found.items() if len(points) > 1}
     if not found:
@@ -186,9 +179,9 @@ def _trend(table: StudyResult, x: str, sign: int, where: Mapping[str, Wanted]) -
         against = max(-sign * _apart(b, a) for a, b in itertools.pairwise(points))
         overall = sign * _apart(points[-1], points[0])
         worst = max(worst, against)
+        ends = (f"{p['mean']:.4f} ± {p['standard_error']:.4f}" for p in (points[0], points[-1]))
         line = (
-            f"{name} {_figure(points[0])} to {_figure(points[-1])} ({overall:+.1f} SE, worst step "
-            f"{-max(against, 0):+.1f} SE)"
+            f"{name} {' to '.join(ends)} ({overall:+.1f} SE, worst step {-max(against, 0):+.1f} SE)"
         )
         if against > SLACK or overall < -SLACK:
             refuting.append(line)
@@ -218,22 +211,20 @@ def beats(
     return claim(text, _positive, cells=cells, least=least, where=where)
 
 
-def _positive(table: StudyResult, cells: str, least: float, where: Mapping[str, Wanted]) -> Verdict:
+def _positive(table: StudyResult, cells: str, least: float, where: Where) -> Verdict:
     rows = [r for r in selected(table.rows, where) if math.isfinite(r["standard_error"])]
     if not rows:
         return NO_CELLS
     counts = Counter(_outcome(row, least) for row in rows)
-    ends = (pick(rows, key=lambda row: row["mean"]) for pick in (max, min))
-    largest, smallest = map(_point, ends)
+    largest, smallest = (pick(rows, key=lambda row: row["mean"]) for pick in (max, min))
     beyond = f"{SLACK:g} SE" + f" and {least:g}" * (least > 0)
     evidence = (
         f"{where['estimator']}: above zero in {counts['won']} and below in {counts['lost']} of {len(rows)} cells (by "
-        f"more than {beyond}), no difference beyond {NEGLIGIBLE:g} in {counts['none']}; largest {largest}, smallest "
-        f"{smallest}"
+        f"more than {beyond}), no difference beyond {NEGLIGIBLE:g} in {counts['none']}; largest {_at(largest)}, "
+        f"smallest {_at(smallest)}"
     )
-    if counts["lost"]:
-        return Verdict(False, evidence)
-    if cells == "half" and 2 * (counts["won"] + counts["unclear"]) < len(rows):
+    reached = counts["won"] + counts["unclear"]
+    if counts["lost"] or (cells == "half" and 2 * reached < len(rows)):
         return Verdict(False, evidence)
     needed = {"all": len(rows), "half": len(rows) / 2, "some": 1}[cells]
     return Verdict(True if counts["won"] >= needed else None, evidence)
@@ -250,29 +241,20 @@ def _outcome(row: Row, least: float) -> str:
 def nearer(
     text: str, x: str, at: float, to: float, than: float, paired: str, **where: Wanted
 ) -> Claim:
-    """Claim: the mean at ``x = at`` is nearer to that at ``to`` than to that at ``than``.
+    """Claim: the mean at ``x = at`` tends to be nearer to that at ``to`` than to that at ``than``.
 
-    "Tend to" is read as "in at least three quarters of the curves": the claim holds if "at" is nearer by
-    more than ``SLACK`` SE in that many; it does not hold if the contrary is so in more than a quarter.
-
-    Args:
-        text: the claim.
-        x: column.
-        at: value of x, as are ``to`` and ``than``.
-        to: nearer.
-        than: farther.
-        paired: name of the estimator, with ``{}`` for its own name, whose rows at ``at`` hold (than - at) - (at - to).
-        where: the selection.
+    It holds if it is nearer by more than ``SLACK`` SE in at least three quarters of the curves; it does not hold if it
+    is farther by as much in more than a quarter. ``paired`` is the name of the estimator, with ``{}`` for its own name,
+    whose rows at ``at`` hold (than - at) - (at - to), with their standard errors.
     """
-    points = (at, to, than)
-    return claim(text, _nearer, x=x, points=points, paired=paired, where=where)
+    return claim(text, _nearer, x=x, points=(at, to, than), paired=paired, where=where)
 
 
 def _nearer(
     table: StudyResult, x: str, points: Sequence[float], paired: str, where: Mapping[str, Any]
 ) -> Verdict:
     bent = {**where, "estimator": tuple(map(paired.format, where["estimator"]))}
-    errors = {_place(row): row["standard_error"] for row in selected(table.rows, bent)}
+    errors = {_cell(row): row["standard_error"] for row in selected(table.rows, bent)}
     gaps, shares = [], []
     for curve in curves(selected(table.rows, where), x).values():
         by_level = {row[x]: row for row in curve}
@@ -282,14 +264,14 @@ def _nearer(
         near, far = at["mean"] - to["mean"], than["mean"] - at["mean"]
         error = math.hypot(*(f * row["standard_error"] for f, row in ((2, at), (1, to), (1, than))))
         if min(near, far) >= 0:  # then the paired metric is this very difference
-            error = errors.get(_place({**at, "estimator": paired.format(at["estimator"])}), error)
+            error = errors.get(_cell({**at, "estimator": paired.format(at["estimator"])}), error)
         gaps.append(in_errors(abs(far) - abs(near), error))
-        shares.append(near / (near + far) if near + far else math.nan)
+        shares.append(near / (near + far) if near + far else _NAN)
     words = "{:g}, {:g} and {:g}".format(*sorted(points)).replace("inf", "∞")
     if not gaps:
         return Verdict(None, f"no cell has {x} = {words}")
     yes, no = sum(gap > SLACK for gap in gaps), sum(gap < -SLACK for gap in gaps)
-    known = sorted(filter(math.isfinite, shares)) or [math.nan]
+    known = sorted(filter(math.isfinite, shares)) or [_NAN]
     evidence = (
         f"of {len(gaps)} cells with {x} = {words}, nearer in {yes} and farther in {no} by more than {SLACK:g} SE, the "
         f"others between; the nearer gap is {known[len(known) // 2]:.0%} of both (median)"
@@ -299,11 +281,6 @@ def _nearer(
     return Verdict(False if 4 * no > len(gaps) else None, evidence)
 
 
-def _place(row: Row) -> tuple[object, ...]:
-    """Everything that distinguishes a row from others."""
-    return tuple(row[column] for column in sorted(row) if column not in VALUES)
-
-
 def close_to(
     text: str, exact: Limit, slack: float = SLACK, rare: float = 0.0, **where: Wanted
 ) -> Claim:
@@ -311,66 +288,43 @@ def close_to(
 
     The second term allows for events so rare that no replicate may show them, whose standard error is then 0.
     """
-    return claim(text, _close, exact=exact, slack=slack, rare=rare, where=where)
-
-
-def _close(
-    table: StudyResult, exact: Limit, slack: float, rare: float, where: Mapping[str, Wanted]
-) -> Verdict:
-    found = [(row, _value(exact, row)) for row in selected(table.rows, where)]
-    found = [(row, value) for row, value in found if math.isfinite(value)]
-    if not found:
-        return NO_CELLS
-
-    def off(one: tuple[Row, float]) -> float:
-        row, value = one
-        allowed = slack * row["standard_error"] + rare / row["replicates"]
-        return abs(row["mean"] - value) / max(allowed, _ROUNDING)
-
-    worst, value = max(found, key=off)
-    wrong = sum(off(one) > 1 for one in found)
-    return Verdict(
-        not wrong,
-        f"{len(found) - wrong} of {len(found)} cells within {slack:g} SE of the exact value; farthest: {_at(worst)} "
-        f"against {value:.5g}",
-    )
+    return claim(text, _bounded, sign=0, limit=exact, slack=slack, rare=rare, where=where)
 
 
 def below(text: str, limit: Limit, slack: float = SLACK, **where: Wanted) -> Claim:
-    """Claim: every mean is at most its limit, within ``slack`` standard errors."""
+    """Claim: every mean is at most its limit, within ``slack`` standard errors; cells without a limit are left out."""
     return claim(text, _bounded, sign=1, limit=limit, slack=slack, where=where)
 
 
 def above(text: str, limit: Limit, slack: float = SLACK, **where: Wanted) -> Claim:
-    """Claim: every mean is at least its limit, within ``slack`` standard errors."""
+    """Claim: every mean is at least its limit, within ``slack`` standard errors; cells without a limit are left out."""
     return claim(text, _bounded, sign=-1, limit=limit, slack=slack, where=where)
 
 
 def _bounded(
-    table: StudyResult, sign: int, limit: Limit, slack: float, where: Mapping[str, Wanted]
+    table: StudyResult, sign: int, limit: Limit, slack: float, where: Where, rare: float = 0.0
 ) -> Verdict:
-    found = [(row, _value(limit, row)) for row in selected(table.rows, where)]
-    found = [(row, value) for row, value in found if math.isfinite(value)]
+    rows = selected(table.rows, where)
+    limits = [
+        limit(r) if callable(limit) else r[limit] if isinstance(limit, str) else limit for r in rows
+    ]
+    found = [(row, value) for row, value in zip(rows, limits, strict=True) if math.isfinite(value)]
     if not found:
         return NO_CELLS
-    over = [sign * (row["mean"] - value) - slack * row["standard_error"] for row, value in found]
-    wrong = sum(one > 0 for one in over)
 
-    def share(one: tuple[Row, float]) -> float:
-        row, value = one
-        return sign * (row["mean"] / value if value > 0 else row["mean"] - value)
+    def over(one: tuple[Row, float]) -> float:
+        gap = one[0]["mean"] - one[1]
+        allowed = slack * one[0]["standard_error"] + rare / one[0]["replicates"]
+        return (sign * gap if sign else abs(gap)) - allowed
 
-    closest, value = max(found, key=share)
+    wrong = sum(over(one) > 0 for one in found)
+    worst, value = max(found, key=over)
+    what = {0: "close to their exact values", 1: "at most their limit", -1: "at least their limit"}
     return Verdict(
         not wrong,
-        f"{len(found) - wrong} of {len(found)} cells at {'most' if sign > 0 else 'least'} their limit (slack {slack:g} "
-        f"SE); closest: {_at(closest)} against {value:.4g}",
+        f"{len(found) - wrong} of {len(found)} cells are {what[sign]} (slack {slack:g} SE); the one nearest to it or "
+        f"farthest beyond: {_at(worst)} against {value:.4g}",
     )
-
-
-def _value(limit: Limit, row: Row) -> float:
-    found = limit(row) if callable(limit) else row[limit] if isinstance(limit, str) else limit
-    return math.nan if found is None else found
 
 
 # --- printed tables ------------------------------------------------------------------------------
@@ -390,7 +344,7 @@ class Printed:
     columns: tuple[str, ...]
     cells: Mapping[tuple[Any, ...], tuple[float, float]]
     least: bool = True
-    where: Mapping[str, Wanted] = field(default_factory=dict)
+    where: Where = field(default_factory=dict)
 
 
 def beside(rows: list[Row], printed: Printed) -> list[Row]:
@@ -402,39 +356,39 @@ def beside(rows: list[Row], printed: Printed) -> list[Row]:
 def _beside(row: Row, printed: Printed, chosen: bool) -> Row:
     cell = tuple(row.get(column) for column in printed.columns)
     cell = cell if cell in printed.cells else tuple("-" if c == "BTL" else c for c in cell)
-    if not chosen or cell not in printed.cells:
-        return {name: BESIDE[name] for name in ("printed", "printed_standard_error", "verdict")}
-    mean, error = printed.cells[cell]
-    found = {"printed": mean, "printed_standard_error": error}
-    undecided = not math.isfinite(row["standard_error"]) or row["replicates"] < ENOUGH
-    met = None if undecided else excess({**row, **found}, printed.least) <= SLACK
-    return {**found, "verdict": WORDS[met]}
+    mean, error = printed.cells.get(cell, (_NAN, _NAN)) if chosen else (_NAN, _NAN)
+    found = {"printed": mean, "printed_standard_error": error, "verdict": ""}
+    if math.isfinite(mean):
+        undecided = not math.isfinite(row["standard_error"]) or row["replicates"] < ENOUGH
+        met = None if undecided else excess({**row, **found}, printed.least) <= SLACK
+        found["verdict"] = WORDS[met]
+    return found
 
 
 def excess(row: Row, least: bool = True) -> float:
     """By how many standard errors (of both, combined) the mean is on the wrong side of the printed one."""
     gap = row["mean"] - row["printed"] if least else row["printed"] - row["mean"]
-    error = math.hypot(row["standard_error"], row["printed_standard_error"])
-    if error > 0:
-        return gap / error
-    return 0.0 if abs(gap) < 1e-9 else math.copysign(math.inf, gap)
+    return in_errors(gap, math.hypot(row["standard_error"], row["printed_standard_error"]))
 
 
 def close_to_printed(text: str, least: bool = True, **where: Wanted) -> Claim:
     """Claim: ours is in no printed cell worse by more than ``SLACK`` combined standard errors."""
-    return claim(text, _met, of_printed=True, least=least, where=where)
+    return claim(text, _met, printed=True, least=least, where=where)
 
 
-def _met(table: StudyResult, least: bool, where: Mapping[str, Wanted]) -> Verdict:
-    rows = [row for row in selected(table.rows, where) if row["verdict"]]
-    judged = [row for row in rows if math.isfinite(row["standard_error"])]
-    if not judged:
+def _met(table: StudyResult, least: bool, where: Where) -> Verdict:
+    rows = [
+        r
+        for r in selected(table.rows, where)
+        if r["verdict"] and math.isfinite(r["standard_error"])
+    ]
+    if not rows:
         return Verdict(None, "no printed cell ran with enough replicates")
-    failing = [row for row in judged if excess(row, least) > SLACK]
+    failing = [row for row in rows if excess(row, least) > SLACK]
     failing.sort(key=lambda row: -excess(row, least))
-    ratios = sorted(r["mean"] / r["printed"] for r in judged if r["printed"] > 0)
-    better = sum(excess(r, least) < -SLACK for r in judged)
-    evidence = f"{len(judged) - len(failing)} of {len(judged)} cells; {better} better by more than {SLACK:g} SE"
+    ratios = sorted(row["mean"] / row["printed"] for row in rows if row["printed"] > 0)
+    better = sum(excess(row, least) < -SLACK for row in rows)
+    evidence = f"{len(rows) - len(failing)} of {len(rows)} cells; {better} better by more than {SLACK:g} SE"
     if ratios:
         evidence += f"; ours over printed: median {ratios[len(ratios) // 2]:.2f}, {ratios[0]:.2f} to {ratios[-1]:.2f}"
     worst = [f"{_at(r)} against {r['printed']:.4f} ({excess(r, least):+.1f} SE)" for r in failing]
@@ -453,6 +407,11 @@ def in_errors(difference: float, error: float) -> float:
     return 0.0 if math.isnan(error) else math.copysign(math.inf, difference)
 
 
+def _apart(a: Row, b: Row) -> float:
+    """(mean of a - mean of b) in pooled standard errors."""
+    return in_errors(a["mean"] - b["mean"], math.hypot(a["standard_error"], b["standard_error"]))
+
+
 def _spelled(column: str, value: object) -> str:
     if column == "epsilon":
         return "no privacy" if value == math.inf else f"ε = {value:.3g}"
@@ -461,23 +420,13 @@ def _spelled(column: str, value: object) -> str:
     return f"{column} = {value:g}" if isinstance(value, float) else f"{column} = {value}"
 
 
-def _figure(row: Row) -> str:
-    return f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
-
-
-def _point(row: Row) -> str:
-    mean = f"{round(row['mean'], 4) + 0.0:+.4f}"  # without a minus zero
-    return f"{mean} ± {row['standard_error']:.4f} at {_cell(row, 'estimator', 'calibration')}"
+def _cell(row: Row) -> str:
+    told = (_spelled(c, v) for c, v in sorted(row.items()) if c not in VALUES and v is not None)
+    return ", ".join(told)
 
 
 def _at(row: Row) -> str:
     return f"{row['mean']:.4g} ± {row['standard_error']:.2g} ({_cell(row)})"
-
-
-def _cell(row: Row, *without: str) -> str:
-    left_out = (*VALUES, *without)
-    told = (_spelled(c, v) for c, v in row.items() if c not in left_out and v is not None)
-    return ", ".join(told)
 
 
 def _listed(heading: str, lines: list[str]) -> str:
@@ -485,8 +434,3 @@ def _listed(heading: str, lines: list[str]) -> str:
         return ""
     more = f"; and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
     return f". {heading}: {'; '.join(lines[:_SHOWN])}{more}"
-
-
-def _apart(a: Row, b: Row) -> float:
-    """(mean of a - mean of b) in pooled standard errors."""
-    return in_errors(a["mean"] - b["mean"], math.hypot(a["standard_error"], b["standard_error"]))

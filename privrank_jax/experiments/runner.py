@@ -17,7 +17,7 @@ import jax
 import privrank_jax
 from privrank_jax import simulate
 from privrank_jax._types import Key
-from privrank_jax.experiments.claims import VALUES, Claim, Verdict, excess, is_difference
+from privrank_jax.experiments.claims import VALUES, Claim, Verdict, excess, groups, is_difference
 from privrank_jax.experiments.study import Experiment, get
 from privrank_jax.simulate.devices import is_first
 from privrank_jax.simulate.result import StudyResult
@@ -67,10 +67,7 @@ class ExperimentResult:
         }
 
     def outline(self) -> tuple[list[str], list[list[str]]]:
-        """Return a short table: header, and one line per bundle of error curves with its two ends.
-
-        Each cell reads "first value → last value" along the horizontal axis.
-        """
+        """Return a short table: header, and a line per bundle of curves; a cell is "first value → last value"."""
         x, curve = self.experiment.outline
         rows = [
             row
@@ -79,15 +76,11 @@ class ExperimentResult:
         ]
         columns = sorted({row[curve] for row in rows})
         fixed = [name for name in _HEADS if len({row.get(name) for row in rows}) > 1]
-        lines: dict[tuple[Any, ...], dict[Any, list[Row]]] = {}
-        for row in rows:
-            line = lines.setdefault(tuple(row.get(name) for name in fixed), {})
-            line.setdefault(row[curve], []).append(row)
         header = [*fixed, *(f"{curve} {_written(column)}" for column in columns)]
-        body = [
-            [*map(str, head), *(_ends(line.get(column, []), x) for column in columns)]
-            for head, line in lines.items()
-        ]
+        body = []
+        for head, line in groups(rows, *fixed).items():
+            by = groups(line, curve)
+            body.append([*map(str, head), *(_ends(by.get((column,), []), x) for column in columns)])
         return header, body
 
     def beside_printed(self) -> tuple[list[str], list[list[str]]]:
@@ -117,17 +110,14 @@ def run(
 
     With a folder, results so far are kept in its subfolder ``NAME.unfinished`` until all is written: after an
     interruption the same call resumes from there and gives the same table. With several processes (``jax.distributed``)
-    each computes its part, and the first writes.
-
-    Other parameters make another study: ``run(key, "cai-fig6", users=(250, 500))``. Its files have names of their own,
-    with the parameters in them, and nothing is compared with printed values, which are of the published parameters.
+    each computes its part, and the first writes. Other parameters make another study,
+    ``run(key, "cai-fig6", users=(250, 500))``, with files of its own, in which nothing is compared with printed values.
 
     Args:
         key: PRNG key, JAX's default kind.
         experiment: a name, see :func:`~privrank_jax.experiments.names`, or an experiment.
         replicates: of each cell; None takes the default of the experiment.
-        folder: folder for table, claims and figure, created if absent; None writes nothing and keeps no unfinished
-            results.
+        folder: for table, claims and figure, created if absent; None writes nothing.
         progress: show a progress bar.
         fresh: start over and ignore the results of an earlier run.
         notice: called with messages, e.g. where the run resumed or that memory ran out.
@@ -137,8 +127,7 @@ def run(
         The :class:`ExperimentResult`.
 
     Raises:
-        ValueError: unknown study or parameter, a value that it cannot have, or missing data (the message says what to
-            do).
+        ValueError: unknown study or parameter, a value that it cannot have, or missing data.
     """
     started = time.perf_counter()
     found = get(experiment) if isinstance(experiment, str) else experiment
@@ -147,16 +136,8 @@ def run(
     kept = None
     if folder is not None:
         kept = simulate.Checkpoints(Path(folder) / f"{found.file_name}.unfinished", fresh=fresh)
-    studies, times = found.runs(replicates)
-    result = simulate.run(
-        key,
-        studies,
-        times,
-        batch_size=found.pairs_at_once(),
-        progress=progress,
-        checkpoints=kept,
-        notice=notice,
-    )
+    options = {"progress": progress, "checkpoints": kept, "notice": notice}
+    result = simulate.run(key, *found.runs(replicates), batch_size=found.pairs_at_once(), **options)
     table = found.table(result)
     verdicts = found.judged(table)
     paths = {}
@@ -234,10 +215,8 @@ def _written(value: object) -> str:
 
 def _pair(row: Row) -> list[str]:
     """Our mean and the printed one, how far they are apart, and the verdict."""
-    ours, printed = (
-        f"{row[mean]:.4f} ± {row[error]:.4f}"
-        for mean, error in (("mean", "standard_error"), ("printed", "printed_standard_error"))
-    )
+    ours = f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
+    printed = f"{row['printed']:.4f} ± {row['printed_standard_error']:.4f}"
     apart = excess(row)
     return [ours, printed, f"{apart:+.1f}" if math.isfinite(apart) else "", row["verdict"]]
 

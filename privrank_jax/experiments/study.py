@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -69,7 +69,7 @@ class Parameter:
         meaning: what it is, in words.
         least: of numbers; None where they must be above 0.
         most: of numbers; ∞ only where it is published.
-        among: words to choose from; None for any.
+        among: words to choose from; none for any.
         span: whether it is one row of ascending values.
         empty: whether there may be no values.
     """
@@ -79,7 +79,7 @@ class Parameter:
     meaning: str
     least: float | None = None
     most: float = math.inf
-    among: tuple[str, ...] | None = None
+    among: tuple[str, ...] = ()
     span: bool = False
     empty: bool = False
 
@@ -91,8 +91,8 @@ class Parameter:
     @property
     def width(self) -> int:
         """How many values a row has."""
-        row = self.published if self.span else self.published[:1] if self.several else ()
-        return len(row) if self.span else len(row[0]) if row and isinstance(row[0], tuple) else 1
+        row = self.published[0] if self.several else self.published
+        return len(row) if isinstance(row, tuple) else 1
 
     def checked(self, value: Any) -> Any:
         """The value as trials take it: a list is a tuple, and a single value a tuple of one; else ``ValueError``."""
@@ -108,11 +108,9 @@ class Parameter:
         """The value of a text: commas between values, colons within a row of several; else ``ValueError``."""
         if not self.several:
             return self.checked(self._parsed(text, ","))
-        parts = text.split(",") if text else []
-        if self.among:  # a word may have a comma itself
-            words = "|".join(map(re.escape, self.among))
-            parts = re.findall(rf"(?:{words})(?=\s*(?:,|$))|[^,]+", text)
-        return self.checked([self._parsed(part, ":") for part in parts])
+        words = "|".join([*map(re.escape, self.among), "[^,]+"])  # a word may have a comma itself
+        parts = re.findall(rf"(?:{words})(?=\s*(?:,|$))", text) if self.among else text.split(",")
+        return self.checked([self._parsed(part, ":") for part in parts if text])
 
     def _parsed(self, text: str, between: str) -> Any:
         if self.width == 1:
@@ -128,25 +126,26 @@ class Parameter:
         return found
 
     def _value(self, value: Any) -> Any:
+        if isinstance(value, str) != (self.kind is str) or isinstance(value, bool):
+            raise ValueError
         if self.kind is str:
-            if not isinstance(value, str) or (self.among and value not in self.among):
-                raise ValueError
-            return value
-        if isinstance(value, bool | str):
+            found, right = value, not self.among or value in self.among
+        else:
+            found = operator.index(value) if self.kind is int else float(value)
+            endless = self.several and math.inf in self.published
+            right = (
+                found > 0 if self.least is None else found >= self.least
+            ) and found <= self.most
+            right = right and (found < math.inf or endless)
+        if not right:
             raise ValueError
-        number = operator.index(value) if self.kind is int else float(value)
-        low = number > 0 if self.least is None else number >= self.least
-        endless = self.several and math.inf in self.published
-        if not (low and number <= self.most) or (number == math.inf and not endless):
-            raise ValueError
-        return number
+        return found
 
     def form(self) -> str:
         """What a value looks like, in words."""
-        many = "s" * (self.several or self.width > 1)
-        rows = f"rows of {self.width} " * (self.several and self.width > 1)
-        rows += f"ascending: {self.width} " * self.span
-        words = f"{rows}{_KINDS[self.kind]}{many}"
+        words = f"{_KINDS[self.kind]}s" if self.several or self.width > 1 else _KINDS[self.kind]
+        words = f"{self.width} ascending {words}" if self.span else words
+        words = f"rows of {self.width} {words}" if self.several and self.width > 1 else words
         if self.among:
             words += f" among {', '.join(map(repr, self.among))}"
         elif self.kind is not str:
@@ -167,7 +166,7 @@ def number(published: Any, meaning: str, least: float | None = None, **more: Any
 
 def word(published: Any, meaning: str, among: Sequence[str] = (), **more: Any) -> Any:
     """A parameter of words: of ``among``, or any."""
-    return Parameter(str, published, meaning, among=tuple(among) or None, **more)
+    return Parameter(str, published, meaning, among=tuple(among), **more)
 
 
 def written(value: Any) -> str:
@@ -190,13 +189,12 @@ def written(value: Any) -> str:
 class P(SimpleNamespace):
     """What a trial sees: the parameters of the study, what was prepared, the study's name, and a cell of its grid."""
 
-    def __getattr__(self, name: str) -> Any:
-        """For type checkers: attributes are those of the study."""
-        raise AttributeError(name)
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
-def _nothing(p: P) -> Any:
-    return {}
+Trial = Callable[[Key, P], Metrics]
 
 
 @dataclass(frozen=True)
@@ -208,14 +206,14 @@ class Experiment:
         title: subject of the study.
         paper: reference to the paper and its figure or table.
         trial: function of a key and :class:`P` to the metrics of one replicate.
-        cells: function of P to the cells of the grid, or to a mapping from names of parts to their cells.
         parameters: what can be changed, by name.
         values: their values.
+        cells: function of P to the cells of the grid, or to a mapping from names of parts to their cells.
         claims: claims, checked in this order.
-        picture: of the table, see :mod:`privrank_jax.experiments.pictures`; or a function of it.
-        outline: the column of the horizontal axis, and those that name a curve, for short tables.
+        picture: options of :func:`privrank_jax.experiments.pictures.draw`.
+        outline: the column of the horizontal axis, and that which names a curve, for short tables.
         replicates: default number of replicates.
-        static: columns that shape the program, and are in the cells.
+        static: columns that shape the program, where the cells have them.
         axes: of the metrics.
         rows: function of P and the engine's rows to the rows of the table, with further columns.
         printed: the printed table beside it.
@@ -231,12 +229,12 @@ class Experiment:
     name: str
     title: str
     paper: str
-    trial: Callable[[Key, P], Metrics]
-    cells: Callable[[P], Sequence[Parameters] | Mapping[str, Sequence[Parameters]]]
+    trial: Trial
     parameters: Mapping[str, Parameter]
     values: Mapping[str, Any]
+    cells: Callable[[P], Sequence[Parameters] | Mapping[str, Sequence[Parameters]]]
     claims: tuple[Claim, ...]
-    picture: Mapping[str, Any] | Callable[[StudyResult], Figure]
+    picture: Mapping[str, Any]
     outline: tuple[str, str]
     replicates: int = 100
     static: tuple[str, ...] = ()
@@ -246,7 +244,7 @@ class Experiment:
     differences: tuple[str, ...] = ()
     batch: int | None = None
     optimized: Optimized | Callable[[Parameters], Optimized] = True
-    prepare: Callable[[P], Mapping[str, Any]] = _nothing
+    prepare: Callable[[P], Mapping[str, Any]] = lambda p: {}
     check: Callable[[P], str] = lambda p: ""
     data_optional: bool = False
     each: bool = False
@@ -269,22 +267,12 @@ class Experiment:
 
     @property
     def full_name(self) -> str:
-        """The name, with the parameters that were changed.
-
-        >>> from privrank_jax import experiments
-        >>> experiments.get("cai-fig6").configured(users=(250, 500)).full_name
-        'cai-fig6 with users=250,500'
-        """
+        """The name, with the parameters that were changed, such as ``cai-fig6 with users=250,500``."""
         return f"{self.name} with {_spelled(self.changes)}" if self.changes else self.name
 
     @property
     def file_name(self) -> str:
-        """How its files begin: with other parameters they are other files, so that nothing is taken for published.
-
-        >>> from privrank_jax import experiments
-        >>> experiments.get("cai-fig6").configured(users=(250, 500)).file_name
-        'cai-fig6-users=250,500'
-        """
+        """How its files begin, such as ``cai-fig6-users=250,500``, so that nothing is taken for published."""
         words = [f"{name}={written(value)}" for name, value in self.changes.items()]
         plain = "-".join([self.name, *words])
         safe = re.sub(r"[^\w.,=-]", "_", plain, flags=re.ASCII)
@@ -352,17 +340,13 @@ class Experiment:
             hint = _registry.nearest(name, self.parameters) or "."
             known = f"Its parameters, as published: {listed}"
             raise ValueError(f"{self.name} has no parameter {name!r}{hint} {known}")
-        try:
-            return take(self.parameters[name], value)
-        except (IndexError, TypeError, ValueError):
-            self._refuse(name, value)
-
-    def _refuse(self, name: str, value: Any) -> NoReturn:
         one = self.parameters[name]
-        shown = written(one.published[:3] if one.several else one.published)
-        raise ValueError(
-            f"{self.name}: {name} must be {one.form()}, such as {name}={shown}; got {value!r}"
-        ) from None
+        try:
+            return take(one, value)
+        except (IndexError, TypeError, ValueError):
+            shown = written(one.published[:3] if one.several else one.published)
+            right = f"{name} must be {one.form()}, such as {name}={shown}"
+            raise ValueError(f"{self.name}: {right}; got {value!r}") from None
 
     def pairs_at_once(self) -> int | None:
         """``batch_size`` of :func:`privrank_jax.simulate.run`: that of the experiment on a CPU; elsewhere None."""
@@ -418,14 +402,10 @@ class Experiment:
 
     def draw(self, table: StudyResult) -> Figure:
         """The picture of a table of this study."""
-        if isinstance(self.picture, Mapping):
-            return pictures.draw(table, **self.picture)
-        return self.picture(table)
+        return pictures.draw(table, **self.picture)
 
 
-def _one(
-    key: Key, cell: Parameters, *, trial: Callable[[Key, P], Metrics], fixed: Mapping[str, Any]
-) -> Metrics:
+def _one(key: Key, cell: Parameters, *, trial: Trial, fixed: Mapping[str, Any]) -> Metrics:
     if "draw" in cell:
         key = jax.random.fold_in(key, cell["draw"])
     return trial(key, P(**{**fixed, **cell}))
@@ -435,9 +415,7 @@ def _spelled(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={written(value)}" for name, value in values.items())
 
 
-def study(
-    name: str, title: str, paper: str, **facts: Any
-) -> Callable[[Callable[[Key, P], Metrics]], Callable[[Key, P], Metrics]]:
+def study(name: str, title: str, paper: str, **facts: Any) -> Callable[[Trial], Trial]:
     """Declare a study: a decorator of its trial, which it leaves as it is.
 
     Args:
@@ -446,16 +424,14 @@ def study(
         paper: reference.
         facts: parameters by name, and further attributes of :class:`Experiment`.
     """
-    parameters = {n: one for n, one in facts.items() if isinstance(one, Parameter)}
-    facts = {n: one for n, one in facts.items() if n not in parameters}
-    facts |= {n: tuple(facts.get(n, ())) for n in ("claims", "differences", "static")}
-    values = {n: one.published for n, one in parameters.items()}
+    known = {n: one for n, one in facts.items() if isinstance(one, Parameter)}
+    rest = {n: one for n, one in facts.items() if n not in known}
+    rest |= {n: tuple(facts.get(n, ())) for n in ("claims", "differences", "static")}
+    values = {n: one.published for n, one in known.items()}
 
-    def declared(trial: Callable[[Key, P], Metrics]) -> Callable[[Key, P], Metrics]:
+    def declared(trial: Trial) -> Trial:
         for one in name.split():
-            _HELD[one] = Experiment(
-                one, title, paper, trial, parameters=parameters, values=values, **facts
-            )
+            _HELD[one] = Experiment(one, title, paper, trial, known, values, **rest)
         return trial
 
     return declared

@@ -10,7 +10,7 @@ Where Borda's order is wrong:
   ranking breaks one side; mean places shuffle the thirds into each other.
 
 Where more than half hold one ranking, it has the least footrule, as each item is at the median of its places, and the
-least Kemeny score. Where Borda's order is right: crowds of Mallows, of Plackett and Luce, and sushi, where its data are.
+least Kemeny score. Where Borda's order is right: crowds of Mallows, of Plackett and Luce, and sushi.
 """
 
 from __future__ import annotations
