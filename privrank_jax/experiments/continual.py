@@ -15,20 +15,7 @@ from jaxtyping import Array
 
 from privrank_jax import pairwise
 from privrank_jax._types import Key
-from privrank_jax.experiments.claims import (
-    NO_CELLS,
-    Claim,
-    Verdict,
-    beats,
-    claim,
-    close_to,
-    falls,
-    is_difference,
-    minus,
-    rises,
-    selected,
-    with_differences,
-)
+from privrank_jax.experiments import claims
 from privrank_jax.experiments.study import P, number, study, whole
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.continual import continual_totals
@@ -121,7 +108,7 @@ def with_deviations(p: P, rows: list[Row]) -> list[Row]:
     found: list[Row] = []
     for row in rows:
         noise, count = row["metric"] == NOISE, round(row["per_pair"])
-        if noise and (count != p.per_pair[0] or is_difference(row)):
+        if noise and (count != p.per_pair[0] or claims.is_difference(row)):
             continue
         kept = {name: value for name, value in row.items() if name != "per_pair"}
         found.append(kept | {"study": ALONE if noise else f"{pairs * count:,} comparisons"})
@@ -141,13 +128,13 @@ def with_deviations(p: P, rows: list[Row]) -> list[Row]:
 
 def largest(table: StudyResult, name: str) -> dict[int, float]:
     """The largest deviation of a method by T."""
-    rows = selected(table.rows, {"metric": LARGEST, "estimator": name})
+    rows = claims.selected(table.rows, {"metric": LARGEST, "estimator": name})
     return {row["steps"]: row["mean"] for row in rows}
 
 
 def within(
     table: StudyResult, name: str, others: tuple[str, ...], most: float, least: int = 0
-) -> Verdict:
+) -> claims.Verdict:
     """Is the largest deviation of a method at most so many times the least of the others, from some T on?"""
     own, known = largest(table, name), [largest(table, other) for other in others]
     ends = {
@@ -156,21 +143,21 @@ def within(
         if steps >= least
     }
     if not ends:
-        return NO_CELLS
+        return claims.NO_CELLS
     spelled = "; ".join(
         f"T = {steps:,}: {one:.3f} against {other:.3f} ({one / other:.3f} times)"
         for steps, (one, other) in ends.items()
     )
-    return Verdict(max(one / other for one, other in ends.values()) <= most, spelled)
+    return claims.Verdict(max(one / other for one, other in ends.values()) <= most, spelled)
 
 
-def like_few(table: StudyResult, most: int) -> Verdict:
+def like_few(table: StudyResult, most: int) -> claims.Verdict:
     """Is the largest deviation of the square root that of at most so many independent releases, at every T?"""
     own = largest(table, ROOT)
     if not own:
-        return NO_CELLS
+        return claims.NO_CELLS
     spelled = "; ".join(f"T = {steps:,}: {value**2:.1f}" for steps, value in own.items())
-    return Verdict(max(own.values()) ** 2 <= most, f"as many as {spelled}")
+    return claims.Verdict(max(own.values()) ** 2 <= most, f"as many as {spelled}")
 
 
 @functools.cache
@@ -186,11 +173,11 @@ def variance(row: Row) -> float:
     return _variances(STRATEGIES[row["estimator"]], row["steps"])[end - 1]
 
 
-def smaller(better: str, worse: str, metric: str, named: str) -> Claim:
+def smaller(better: str, worse: str, metric: str, named: str) -> claims.Claim:
     """The claim that a method is nowhere worse than another at the end, from 100 steps on, and somewhere better."""
-    return beats(
+    return claims.beats(
         f"{better} never has more of {named} at the end than {worse} (T = 100, 365, 1,000), and somewhere less",
-        minus(worse, better),
+        claims.minus(worse, better),
         "some",
         metric=metric,
         share=END,
@@ -234,19 +221,19 @@ def _gaussian(row: Row) -> Row:
     optimized=False,
     rows=with_deviations,
     claims=[
-        claim(
+        claims.claim(
             "square root: the largest deviation is at most 1.2 times the bound for any strategy",
             within,
             name=ROOT,
             others=(BOUND,),
             most=1.2,
         ),
-        claim(
+        claims.claim(
             "square root: up to 3,650 leaderboards are no noisier than 14 independent releases",
             like_few,
             most=14,
         ),
-        claim(
+        claims.claim(
             "no last step, Gaussian noise: from 10 steps on the largest deviation is at most 1.35 times that of "
             "the square root for just so many",
             within,
@@ -255,7 +242,7 @@ def _gaussian(row: Row) -> Row:
             most=1.35,
             least=10,
         ),
-        claim(
+        claims.claim(
             "no last step, Laplace noise: from 365 steps on the largest deviation is at most 0.9 times the least "
             "for just so many",
             within,
@@ -264,7 +251,7 @@ def _gaussian(row: Row) -> Row:
             most=0.9,
             least=365,
         ),
-        close_to(
+        claims.close_to(
             "simulated noise has the variance of the formula after every tenth of the time",
             variance,
             4.0,
@@ -282,14 +269,14 @@ def _gaussian(row: Row) -> Row:
             )
             for metric, named in ((SCORE, "the error of scores"), (KENDALL, "Kendall's distance"))
         ),
-        falls(
+        claims.falls(
             "square root: Kendall's distance falls over time",
             "share",
             metric=KENDALL,
             estimator=ROOT,
             steps=lambda steps: steps > 1,
         ),
-        rises(
+        claims.rises(
             "independent and added budgets: Kendall's distance at the end grows with T",
             "steps",
             metric=KENDALL,
@@ -366,7 +353,7 @@ def trial(key: Key, p: P) -> Metrics:
             name: judged[place.get((name, steps), place.get((name, 0)))][ends]
             for name in (*STRATEGIES, ADDED, ONE, PLAIN)
         }
-        table = with_differences(table, PAIRS)
+        table = claims.with_differences(table, PAIRS)
         shares = tuple((end + 1) / SHARES for end in ends.tolist())
         values = jnp.stack([*table.values()])
         found[steps] = labeled(values, tuple(table), shares, (SCORE, KENDALL, NOISE))

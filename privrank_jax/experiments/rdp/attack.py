@@ -14,17 +14,7 @@ from jaxtyping import Array
 from privrank_jax import mallows
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
-from privrank_jax.experiments.claims import (
-    NO_CELLS,
-    Claim,
-    Verdict,
-    above,
-    claim,
-    falls,
-    groups,
-    rises,
-    selected,
-)
+from privrank_jax.experiments import claims
 from privrank_jax.experiments.rdp import common
 from privrank_jax.experiments.study import P, number, study, whole, word
 from privrank_jax.mallows import attack
@@ -59,36 +49,38 @@ def with_bounds(p: P, rows: list[Row]) -> list[Row]:
     return result
 
 
-def seen(table: StudyResult) -> Verdict:
+def seen(table: StudyResult) -> claims.Verdict:
     """Does the error rise with m at every ε and N at which it exceeds ``_SEEN`` for some m?"""
-    rows = selected(table.rows, {"metric": WRONG})
-    cells = groups(rows, "epsilon", "num_rankings").values()
+    rows = claims.selected(table.rows, {"metric": WRONG})
+    cells = claims.groups(rows, "epsilon", "num_rankings").values()
     kept = [row for some in cells if max(r["mean"] for r in some) > _SEEN for row in some]
-    return rises("", "num_items").check(StudyResult(table.study, kept))
+    return claims.rises("", "num_items").check(StudyResult(table.study, kept))
 
 
-def goes_to_zero(table: StudyResult) -> Verdict:
+def goes_to_zero(table: StudyResult) -> claims.Verdict:
     """At ε = (m-1) log N/√N, does the error fall to below a tenth of its value at the smallest N?"""
-    curves = groups(selected(table.rows, {"metric": WRONG, "scheme": FAST}), "num_items")
+    curves = claims.groups(
+        claims.selected(table.rows, {"metric": WRONG, "scheme": FAST}), "num_items"
+    )
     if not curves or any(len(some) < 2 for some in curves.values()):
-        return NO_CELLS
+        return claims.NO_CELLS
     lines, holds = [], True
     for (items,), some in curves.items():
         first, *_, last = sorted(some, key=lambda row: row["num_rankings"])
         holds &= last["mean"] < 0.1 * first["mean"]
         ends = (f"{row['mean']:.4f} at N = {row['num_rankings']}" for row in (first, last))
         lines.append(f"m = {items}: {' to '.join(ends)}")
-    return Verdict(holds, "; ".join(lines))
+    return claims.Verdict(holds, "; ".join(lines))
 
 
-def at_least(text: str, limit: Any, **where: Any) -> Claim:
+def at_least(text: str, limit: Any, **where: Any) -> claims.Claim:
     """Claim: no error is below a limit by more than the slack, in standard errors of a share that is that limit."""
 
     def allowed(row: Row) -> float:
         chance = limit(row)
         return chance - common.Z * math.sqrt(chance * (1 - chance) / row["replicates"])
 
-    return above(text, allowed, 0.0, metric=WRONG, **where)
+    return claims.above(text, allowed, 0.0, metric=WRONG, **where)
 
 
 def declare(name: str, title: str, figure: str, color: str, panel: str, **more: Any) -> Any:
@@ -135,9 +127,11 @@ _TIES = (
     static=("num_items",),
     axes=("metric", "estimator", "num_rankings"),
     claims=[
-        falls("the error falls with the number N of rankings", "num_rankings", metric=WRONG),
-        falls("the error falls with ε", "epsilon", metric=WRONG),
-        claim(f"the error rises with the number m of items, where it exceeds {_SEEN:g}", seen),
+        claims.falls("the error falls with the number N of rankings", "num_rankings", metric=WRONG),
+        claims.falls("the error falls with ε", "epsilon", metric=WRONG),
+        claims.claim(
+            f"the error rises with the number m of items, where it exceeds {_SEEN:g}", seen
+        ),
         _BOUND,
     ],
     replicates=1000,
@@ -176,7 +170,7 @@ def _limit(row: Row) -> float:
     static=("num_items", "scheme"),
     claims=[
         at_least(f"at ε = {SLOW} the error stays away from 0", _limit, scheme=SLOW),
-        claim(f"at ε = {FAST} the error goes to 0", goes_to_zero),
+        claims.claim(f"at ε = {FAST} the error goes to 0", goes_to_zero),
         _BOUND,
     ],
     replicates=5000,

@@ -14,18 +14,7 @@ from privrank_jax import mallows
 from privrank_jax._backend import product
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
-from privrank_jax.experiments.claims import (
-    NO_CELLS,
-    SLACK,
-    Claim,
-    Verdict,
-    claim,
-    close_to,
-    groups,
-    is_difference,
-    minus,
-    selected,
-)
+from privrank_jax.experiments import claims
 from privrank_jax.experiments.rdp import common
 from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
 from privrank_jax.experiments.study import P, number, study, whole
@@ -34,7 +23,7 @@ from privrank_jax.simulate.study import Metrics, grid
 from privrank_jax.simulate.table_files import Row
 
 KEPT, EPSILON_HAT = "concordant_pairs", "estimated_epsilon"
-GAIN = minus(MALLOWS, LAPLACE)
+GAIN = claims.minus(MALLOWS, LAPLACE)
 _CHUNK = 1 << 15  # rankings drawn at once
 _MOST_ITEMS = 7
 _NULLS = 4000  # number of estimates from exact probabilities, for the band
@@ -59,38 +48,40 @@ def with_expectations(p: P, rows: list[Row]) -> list[Row]:
     return found
 
 
-def keeps_more(table: StudyResult) -> Verdict:
+def keeps_more(table: StudyResult) -> claims.Verdict:
     """Is the exact gain positive in every cell, and does the sample not contradict it?"""
-    rows = selected(table.rows, {"estimator": GAIN})
+    rows = claims.selected(table.rows, {"estimator": GAIN})
     if not rows:
-        return NO_CELLS
+        return claims.NO_CELLS
     least = min(rows, key=lambda row: row["exact"])
-    seen = sum(row["mean"] > SLACK * row["standard_error"] for row in rows)
-    against = sum(row["mean"] < -SLACK * row["standard_error"] for row in rows)
+    seen = sum(row["mean"] > claims.SLACK * row["standard_error"] for row in rows)
+    against = sum(row["mean"] < -claims.SLACK * row["standard_error"] for row in rows)
     evidence = (
         f"exact gains are positive in {sum(row['exact'] > 0 for row in rows)} of {len(rows)} cells, least "
         f"{least['exact']:.2g} pairs (m = {least['num_items']}, ε = {least['epsilon']:g}); sampled gains exceed 0 by "
         f"more than {SLACK:g} SE in {seen}, are below it by as much in {against}"
     )
-    return Verdict(all(row["exact"] > 0 for row in rows) and not against, evidence)
+    return claims.Verdict(all(row["exact"] > 0 for row in rows) and not against, evidence)
 
 
-def gain_grows(table: StudyResult, share: bool) -> Verdict:
+def gain_grows(table: StudyResult, share: bool) -> claims.Verdict:
     """Does the exact gain, in pairs or as a share of all pairs, grow with m at every ε?"""
-    rows = sorted(selected(table.rows, {"estimator": GAIN}), key=lambda row: row["num_items"])
+    rows = sorted(
+        claims.selected(table.rows, {"estimator": GAIN}), key=lambda row: row["num_items"]
+    )
     curves = {
         epsilon: [row["exact"] / (_pairs(row) if share else 1) for row in some]
-        for (epsilon,), some in groups(rows, "epsilon").items()
+        for (epsilon,), some in claims.groups(rows, "epsilon").items()
     }
     if not curves or any(len(curve) < 2 for curve in curves.values()):
-        return Verdict(None, "fewer than two m")
+        return claims.Verdict(None, "fewer than two m")
     growing = [e for e, curve in curves.items() if all(a < b for a, b in itertools.pairwise(curve))]
     middle = sorted(curves)[len(curves) // 2]
     spelled = ", ".join(f"{value:.3g}" for value in curves[middle])
     unit = "share of pairs" if share else "pairs"
     sizes = ", ".join(str(m) for m in sorted({row["num_items"] for row in rows}))
     evidence = f"grows over m = {sizes} at {len(growing)} of {len(curves)} ε; at ε = {middle:g}: {spelled} ({unit})"
-    return Verdict(len(growing) == len(curves), evidence)
+    return claims.Verdict(len(growing) == len(curves), evidence)
 
 
 def _pairs(row: Row) -> float:
@@ -99,7 +90,7 @@ def _pairs(row: Row) -> float:
 
 def _shared(row: Row) -> Row:
     """A row in shares of all pairs, but for gains."""
-    by = 1 if is_difference(row) else _pairs(row)
+    by = 1 if claims.is_difference(row) else _pairs(row)
     return {**row, **{name: row[name] / by for name in ("mean", "standard_error", "exact")}}
 
 
@@ -113,10 +104,12 @@ def _shared(row: Row) -> Row:
     static=("num_items",),
     rows=with_expectations,
     claims=[
-        close_to("sampled means are those of the closed forms", "exact", common.Z, rare=12.0),
-        claim("Lemma 4: Mallows keeps more pairs than Laplace noise", keeps_more),
-        claim("the gain grows with m, counted in pairs", gain_grows, share=False),
-        claim("the gain grows with m, as a share of pairs", gain_grows, share=True),
+        claims.close_to(
+            "sampled means are those of the closed forms", "exact", common.Z, rare=12.0
+        ),
+        claims.claim("Lemma 4: Mallows keeps more pairs than Laplace noise", keeps_more),
+        claims.claim("the gain grows with m, counted in pairs", gain_grows, share=False),
+        claims.claim("the gain grows with m, as a share of pairs", gain_grows, share=True),
     ],
     picture={
         "x": "epsilon",
@@ -188,19 +181,19 @@ def null_means(law: np.ndarray, draws: int, replicates: int) -> np.ndarray:
     return found
 
 
-def exact_loss(table: StudyResult) -> Verdict:
+def exact_loss(table: StudyResult) -> claims.Verdict:
     """Is the exact largest log-ratio equal to ε?"""
     gap = max((abs(row["exact"] - row["epsilon"]) for row in table.rows), default=math.nan)
     cells = len(table.rows)
     evidence = f"largest difference over {cells} cells {gap:.1g}, by enumeration of all neighbors and rankings"
-    return Verdict(gap < 1e-9 if cells else None, evidence)
+    return claims.Verdict(gap < 1e-9 if cells else None, evidence)
 
 
-def within_band(table: StudyResult) -> Verdict:
+def within_band(table: StudyResult) -> claims.Verdict:
     """Is every estimate within the band of chance?"""
     rows = [row for row in table.rows if math.isfinite(row["mean"])]
     if not rows:
-        return NO_CELLS
+        return claims.NO_CELLS
     outside = [row for row in rows if not row["low"] <= row["mean"] <= row["high"]]
     gap = max(rows, key=lambda row: abs(row["mean"] - row["expected"]))
     evidence = (
@@ -208,14 +201,14 @@ def within_band(table: StudyResult) -> Verdict:
         f"from counts of the exact law fall into; farthest from what is expected: {gap['mean']:.4f} against "
         f"{gap['expected']:.4f} (m = {gap['num_items']}, ε = {gap['epsilon']:g})"
     )
-    return Verdict(not outside, evidence)
+    return claims.Verdict(not outside, evidence)
 
 
-def perfect_match(table: StudyResult) -> Verdict:
+def perfect_match(table: StudyResult) -> claims.Verdict:
     """Is the estimate unbiased, compared with the mean of (8) under the exact law?"""
     rows = table.rows
     if not rows:
-        return NO_CELLS
+        return claims.NO_CELLS
     above = sum(row["mean"] > row["exact"] for row in rows)
     most = max(rows, key=lambda row: row["expected"] - row["exact"])
     evidence = (
@@ -224,7 +217,7 @@ def perfect_match(table: StudyResult) -> Verdict:
         f"noise over {(most['num_items'] - 1) ** 2 * math.factorial(most['num_items']):,} ratios"
     )
     biased = all(row["expected"] - row["exact"] > 0 for row in rows)
-    return Verdict(False if biased and above > 0.9 * len(rows) else None, evidence)
+    return claims.Verdict(False if biased and above > 0.9 * len(rows) else None, evidence)
 
 
 def _beyond(row: Row) -> Row:
@@ -244,9 +237,9 @@ def _beyond(row: Row) -> Row:
     static=("num_items",),
     rows=with_band,
     claims=[
-        Claim("Lemma 1: the exact loss is ε", exact_loss),
-        Claim("estimates match ε within what chance allows", within_band),
-        Claim("the estimator (8) matches ε without bias", perfect_match),
+        claims.Claim("Lemma 1: the exact loss is ε", exact_loss),
+        claims.Claim("estimates match ε within what chance allows", within_band),
+        claims.Claim("the estimator (8) matches ε without bias", perfect_match),
     ],
     picture={
         "x": "epsilon",

@@ -14,13 +14,7 @@ from jaxtyping import Array
 from privrank_jax import data
 from privrank_jax._types import Key
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.experiments.claims import (
-    beats,
-    close_to_printed,
-    is_difference,
-    minus,
-    with_differences,
-)
+from privrank_jax.experiments import claims
 from privrank_jax.experiments.study import P, word
 from privrank_jax.experiments.xu import common, dots
 from privrank_jax.experiments.xu import printed as xu_printed
@@ -90,7 +84,7 @@ def with_statistics(p: P, rows: list[Row]) -> list[Row]:
     result = []
     for row in rows:
         method, minus_, _ = row["estimator"].partition(" minus ") if row["estimator"] else "   "
-        tested = is_difference(row) and row["standard_error"] > 0
+        tested = claims.is_difference(row) and row["standard_error"] > 0
         statistic = row["mean"] / row["standard_error"] if tested else math.nan
         value = float(2 * scipy.stats.t.sf(abs(statistic), max(row["replicates"] - 1, 1)))
         known = row["link"] == "BTL" and minus_ and method in xu_printed.TABLE_2_T
@@ -121,11 +115,13 @@ CARS: dict[str, Any] = {
     printed=xu_printed.TABLE_2,
     claims=[
         *(
-            close_to_printed(f"{common.NOT_WORSE}: {method}", estimator=method)
+            claims.close_to_printed(f"{common.NOT_WORSE}: {method}", estimator=method)
             for method in (ADRR, COUNT, CLASSIC, LAPLACE)
         ),
         *(
-            beats(f"ADRR ranks better than {method}", minus(method, ADRR), metric=RANKING)
+            claims.beats(
+                f"ADRR ranks better than {method}", claims.minus(method, ADRR), metric=RANKING
+            )
             for method in (COUNT, CLASSIC, LAPLACE)
         ),
     ],
@@ -173,7 +169,7 @@ def table_2(key: Key, p: P) -> Metrics:
         values, codes = common.fits(stacked, link, gammas)
         named = zip((ADRR, LAPLACE, CLASSIC), values, strict=True)
         errors = {method: error(value) for method, value in named} | {COUNT: counts}
-        every = with_differences(errors, [(name, ADRR) for name in errors][1:])
+        every = claims.with_differences(errors, [(name, ADRR) for name in errors][1:])
         return {name: {RANKING: value} for name, value in every.items()}, codes
 
     return common.by_link(one)

@@ -10,15 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._types import Key
-from privrank_jax.experiments.claims import (
-    ENOUGH,
-    NO_CELLS,
-    SLACK,
-    Claim,
-    Verdict,
-    groups,
-    selected,
-)
+from privrank_jax.experiments import claims
 from privrank_jax.experiments.study import P, number, study, whole, word
 from privrank_jax.experiments.xu import common, dots
 from privrank_jax.pairwise.debiased_fit import smallest_curvature
@@ -57,12 +49,14 @@ def with_bounds(p: P, rows: list[Row]) -> list[Row]:
     return found
 
 
-def straight(table: StudyResult, column: str) -> Verdict:
+def straight(table: StudyResult, column: str) -> claims.Verdict:
     """Does a line in ``column`` explain more than 0.99 of the variance of the mean eigenvalues?"""
     where = {"study": f"xu-fig3 {column}", "metric": EIGENVALUE}
-    found = groups(sorted(selected(table.rows, where), key=lambda row: row[column]), column)
+    found = claims.groups(
+        sorted(claims.selected(table.rows, where), key=lambda row: row[column]), column
+    )
     if len(found) < 3:
-        return Verdict(None, f"fewer than three values of {column}")
+        return claims.Verdict(None, f"fewer than three values of {column}")
     values = {value: np.array([row["mean"] for row in held]) for (value,), held in found.items()}
     slope, _, intercept, correlation = dots.line([*values], [v.mean() for v in values.values()])
     negative = "; ".join(
@@ -73,29 +67,29 @@ def straight(table: StudyResult, column: str) -> Verdict:
         f"slope {slope:.4f}, intercept {intercept:+.4f}, explains {correlation**2:.4f} of the variance "
         f"of the means. {column}: mean eigenvalue, share not positive: {negative}"
     )
-    if min(map(len, values.values())) < ENOUGH:
-        return Verdict(None, evidence)
-    return Verdict(slope > 0 and correlation**2 > 0.99, evidence)
+    if min(map(len, values.values())) < claims.ENOUGH:
+        return claims.Verdict(None, evidence)
+    return claims.Verdict(slope > 0 and correlation**2 > 0.99, evidence)
 
 
-def convex(table: StudyResult) -> Verdict:
+def convex(table: StudyResult) -> claims.Verdict:
     """Lemma 4: do at least as many eigenvalues exceed its bound as it says?"""
-    rows = selected(table.rows, {"metric": EIGENVALUE})
-    found = groups(rows, "num_items", "probability", "bound_probability")
+    rows = claims.selected(table.rows, {"metric": EIGENVALUE})
+    found = claims.groups(rows, "num_items", "probability", "bound_probability")
     if not found:
-        return NO_CELLS
+        return claims.NO_CELLS
     lines, holds = [], True
     for (items, chance, promised), held in sorted(found.items()):
         promised = max(promised, 0.0)
         share = float(np.mean([row["mean"] > row["bound"] for row in held]))
-        slack = SLACK * math.sqrt(promised * (1 - promised) / len(held))
+        slack = claims.SLACK * math.sqrt(promised * (1 - promised) / len(held))
         holds &= share >= promised - slack
         lines.append(f"m = {items}, p = {chance:g}: {share:.0%}, at least {promised:.0%}")
     evidence = f"share of eigenvalues above the lemma's, and its bound: {'; '.join(lines)}"
     said = any(promised > 0 for _, _, promised in found)
-    if not said or min(map(len, found.values())) < ENOUGH:
-        return Verdict(None, evidence)
-    return Verdict(holds, evidence)
+    if not said or min(map(len, found.values())) < claims.ENOUGH:
+        return claims.Verdict(None, evidence)
+    return claims.Verdict(holds, evidence)
 
 
 @study(
@@ -116,15 +110,15 @@ def convex(table: StudyResult) -> Verdict:
     each=True,
     rows=with_bounds,
     claims=[
-        Claim(
+        claims.Claim(
             "the eigenvalue grows linearly with the number of items",
             functools.partial(straight, column="num_items"),
         ),
-        Claim(
+        claims.Claim(
             "the eigenvalue grows linearly with the observation probability",
             functools.partial(straight, column="probability"),
         ),
-        Claim("Lemma 4: eigenvalues exceed its bound at least as often as it says", convex),
+        claims.Claim("Lemma 4: eigenvalues exceed its bound at least as often as it says", convex),
     ],
     picture={
         "lines": (
