@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
-from typing import Any
+import dataclasses
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation.subset_designs import MAX_ITEMS
-from privrank_jax.experiments.alabi import common, crowds, reports
-from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, WORST, Methods
-from privrank_jax.experiments.alabi.crowds import Draw, World
+from privrank_jax.estimate import Estimate
+from privrank_jax.experiments.alabi import common, crowds
+from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, WORST, Answer, Method, Methods
+from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.study import P, number, study, whole
-from privrank_jax.simulate.study import Metrics
+from privrank_jax.simulate.study import Metrics, Parameters
+from privrank_jax.simulate.table_files import Row
 
 BORDA_UNIT = "Borda, PrivUnit"
 ALL, ALL_UNIT = "noise-all", "noise-all, PrivUnit"
@@ -46,68 +46,61 @@ _CHEAPER = (
 
 
 def methods(num_items: int) -> Methods:
-    """Local consensus methods for so many items; see :func:`common.errors`."""
-    found: dict[str | tuple[str, ...], Callable[..., Any]] = {
-        BORDA: reports.borda(aggregation.ldp_borda),
-        BORDA_UNIT: reports.borda(aggregation.ldp_borda_privunit),
-        (ALL, KWIK): reports.weights_and_sort(),
-        ALL_UNIT: reports.weights(aggregation.local_weights_privunit),
-        RESPONSE: reports.weights(aggregation.local_weights_rr),
+    """Local consensus methods for so many items, on the rankings of a world; see :func:`common.errors`."""
+    found = {
+        BORDA: _by(aggregation.ldp_borda),
+        BORDA_UNIT: _by(aggregation.ldp_borda_privunit),
+        ALL: _by(aggregation.local_weights),
+        ALL_UNIT: _by(aggregation.local_weights_privunit),
+        RESPONSE: _by(aggregation.local_weights_rr),
+        KWIK: _by(aggregation.ldp_kwiksort),
     }
     if num_items <= MAX_ITEMS:
-        found[BORDA_SETS] = reports.borda(aggregation.ldp_borda_subsets)
+        found[BORDA_SETS] = _by(aggregation.ldp_borda_subsets)
     return found
 
 
-def mallows_draw(key: Key, p: P) -> World:
-    """A Mallows crowd."""
-    return _world(p, *crowds.crowd(key, p.max_users, p.num_items, p.strength))
+def _by(release: Callable[..., Estimate]) -> Method:
+    """Scores or ranks of a release, or the search in its weights."""
+
+    def method(key: Key, world: World, epsilon: Array) -> Answer:
+        found = release(key, world.ranks, common.replaced_user(epsilon)).value
+        return found if found.ndim == 1 else common.searched(jnp.clip(found, 0, 1), world)
+
+    return method
 
 
-def worst_draw(key: Key, p: P) -> World:
-    """The hard instance of the lower bounds."""
-    return _world(p, crowds.worst_ranks(key, p.max_users, p.flips, p.buffer, p.lean), None)
+def drawn(key: Key, p: P) -> World:
+    """The cell's world: a Mallows crowd, the hard instance of the lower bounds, or all users of a data set."""
+    truth = None
+    if p.world == MALLOWS:
+        ranks, truth = crowds.crowd(key, p.num_users, p.num_items, p.strength)
+    elif p.world == WORST:
+        ranks = crowds.worst_ranks(key, p.num_users, p.flips, p.buffer, p.lean)
+    else:
+        ranks = fixed(p.given[p.world])
+    weights = aggregation.PairWeights.from_ranks(ranks)
+    return World(dataclasses.replace(weights, mask=jnp.ones(p.num_items, bool)), truth, ranks=ranks)
 
 
-def data_draw(key: Key, p: P, *, ranks: np.ndarray) -> World:
-    """All users of a data set."""
-    more = p.max_users - len(ranks)
-    return _world(p, fixed(np.pad(ranks, ((0, more), (0, 0)))), None)
-
-
-def _world(p: P, ranks: Array, truth: Array | None) -> World:
-    """A world of the first users of these rankings, whose weights are yet to be counted."""
-    items, dtype = p.num_items, jnp.result_type(float)
-    users = jnp.asarray(p.num_users, jnp.int32)
-    weights = aggregation.PairWeights(
-        jnp.zeros((items, items), dtype), users, jnp.ones(items, bool)
-    )
-    return World(weights, truth, ranks=ranks.astype(jnp.int32))
-
-
-def worlds(p: P) -> Mapping[str, Any]:
-    """The cells of all worlds, and how each is drawn, by its number of items, for each of which there is a program."""
-    draws: dict[int, dict[Draw, tuple[int]]] = {}
-    sized: list[tuple[int, int, int]] = []
-
-    def add(world: str, draw: Draw, items: int, users: int) -> None:
-        place = crowds.names(p).index(world)
-        draws.setdefault(items, {})[draw] = (place,)
-        sized.append((items, users, place))
-
-    for items, users in p.sizes:
-        add(MALLOWS, mallows_draw, items, users)
+def cells(p: P) -> list[Parameters]:
+    """A cell for each world and ε; there is a program for each world."""
+    worlds = [(MALLOWS, items, users) for items, users in p.sizes]
     if p.flips:
-        add(WORST, worst_draw, 2 * p.flips + p.buffer, p.worst_users)
-    for name, ranks in crowds.given_ranks(p.data).items():
-        users, items = ranks.shape
-        add(name, functools.partial(data_draw, ranks=ranks), items, users)
-    cells = []
-    for items, users, place in sized:
-        most = max(other for same, other, _ in sized if same == items)
-        sizes = {"num_items": items, "num_users": users, "max_users": most, "world": place}
-        cells += [{**sizes, "epsilon": epsilon} for epsilon in p.epsilons]
-    return {"draws": draws, "world_cells": cells}
+        worlds.append((WORST, 2 * p.flips + p.buffer, p.worst_users))
+    worlds += [(name, ranks.shape[1], len(ranks)) for name, ranks in p.given.items()]
+    return [
+        {"num_items": items, "num_users": users, "world": world, "epsilon": epsilon}
+        for world, items, users in worlds
+        for epsilon in p.epsilons
+    ]
+
+
+def named(p: P, rows: list[Row]) -> list[Row]:
+    """The rows with the name of their world as study."""
+    del p
+    kept = ({c: v for c, v in row.items() if c != "world"} for row in rows)
+    return [{**rest, "study": row["world"]} for rest, row in zip(kept, rows, strict=True)]
 
 
 @study(
@@ -126,12 +119,12 @@ def worlds(p: P) -> Mapping[str, Any]:
     worst_users=whole(3000, "n in the worst case"),
     data=common.NAMED,
     data_optional=True,
-    prepare=worlds,
-    cells=lambda p: p.world_cells,
-    static=("num_items", "max_users"),
+    prepare=lambda p: {"given": crowds.given_ranks(p.data)},
+    cells=cells,
+    static=("num_items", "num_users", "world"),
     axes=common.AXES[:2],
     optimized="some",
-    rows=crowds.by_world,
+    rows=named,
     claims=[
         *(common.cheaper(text, best, other) for text, best, other in _CHEAPER),
         common.costs_fall("excess costs fall with ε", "epsilon", METHODS),
@@ -159,8 +152,7 @@ def worlds(p: P) -> Mapping[str, Any]:
     ),
 )
 def trial(key: Key, p: P) -> Metrics:
-    """One crowd of the cell's world at one ε; worlds of as many items share a program, whatever their users."""
+    """One crowd of the cell's world at one ε."""
     world_key, noise_key = jax.random.split(key)
-    drawn = crowds.world_of(world_key, p, p.draws[p.num_items])
-    usable = methods(p.num_items)
-    return common.errors(noise_key, reports.weighed(drawn), usable, p.epsilon, PAIRS)
+    world = drawn(world_key, p)
+    return common.errors(noise_key, world, methods(p.num_items), p.epsilon, PAIRS)
