@@ -238,47 +238,32 @@ def _outcome(row: Row, least: float) -> str:
     return "none" if abs(row["mean"]) + SLACK * row["standard_error"] < NEGLIGIBLE else "unclear"
 
 
-def nearer(
-    text: str, x: str, at: float, to: float, than: float, paired: str, **where: Wanted
-) -> Claim:
-    """Claim: the mean at ``x = at`` tends to be nearer to that at ``to`` than to that at ``than``.
+def nearer(text: str, paired: str | tuple[str, ...], **where: Wanted) -> Claim:
+    """Claim: an error tends to be nearer to that at one end than to that at another, by paired differences of gaps.
 
-    It holds if it is nearer by more than ``SLACK`` SE in at least three quarters of the curves; it does not hold if it
-    is farther by as much in more than a quarter. ``paired`` is the name of the estimator, with ``{}`` for its own name,
-    whose rows at ``at`` hold (than - at) - (at - to), with their standard errors.
+    It holds if the far gap less the near one is above zero by more than ``SLACK`` SE in at least three quarters of the
+    cells, and does not hold if it is below in more than a quarter.
+
+    Args:
+        text: the claim.
+        paired: names of the estimators whose rows hold the far gap less the near one.
+        where: the selection.
     """
-    return claim(text, _nearer, x=x, points=(at, to, than), paired=paired, where=where)
+    return claim(text, _nearer, where={"estimator": paired, **where})
 
 
-def _nearer(
-    table: StudyResult, x: str, points: Sequence[float], paired: str, where: Mapping[str, Any]
-) -> Verdict:
-    bent = {**where, "estimator": tuple(map(paired.format, where["estimator"]))}
-    errors = {_cell(row): row["standard_error"] for row in selected(table.rows, bent)}
-    gaps, shares = [], []
-    for curve in curves(selected(table.rows, where), x).values():
-        by_level = {row[x]: row for row in curve}
-        if not set(points) <= set(by_level):
-            continue
-        at, to, than = (by_level[point] for point in points)
-        near, far = at["mean"] - to["mean"], than["mean"] - at["mean"]
-        error = math.hypot(*(f * row["standard_error"] for f, row in ((2, at), (1, to), (1, than))))
-        if min(near, far) >= 0:  # then the paired metric is this very difference
-            error = errors.get(_cell({**at, "estimator": paired.format(at["estimator"])}), error)
-        gaps.append(in_errors(abs(far) - abs(near), error))
-        shares.append(near / (near + far) if near + far else _NAN)
-    words = "{:g}, {:g} and {:g}".format(*sorted(points)).replace("inf", "∞")
-    if not gaps:
-        return Verdict(None, f"no cell has {x} = {words}")
-    yes, no = sum(gap > SLACK for gap in gaps), sum(gap < -SLACK for gap in gaps)
-    known = sorted(filter(math.isfinite, shares)) or [_NAN]
+def _nearer(table: StudyResult, where: Where) -> Verdict:
+    rows = selected(table.rows, where)
+    if not rows:
+        return NO_CELLS
+    scores = [in_errors(row["mean"], row["standard_error"]) for row in rows]
+    yes, no = sum(score > SLACK for score in scores), sum(score < -SLACK for score in scores)
     evidence = (
-        f"of {len(gaps)} cells with {x} = {words}, nearer in {yes} and farther in {no} by more than {SLACK:g} SE, the "
-        f"others between; the nearer gap is {known[len(known) // 2]:.0%} of both (median)"
+        f"of {len(rows)} cells, nearer in {yes} and farther in {no} by more than {SLACK:g} SE"
     )
-    if 4 * yes >= 3 * len(gaps):
+    if 4 * yes >= 3 * len(rows):
         return Verdict(True, evidence)
-    return Verdict(False if 4 * no > len(gaps) else None, evidence)
+    return Verdict(False if 4 * no > len(rows) else None, evidence)
 
 
 def close_to(

@@ -151,15 +151,6 @@ def within(
     return claims.Verdict(max(one / other for one, other in ends.values()) <= most, spelled)
 
 
-def like_few(table: StudyResult, most: int) -> claims.Verdict:
-    """Is the largest deviation of the square root that of at most so many independent releases, at every T?"""
-    own = largest(table, ROOT)
-    if not own:
-        return claims.NO_CELLS
-    spelled = "; ".join(f"T = {steps:,}: {value**2:.1f}" for steps, value in own.items())
-    return claims.Verdict(max(own.values()) ** 2 <= most, f"as many as {spelled}")
-
-
 @functools.cache
 def _variances(strategy: str, steps: int) -> np.ndarray:
     return np.square(prefix_sum_errors(strategy, steps, "gaussian"))
@@ -221,35 +212,30 @@ def _gaussian(row: Row) -> Row:
     optimized=False,
     rows=with_deviations,
     claims=[
-        claims.claim(
-            "square root: the largest deviation is at most 1.2 times the bound for any strategy",
-            within,
-            name=ROOT,
-            others=(BOUND,),
-            most=1.2,
-        ),
-        claims.claim(
+        claims.below(
             "square root: up to 3,650 leaderboards are no noisier than 14 independent releases",
-            like_few,
-            most=14,
+            14**0.5,
+            metric=LARGEST,
+            estimator=ROOT,
         ),
-        claims.claim(
-            "no last step, Gaussian noise: from 10 steps on the largest deviation is at most 1.35 times that of "
-            "the square root for just so many",
-            within,
-            name=ENDLESS,
-            others=(ROOT,),
-            most=1.35,
-            least=10,
-        ),
-        claims.claim(
-            "no last step, Laplace noise: from 365 steps on the largest deviation is at most 0.9 times the least "
-            "for just so many",
-            within,
-            name=f"{ENDLESS}{PURE}",
-            others=(f"{TREE}{PURE}", f"{INCREMENTS}{PURE}"),
-            most=0.9,
-            least=365,
+        *(
+            claims.claim(text, within, name=name, others=others, most=most, least=least)
+            for text, name, others, most, least in (
+                (
+                    "square root: the largest deviation is at most 1.2 times the bound for any strategy",
+                    *(ROOT, (BOUND,), 1.2, 0),
+                ),
+                (
+                    "no last step, Gaussian noise: from 10 steps on the largest deviation is at most 1.35 times that "
+                    "of the square root for just so many",
+                    *(ENDLESS, (ROOT,), 1.35, 10),
+                ),
+                (
+                    "no last step, Laplace noise: from 365 steps on the largest deviation is at most 0.9 times the "
+                    "least for just so many",
+                    *(f"{ENDLESS}{PURE}", (f"{TREE}{PURE}", f"{INCREMENTS}{PURE}"), 0.9, 365),
+                ),
+            )
         ),
         claims.close_to(
             "simulated noise has the variance of the formula after every tenth of the time",

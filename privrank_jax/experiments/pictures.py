@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,9 +48,13 @@ def draw(
         names: how columns and values are written; values named stand first.
         wide: panels side by side; further ones stand below.
         note: above the picture.
-        shared: of :func:`_panel` (``x``, ``log_x``, ...), and of each line: ``y``, metric to label; ``panel``, columns;
-            ``where``, a selection, in which :data:`MIDDLE` and :data:`LAST` stand for values; ``change``, a function of
-            a row to the row that is drawn.
+        shared: of each line ``x``, a column, whose words stand side by side, with ``x_label``; ``y``, metric to label;
+            ``panel``, columns; ``where``, a selection, in which :data:`MIDDLE` and :data:`LAST` stand for values;
+            ``change``, a function of a row to the row that is drawn; ``log_x``, with ∞ as "no privacy" at the right;
+            ``log_y``; ``small``, below which it is linear; ``from_zero``; ``exact``, a column drawn as a dashed line
+            beside each curve; ``crosses``, a column of black crosses; ``band``, columns of a gray band; ``shade``, a
+            column with the end of a gray range of x; ``level``, of a dashed horizontal line; ``kind``, ``"curves"``,
+            ``"dots"`` of replicates with a line through them, or ``"boxes"`` of replicates.
     """
     names = {**_NAMES, **(names or {})}
     parts = []
@@ -83,7 +87,7 @@ def draw(
                 (held, looks[at[0]] if looks else (colors.index(at[0]), _index(styles, at)))
                 for at, held in by.items()
             ]
-            _panel(axis, rows, looked, **_of_panel(one))
+            _panel(axis, rows, looked, **one)
             axis.set_title(title, fontsize=9.5)
             axis.set_xlabel(one.get("x_label", names.get(one["x"], spelled(one["x"]))))
         across[0].set_ylabel(label)
@@ -101,47 +105,24 @@ def draw(
     return figure
 
 
-def _of_panel(one: Mapping[str, Any]) -> dict[str, Any]:
-    left_out = ("y", "panel", "where", "change", "x_label")
-    return {name: value for name, value in one.items() if name not in left_out}
-
-
 def _panel(
     axis: Axes,
     rows: Sequence[Row],
     looked: Sequence[tuple[list[Row], tuple[int, int]]],
-    *,
     x: str,
     log_x: bool = False,
     log_y: bool = False,
     small: float = 0.0,
-    from_zero: bool = False,
     exact: str = "",
     crosses: str = "",
-    band: tuple[str, str] | None = None,
+    band: tuple[str, str] = ("", ""),
     shade: str = "",
-    level: Callable[[Sequence[Row]], float] | float = math.nan,
+    level: float = math.nan,
     kind: str = "curves",
+    **of_line: Any,
 ) -> None:
-    """One panel.
-
-    Args:
-        axis: to draw on.
-        rows: all rows.
-        looked: rows of each curve, with its color and line style.
-        x: column; words stand side by side.
-        log_x: logarithmic, with ∞ as "no privacy" at the right.
-        log_y: logarithmic; with ``small`` linear below that.
-        small: see ``log_y``.
-        from_zero: whether the axis begins at 0, which the caller sees to.
-        exact: column drawn as a dashed line beside each curve.
-        crosses: column drawn as black crosses.
-        band: columns of a gray band.
-        shade: column with the end of a gray range of x.
-        level: of a dashed horizontal line.
-        kind: ``"curves"``, ``"dots"`` of replicates with a line through them, or ``"boxes"`` of replicates.
-    """
-    del from_zero
+    """One panel of these rows, and of each curve with its color and line style; see :func:`draw`."""
+    del of_line
     words = list(dict.fromkeys(row[x] for row in rows if isinstance(row[x], str)))
     if words:
         places = {word: place for place, word in enumerate(words)}
@@ -167,15 +148,14 @@ def _panel(
             draw_curve(axis, [r for r in held if r["mean"] > 0 or not log_y], x, color, style)
         if exact:
             axis.plot(at, [row[exact] for row in held], color=paint, dashes=(4, 2), linewidth=1)
-        if band:
+        if band[0]:
             low, high = ([row[column] for row in held] for column in band)
             axis.fill_between(at, low, high, color="#BBBBBB", alpha=0.5, linewidth=0)
     known = [row for row in rows if crosses and math.isfinite(row[crosses])]
     if known:
         axis.plot([row[x] + 0.2 * bool(words) for row in known], [r[crosses] for r in known], "kx")
-    value = level(rows) if callable(level) else level
-    if math.isfinite(value):
-        axis.axhline(value, color="black", linewidth=0.8, linestyle=_DASHED)
+    if math.isfinite(level):
+        axis.axhline(level, color="black", linewidth=0.8, linestyle=_DASHED)
     if shade:
         axis.axvspan(min(row[x] for row in rows), rows[0][shade], color="#BBBBBB", alpha=0.5)
     if not words:

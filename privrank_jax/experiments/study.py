@@ -37,7 +37,6 @@ MODULES = {
     "alabi.central": "alabi-central",
     "alabi.local": "alabi-local",
     "alabi.bounds": "alabi-lower-bounds",
-    "hillebrand.ratio": "hillebrand",
     "continual": "continual",
     "cai.simulated": "cai-fig1 cai-fig2 cai-fig3 cai-fig5 cai-fig6 cai-fig7",
     "cai.one_shot": "cai-fig4",
@@ -352,10 +351,8 @@ class Experiment:
         """``batch_size`` of :func:`privrank_jax.simulate.run`: that of the experiment on a CPU; elsewhere None."""
         return self.batch if on_cpu() else None
 
-    def studies(self, **changes: Any) -> tuple[Study, ...]:
-        """Return the studies, ready for :func:`privrank_jax.simulate.run`; ``changes`` replace parameters."""
-        if changes:
-            return self.configured(**changes).studies()
+    def studies(self) -> tuple[Study, ...]:
+        """Return the studies, ready for :func:`privrank_jax.simulate.run`."""
         p = P(**self.values, **self.prepare(self.p))
         cells = self.cells(p)
         parts = cells if isinstance(cells, Mapping) else {self.name: cells}

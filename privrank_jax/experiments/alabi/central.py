@@ -171,50 +171,27 @@ def worlds(p: P) -> Mapping[str, Any]:
 
 # --- the study -----------------------------------------------------------------------------------
 
-_MALLOWS, _WORST, _DATA = ({"study": one} for one in (MALLOWS, WORST, DATA))
-_CHEAPER: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
-    *(
-        (f"Mallows: Borda never costs more than {other}", best, other, _MALLOWS)
-        for best, others in ((BORDA, PURE), (BORDA_GAUSS, GAUSSIAN))
-        for other in others
-        if other != best
-    ),
-    *((f"{n}: Borda never costs more than noise-all", BORDA, ALL, {"study": n}) for n in DATA),
-    ("worst case: noise-all never costs more than Borda", ALL, BORDA, _WORST),
-    (
-        "worst case, 10,000 users: noise-all never costs more than Borda",
-        ALL,
-        BORDA,
-        {**_WORST, "num_users": 10_000},
-    ),
-    ("K-norm noise: Borda never costs more than with Laplace noise", BORDA_SHAPED, BORDA, {}),
-    ("K-norm noise: noise-all never costs more than with Laplace noise", ALL_SHAPED, ALL, {}),
-    ("10 items: noise-all never costs more than KwikSort", ALL, KWIK, {"num_items": 10}),
-    (
-        "100 items: KwikSort at the even split never costs more than noise-all",
-        KWIK,
-        ALL,
-        {"num_items": 100},
-    ),
-    *(
-        (f"{name}: {best} never costs more than {other}", best, other, at)
-        for name, best, other, at in (
-            ("Mallows", BORDA_SHAPED, FOOTRULE, _MALLOWS),
-            ("Mallows", BORDA_GAUSS, FOOTRULE_GAUSS, _MALLOWS),
-            ("Mallows", FOOTRULE, KWIK, _MALLOWS),
-            ("Mallows", FOOTRULE_GAUSS, KWIK_GAUSS, _MALLOWS),
-            (
-                "Mallows, 50 and 100 items",
-                FOOTRULE,
-                ALL_SHAPED,
-                {**_MALLOWS, "num_items": (50, 100)},
-            ),
-            ("data", ALL_SHAPED, FOOTRULE, _DATA),
-            ("data", BORDA_SHAPED, FOOTRULE, _DATA),
-            ("worst case", FOOTRULE, BORDA_SHAPED, _WORST),
-            ("worst case", FOOTRULE_GAUSS, BORDA_GAUSS, _WORST),
-        )
-    ),
+_WHERE: dict[str, dict[str, Any]] = {
+    **{name: {"study": name} for name in (MALLOWS, WORST, *DATA)},
+    "data": {"study": DATA},
+    "worst case, 10,000 users": {"study": WORST, "num_users": 10_000},
+    "Mallows, 50 and 100 items": {"study": MALLOWS, "num_items": (50, 100)},
+    "10 items": {"num_items": 10},
+    "100 items": {"num_items": 100},
+    "everywhere": {},
+}
+_CHEAPER = (
+    *((MALLOWS, BORDA, other) for other in PURE[1:]),
+    *((MALLOWS, BORDA_GAUSS, other) for other in GAUSSIAN[1:]),
+    *((name, BORDA, ALL) for name in DATA),
+    *((WORST, ALL, BORDA), ("worst case, 10,000 users", ALL, BORDA)),
+    *(("everywhere", BORDA_SHAPED, BORDA), ("everywhere", ALL_SHAPED, ALL)),
+    *(("10 items", ALL, KWIK), ("100 items", KWIK, ALL)),
+    *((MALLOWS, BORDA_SHAPED, FOOTRULE), (MALLOWS, BORDA_GAUSS, FOOTRULE_GAUSS)),
+    *((MALLOWS, FOOTRULE, KWIK), (MALLOWS, FOOTRULE_GAUSS, KWIK_GAUSS)),
+    ("Mallows, 50 and 100 items", FOOTRULE, ALL_SHAPED),
+    *(("data", ALL_SHAPED, FOOTRULE), ("data", BORDA_SHAPED, FOOTRULE)),
+    *((WORST, FOOTRULE, BORDA_SHAPED), (WORST, FOOTRULE_GAUSS, BORDA_GAUSS)),
 )
 
 
@@ -236,7 +213,10 @@ _CHEAPER: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     optimized=common.optimized(crowds.EXPONENTIAL_ITEMS),
     rows=crowds.by_world,
     claims=[
-        *(common.cheaper(text, best, other, **where) for text, best, other, where in _CHEAPER),
+        *(
+            common.cheaper(f"{at}: {best} never costs more than {other}", best, other, **_WHERE[at])
+            for at, best, other in _CHEAPER
+        ),
         common.costs_fall("excess costs fall with ε", "epsilon", PURE + GAUSSIAN + SHAPED),
         common.costs_fall(
             "Mallows: excess costs of footrule fall with ε", "epsilon", PLACED, study=MALLOWS

@@ -41,9 +41,8 @@ _TOGETHER = 20  # most items of searches that run side by side
 
 OURS = "the paper has no experiments: worlds, grid and claims are ours"
 YARDSTICK = (
-    "excess cost: (K(σ, w) - OPT) over the number of pairs; OPT exact for at most "
-    f"{_EXACT} items, else the least of two local searches (from Borda, from the center), which certificates "
-    "confirm where they were tried"
+    f"excess cost: (K(σ, w) - OPT) over the number of pairs; OPT exact for at most {_EXACT} items, else the least of "
+    "two local searches (from Borda, from the center), which certificates confirm where they were tried"
 )
 CROWDS = "Mallows crowds: θ = 5/m; a pair is judged alike at every m"
 WORLDS: dict[str, Any] = {
@@ -76,11 +75,9 @@ def replaced_user(epsilon: Numbers, delta: float = 0.0) -> Privacy:
 
 
 class Search(NamedTuple):
-    """Weights from which a local search finds the ranking.
+    """Weights ``(m, m)`` from which a local search finds the ranking, from the order of these scores ``(m,)`` on.
 
-    Attributes:
-        weights: ``(m, m)``; zeros, for which every ranking is the best, keep the order of ``start``.
-        start: ``(m,)`` scores, high = preferred, whose order the search starts from.
+    Weights that are zeros, for which every ranking is the best, keep that order.
     """
 
     weights: Array
@@ -113,12 +110,6 @@ def noise_all(key: Key, world: World, privacy: Privacy, noise: str) -> Answer:
     return searched(aggregation.noise_all(key, world.weights, privacy, noise=noise).value, world)
 
 
-def private_weights(key: Key, world: World, privacy: Privacy, noise: str) -> Answer:
-    """Private weights in two parts, with cycles shrunk."""
-    found = aggregation.private_weights(key, world.weights, privacy, noise=noise)
-    return searched(found.value, world)
-
-
 def footrule(key: Key, world: World, privacy: Privacy, noise: str) -> Answer:
     """Private costs of places."""
     return Placed(aggregation.dp_footrule(key, world.histograms, privacy, noise=noise).value)
@@ -137,9 +128,7 @@ def private(release: Callable[..., Answer], noise: str = "", delta: float = 0.0)
 
 
 def optimized(most: int) -> Callable[[Parameters], Optimized]:
-    """``Study.optimized`` for programs of items padded to ``max_items``: less up to so many, which run for much less
-    time than they take to compile.
-    """
+    """``Study.optimized``: less up to so many ``max_items``, as such programs run for less time than they compile."""
     return lambda static: "some" if static["max_items"] <= most else True
 
 
@@ -172,15 +161,9 @@ def searched(weights: PairMatrix, world: World) -> Search:
 def solved(
     found: Mapping[str, Answer], mask: Mask, best: Search | None = None
 ) -> tuple[dict[str, Array], Array | None]:
-    """The rankings of all answers, with one copy in the program of the local search, of the assignment and of a sort.
+    """Ranks of all answers, which have a leading axis (of ε or n), and those of the searches ``best``.
 
-    Args:
-        found: answers with a leading axis, of ε or of n.
-        mask: ``(m,)``, real items.
-        best: further searches, along one axis.
-
-    Returns:
-        Ranks with the same leading axis, in the order of ``found``, and those of the further searches.
+    One copy of the local search, of the assignment and of a sort is in the program.
     """
     ranks = {name: x for name, x in found.items() if isinstance(x, Array)}
     scores = {name: x for name, x in ranks.items() if jnp.issubdtype(x.dtype, jnp.floating)}
@@ -216,11 +199,6 @@ def _search(searches: Search, mask: Mask) -> Array:
     return map_parts(one, searches, 16 * items * items)
 
 
-def names_of(methods: Methods) -> list[str]:
-    """The names of all methods."""
-    return [name for names in methods for name in ((names,) if isinstance(names, str) else names)]
-
-
 def outcomes(
     keys: Mapping[str, Key], world: World, methods: Methods, epsilon: Array
 ) -> dict[str, Answer]:
@@ -242,16 +220,11 @@ def errors(
     epsilon: Array | Sequence[float],
     pairs: Sequence[tuple[str, str]],
 ) -> Labeled:
-    """Compute both errors of every method, and paired differences between methods, along :data:`AXES`.
+    """Both errors of every method, and differences, first minus second, of those pairs that ran, along :data:`AXES`.
 
-    Args:
-        key: PRNG key; all ε share the draws of a method.
-        world: the data set.
-        methods: name to function ``(key, world, epsilon)`` to an answer; see :data:`Methods`.
-        epsilon: ε, may be traced; several known ones are a further axis.
-        pairs: methods whose first minus second is wanted; those that did not run are left out.
+    ε may be traced; several known ones are a further axis, and share the draws of a method.
     """
-    names = names_of(methods)
+    names = [n for names in methods for n in ([names] if isinstance(names, str) else names)]
     plain_key, *keys = jax.random.split(key, len(names) + 1)
     named = dict(zip(names, keys, strict=True))
     levels = jnp.asarray(epsilon, world.weights.matrix.dtype)

@@ -24,14 +24,11 @@ EXPONENTIAL_ITEMS = 10  # most items for which the exponential mechanism is draw
 
 
 class World(NamedTuple):
-    """One data set of a replicate.
+    """One data set of a replicate: weights of n users, with the mask of real items.
 
-    Attributes:
-        weights: weights of n users, with the mask of real items.
-        truth: ``(m,)`` ranks of the center; None takes the best ranking for the weights themselves as the truth.
-        centered: scalar bool, may be traced; False takes that ranking too, whatever ``truth`` holds.
-        ranks: ``(n, m)`` rankings of the users, where methods need them.
-        positions: ``(m, m)``, four times the users who have an item at a place, where methods need them.
+    ``truth`` are the ranks ``(m,)`` of the center; without one, or where ``centered`` (which may be traced) is False,
+    the best ranking for the weights is the truth. Where methods need them there are the rankings of the users,
+    ``(n, m)``, and four times the users who have an item at a place, ``(m, m)``.
     """
 
     weights: PairWeights

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.pairwise.published import published_counts, published_mle
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.axes import Label, labeled
+from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Metrics
 
 PAPER = (
@@ -85,30 +85,25 @@ PUBLISHED_GRID = "the paper prints no grid of this figure; here it is that of th
 
 # How the published code (github.com/abhinavc3/DP-Ranking) differs, study by study.
 EDGE_DIFFERENCES = (
-    "the published code of Figures 1 to 4 gives the MLE one noise vector, of a fixed seed, in every replicate and "
-    "every study (counts have fresh noise), so its MLE curves depend on a single draw; here every replicate has its "
-    "own",
-    "the published code draws θ once per number of items (in Experiment 4 once per n and ε); here every replicate "
-    "draws its own",
-    "the published code breaks ties of the non-private counts by index, with the top items last, so always "
-    "unfavorably; here ties are broken at random",
-    "the published code starts the search at the true θ, stops it at R's default of 100 BFGS steps, and compares "
-    "estimates that are not centered; here fits know nothing of the truth, run until they converge, and are centered",
+    "the published code of Figures 1 to 4 gives the MLE one noise vector, of a fixed seed, in all replicates and "
+    "studies (counts have fresh noise), so its MLE curves depend on a single draw; here every replicate has its own",
+    "the published code draws θ once per n (in Experiment 4 per n and ε); here every replicate draws its own",
+    "the published code breaks ties of counts without privacy by index, with the top items last; here at random",
+    "the published code starts the search at the true θ, stops it after 100 BFGS steps, and compares estimates that "
+    "are not centered; here fits know nothing of the truth, converge, and are centered",
     "noise: MLE 8/ε published, 4/ε tight under replacement, 2/ε tight under flips; counts 2/ε in all three",
     "without privacy, the published MLE keeps its ridge γ = 2√(np log n); the tight one has γ = 1",
-    "with little budget the tight MLE raises its ridge with the noise (γ >= λ under replacement, for utility under "
-    "flips), so its error of θ goes to that of θ = 0, log 1 = 0, and may rise with ε at first; the published ridge "
-    "hardly grows, and its error has no bound",
+    "with little budget the tight MLE raises its ridge with the noise, so its error of θ goes to that of θ = 0, log 1 "
+    "= 0, and may rise with ε at first; the published ridge hardly grows, and its error has no bound",
 )
 USER_NOISE = (
     "noise, with L comparisons per user: MLE 8L/ε published, 4L/ε tight under replacement, 2L/ε tight under flips; "
     "counts L/ε published, which is unsound (proven for 2ε only), and 2L/ε tight"
 )
 USER_DIFFERENCES = (
-    "the published code compares a centered estimate with a true θ that is not centered (its largest entry is 0), "
-    "which adds a constant to every error of θ; here both are centered",
-    "the published code takes the top k of the MLE and of the truth from a partial sort at the wrong end "
-    "(argpartition at k, then the last k), which need not hold the k largest; here the top k are the k largest",
+    "the published code compares a centered estimate with a θ that is not centered; here both are centered",
+    "the published code takes the top k from a partial sort at the wrong end (argpartition at k, then the last k), "
+    "which need not hold the k largest; here the top k are the k largest",
     USER_NOISE,
 )
 
@@ -204,19 +199,11 @@ def errors(
     unit: Unit,
     epsilons: tuple[float, ...],
 ) -> Metrics:
-    """Compute every metric of the paper's Figures 1 to 7 on one data set, for all calibrations and ε.
+    """Every metric of the paper's Figures 1 to 7 along ``AXES`` on one data set, and the number of failed fits.
 
-    Args:
-        keys: keys of the noise and of the coins that break ties. The MLE and the counts share both, so their difference
-            is more precise than either; see :func:`reflected`.
-        wins: win counts of m items.
-        theta: ``(m,)`` true scores, Σθ = 0, its first k items on top (as ``worlds.cai_scores`` draws them).
-        top: k, may be traced.
-        unit: what ε protects.
-        epsilons: E levels; ∞ adds no noise.
-
-    Returns:
-        Scalars along ``AXES``, and the number of failed fits.
+    The MLE and the counts share the keys of the noise and of the coins that break ties, so their difference is more
+    precise than either; see :func:`reflected`. θ ``(m,)`` has Σθ = 0 and its first k items on top, as
+    ``worlds.cai_scores`` draws it; ``top`` is k, may be traced; ε = ∞ adds no noise.
     """
     noise_key, tie_key = keys
     mask = wins.item_mask
@@ -241,14 +228,9 @@ def errors(
     levels = (FAR, NEAR, math.inf)
     bent = {*levels} <= {*epsilons}
     for metric, tables in found.items():
-        found[metric] = {name: by_setting(table, epsilons) for name, table in tables.items()}
+        found[metric] = {name: labeled(table, NAMES, epsilons) for name, table in tables.items()}
         for name in set(tables) - {DIFFERENCE} if bent else ():
             far, near, none = (tables[name][:, epsilons.index(level)] for level in levels)
             bend = (far - 2 * near + none)[:, None]
-            found[metric][BEND.format(name)] = by_setting(bend, (NEAR,))
+            found[metric][BEND.format(name)] = labeled(bend, NAMES, (NEAR,))
     return {**found, FAILED: failed}
-
-
-def by_setting(table: Array, epsilons: Sequence[float]) -> Mapping[Label, Any]:
-    """Return a table ``(C, E)`` of all calibrations and these ε as ``{calibration: {epsilon: value}}``."""
-    return labeled(table, NAMES, epsilons)

@@ -87,8 +87,8 @@ def fits(table: StudyResult) -> Verdict:
     static=("num_items", "near"),
     claims=[
         claim(
-            "95 % intervals hold at least 93 % of true scores for both kinds of opponents, at every size and ε, "
-            "with ties, and at least 88 % where exposure falls as 1/rank²",
+            "95 % intervals hold at least 93 % of true scores for both kinds of opponents, at every size and ε, with "
+            "ties, and at least 88 % where exposure falls as 1/rank²",
             covered,
         ),
         claim(

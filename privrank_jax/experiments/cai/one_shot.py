@@ -88,12 +88,12 @@ VARIANTS = (
     outline=("num_items", "epsilon"),
     differences=(
         common.PUBLISHED_GRID,
-        "the paper runs one-shot on rank-centrality scores with a sensitivity computed from the data, which is "
-        'not private, and no public bound is known; that is the curve "one-shot spectral", shown for the sake of '
-        "comparison only; in the others one-shot works on win totals (sensitivity 1)",
-        "one-shot noise: spectral 8s√(k ln(n/δ))/ε with s = 2/(n(1 - ρ)) and δ = 1/n², as in the published code; "
-        "on win totals the same with s = 1, proven for ε <= 0.2 only and shown as it stands beyond, or 2k/ε, "
-        "pure; tight: 2/ε, because one comparison moves all totals by 2 in ℓ₁, the noise of the counts, whatever k",
+        "the paper runs one-shot on rank centrality with a sensitivity computed from the data, which is not private: "
+        "the "
+        'curve "one-shot spectral"; in the others one-shot works on win totals (sensitivity 1)',
+        "one-shot noise: spectral 8s√(k ln(n/δ))/ε with s = 2/(n(1 - ρ)) and δ = 1/n², as in the published code; on "
+        "win totals the same with s = 1, proven for ε <= 0.2 only and shown as it stands beyond, or 2k/ε, pure; "
+        "tight: 2/ε, because one comparison moves all totals by 2 in ℓ₁, the noise of the counts, whatever k",
         *common.EDGE_DIFFERENCES,
     ),
     batch=BATCH,

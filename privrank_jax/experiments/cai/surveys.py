@@ -22,6 +22,7 @@ from privrank_jax.experiments.study import P, number, study, word
 from privrank_jax.metrics import mean_rank_difference
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.rankings import ranks_from_scores
+from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics
 from privrank_jax.simulate.table_files import Row
@@ -174,11 +175,9 @@ _NOISES = {
     outline=("epsilon", "data"),
     differences=(
         common.PUBLISHED_GRID,
-        "ties: the published code drops them; here they count half a win for both (ties = half, which the claims "
-        "and the picture use); the table has both",
-        "cemspc: the file distributed with the R package prefmod, which the paper names, has the pair "
-        "Barcelona-Stockholm reversed by accident; here it is put right (the published code reads the same "
-        "survey from the package BradleyTerry2)",
+        "ties: the published code drops them; claims and picture take them as half a win; the table has both",
+        "cemspc: the file of the R package prefmod, which the paper names, has the pair Barcelona-Stockholm reversed "
+        "by accident; here it is put right (the published code reads the survey from the package BradleyTerry2)",
         "the MLE without privacy has no ridge here; in the published code it keeps that of the private one, 2L/ε",
         common.USER_NOISE,
     ),
@@ -203,5 +202,5 @@ def trial(key: Key, p: P) -> Metrics:
 
     moves = {MLE: moved(scores, plain.value), COUNTS: moved(totals, wins.totals)}
     moves[DIFFERENCE] = moves[MLE] - moves[COUNTS]
-    tables = {name: common.by_setting(table, p.epsilons) for name, table in moves.items()}
+    tables = {name: labeled(table, NAMES, p.epsilons) for name, table in moves.items()}
     return {RANKS: tables, common.FAILED: failed + (plain.diagnostics.code >= 2)}

@@ -99,17 +99,14 @@ def _too_few(p: P) -> str:
     batch=16,  # as training waits for its slowest replicate
     outline=("epsilon", "num_users"),
     differences=(
-        "x_u cancels in every pair of r_ui = α'x_u + β'y_i: all users of a replicate have the same ranking, and "
-        "what the networks learn of x_u is noise; a linear scorer is shown for comparison",
-        "unbiased ranks are shown for comparison; under the logistic loss they train exactly as debiased pairs do. "
-        "With one ranking for all there is no bias to correct, and their noise costs accuracy",
+        "x_u cancels in every pair of r_ui = α'x_u + β'y_i: all users of a replicate have the same ranking, and what "
+        "the networks learn of x_u is noise; a linear scorer is shown for comparison",
+        "unbiased ranks are shown for comparison: with one ranking for all there is no bias, and their noise costs "
+        "accuracy",
         "α, β are not printed: standard normal, drawn anew in each replicate, as are the features",
-        "the 100 users for validation are part of the n; validation error: the logistic risk of their privatized "
-        "rankings",
-        "loss: logistic; Adam at rate 0.01, 32 users a step, validated every 5 steps, patience of 10, at most 50 "
-        "rounds (the paper prints none of these)",
-        "3-layer perceptron: three dense layers of 10 units, ReLU after the first two, starts uniform on "
-        "±1/√inputs",
+        "the 100 users for validation are part of the n, and judged by the logistic risk of their privatized rankings",
+        "not printed either: logistic loss; Adam at rate 0.01, 32 users a step, validated every 5 steps, patience of "
+        "10, at most 50 rounds; three dense layers of 10 units, ReLU after the first two, starts uniform on ±1/√inputs",
         common.METRIC,
     ),
 )
@@ -210,11 +207,9 @@ def sushi_ranks(p: P) -> np.ndarray:
     replicates=400,
     outline=("epsilon", "study"),
     differences=(
-        "user features are not in the public file; in αx_u + βy_i they cancel anyway. Item features: one-hot, a "
-        "free score for every item",
+        "user features, which are not in the public file, cancel in αx_u + βy_i; items have a free score each",
         "relative utility: of each replicate, over its own L*; the paper divides by the mean L* of all replicates",
-        "12 values of ε (the paper prints only the ends); a new split in each of 400 replicates, not 50: at 50 the "
-        "small ε decide nothing",
+        "12 values of ε (the paper prints only the ends); 400 replicates, not 50, at which small ε decide nothing",
         "trained to the minimum of the logistic risk, without users held out: the problem is convex, with 5 scores",
     ),
 )

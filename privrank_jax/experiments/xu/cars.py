@@ -140,9 +140,9 @@ CARS: dict[str, Any] = {
         common.RIDGE,
         common.UNWEIGHTED,
         "full ranking error: Kendall's normalized distance",
-        "truth and weights: the truth is the ranking of these 60 users with equal weights, from which weighing "
-        "them by ε moves away; what the weights gain over classic randomized response is lost again (a difference "
-        "of -0.0005 to -0.0010 ± 0.0005 at 2,000 replicates)",
+        "truth and weights: the truth is the ranking of these 60 users with equal weights, from which weighing them "
+        "by ε moves away; what the weights gain over classic randomized response is lost again (a difference of "
+        "-0.0005 to -0.0010 ± 0.0005 at 2,000 replicates)",
         DATA,
     ),
 )

@@ -40,8 +40,8 @@ ASKED = number(0.5, "p that a user is asked a pair", most=1)
 USERS = "L; smaller numbers take the first users of the largest"
 
 DRAWN_ANEW = (
-    "θ: drawn anew in every replicate (the paper does not say), and centered: its uniform draws are not, but its model "
-    "(section 2) and its estimates (supplement) have Σθ = 0"
+    "θ: drawn anew in every replicate (the paper does not say), and centered: its uniform draws are not, but its "
+    "model (section 2) and its estimates (supplement) have Σθ = 0"
 )
 RIDGE = (
     "ridge: the paper asks for λ of the order of 1/(L B(ε)) and states no constant; here λ = γ/(2 L B(ε)) with γ = 2, "

@@ -48,11 +48,11 @@ TWO_STEP, CORRECTED = "two-step", "two-step, σ̂ corrected"
     differences=(
         "ridge: λ = 1/L (the paper states none)",
         common.DRAWN_ANEW,
-        f"caption and rows of the table contradict each other: the caption names L^(-1/2) ‖γ̂ - γ‖₂, the rows are "
-        f"labeled m^(-1/2) ‖θ̂ - θ‖₂. The printed values are errors of θ̂; those of γ̂ ({EFFECTS}, over users who "
-        "have a finite one) are 0.37, 0.18 and 0.12 at m = 10, 20 and 30, for every L",
-        "users who always, or never, chose the first item have no finite effect; here they are left out of σ̂, "
-        "where gradient descent, as in the paper, stops somewhere finite: hence the printed errors at m = 10",
+        "the caption names L^(-1/2) ‖γ̂ - γ‖₂, the rows m^(-1/2) ‖θ̂ - θ‖₂. The printed values are errors of θ̂; "
+        f"those of γ̂ ({EFFECTS}, over users who have a finite one) are 0.37, 0.18 and 0.12 at m = 10, 20 and 30, for "
+        "every L",
+        "users who always, or never, chose the first item have no finite effect; here they are left out of σ̂, where "
+        "gradient descent, as in the paper, stops somewhere finite: hence the printed errors at m = 10",
         f"{CORRECTED}: without the part of the variance of the γ̂_l that is their own estimation error; not printed",
     ),
 )

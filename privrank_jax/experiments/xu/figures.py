@@ -64,8 +64,8 @@ def straight(table: StudyResult, column: str) -> claims.Verdict:
         for value, held in values.items()
     )
     evidence = (
-        f"slope {slope:.4f}, intercept {intercept:+.4f}, explains {correlation**2:.4f} of the variance "
-        f"of the means. {column}: mean eigenvalue, share not positive: {negative}"
+        f"slope {slope:.4f}, intercept {intercept:+.4f}, explains {correlation**2:.4f} of the variance of the means. "
+        f"{column}: mean eigenvalue, share not positive: {negative}"
     )
     if min(map(len, values.values())) < claims.ENOUGH:
         return claims.Verdict(None, evidence)
@@ -176,9 +176,9 @@ def figure_3(key: Key, p: P) -> Metrics:
     differences=(
         common.RIDGE,
         common.DRAWN_ANEW,
-        "correlations: with m = 20 the ℓ₂ error of one replicate scatters by 1/√(2·19) = 16% about its mean, and "
-        "1/√B(ε) by 28% about its own, so independent replicates correlate at about 0.28/√(0.28² + 0.17²) = 0.85, "
-        "whatever the estimator; correlations above 0.9, as printed, need replicates that share noise",
+        "correlations: with m = 20 the ℓ₂ error scatters by 1/√(2·19) = 16 % about its mean, and 1/√B(ε) by 28 %, so "
+        "independent replicates correlate at about 0.28/√(0.28² + 0.17²) = 0.85; above 0.9, as printed, they share "
+        "noise",
     ),
 )
 def figure_5(key: Key, p: P) -> Metrics:

@@ -158,13 +158,11 @@ def ranking_errors(value: Array, theta: Scores, mask: Mask) -> dict[str, Array]:
         common.RIDGE,
         common.DEVIATIONS,
         SHARED,
-        "rates of Theorems 4 and 5: their constant C is not printed; here it is that of the normal approximation at "
-        "equal scores. It depends on the spread of the scores too: with 30 items 0.15 apart, under TM, 2 of 108 errors "
-        "are above",
-        "full ranking error: Kendall's normalized distance (the paper defines that and the normalized footrule, and "
-        "does not say which is printed)",
-        "rare errors: where 200 replicates saw hardly a miss, a printed deviation is that of a few events, or 0, and "
-        "three standard errors are too few; top-K cells of 20 and 30 items that are not met are of this kind",
+        "rates of Theorems 4 and 5: C is not printed; here it is that of the normal approximation at equal scores "
+        "(with 30 items 0.15 apart, under TM, 2 of 108 errors are above)",
+        "full ranking error: Kendall's normalized distance (the paper also defines the normalized footrule)",
+        "rare errors: a printed deviation of a few events, or 0, is too small for three standard errors; top-K cells "
+        "of 20 and 30 items that are not met are of this kind",
     ),
 )
 def scenario_4(key: Key, p: P) -> Metrics:
@@ -199,8 +197,8 @@ def scheme_epsilon(p: P, power: Numbers, items: Count, users: Numbers) -> Array:
     users=whole((100, 200, 400, 800), common.USERS),
     anchor=number(
         3.0,
-        "ε of all three schemes at anchor_items and anchor_users. The printed tables point to 3.2 (see the differences "
-        "of xu-table6), where errors are 2 % smaller than at 3",
+        "ε of all three schemes at anchor_items and anchor_users. The printed tables point to 3.2 (see the "
+        "differences of xu-table6), where errors are 2 % smaller than at 3",
     ),
     anchor_items=whole(10, "see anchor", least=2),
     anchor_users=whole(100, "see anchor"),
@@ -230,12 +228,11 @@ def scheme_epsilon(p: P, power: Numbers, items: Count, users: Numbers) -> Array:
         common.DEVIATIONS,
         SHARED,
         common.HALF,
-        "schemes: their constants are not printed. The printed errors of the three schemes agree at (m, L) = "
-        "(10, 100), so all have the same ε there. The printed BTL ℓ₂ errors at (10, 100) in Tables 5 and 6 are as "
-        "√(0.85/0.74), 0.74 = E tanh²(ε/2) in Scenario I, and 0.85 is that of ε = 3.2; here it is "
-        "3, which has 0.82, so that our errors are 2 % larger. Ours over printed, medians "
-        "of Schemes 1, 2 and 3: 0.89, 0.96, 0.95 at 3, and 0.85, 0.91, 0.90 at 3.2 (--set anchor=3.2); at either no "
-        "cell is above the printed mean by 3 standard errors (200 replicates, seed 1)",
+        "schemes: their constants are not printed. The printed errors of the three schemes agree at (m, L) = (10, "
+        "100), so all have the same ε there. The printed BTL ℓ₂ errors at (10, 100) in Tables 5 and 6 are as "
+        "√(0.85/0.74), 0.74 = E tanh²(ε/2) in Scenario I, and 0.85 is that of ε = 3.2; here it is 3, which has 0.82, "
+        "so that our errors are 2 % larger; at either no cell is above the printed mean by 3 standard errors (200 "
+        "replicates, seed 1)",
     ),
 )
 def scenario_3(key: Key, p: P) -> Metrics:
