@@ -52,8 +52,7 @@ def draw(
             ``panel``, columns; ``where``, a selection, in which :data:`MIDDLE` and :data:`LAST` stand for values;
             ``change``, a function of a row to the row that is drawn; ``log_x``, with ∞ as "no privacy" at the right;
             ``log_y``; ``small``, below which it is linear; ``from_zero``; ``exact``, a column drawn as a dashed line
-            beside each curve; ``crosses``, a column of black crosses; ``band``, columns of a gray band; ``shade``, a
-            column with the end of a gray range of x; ``level``, of a dashed horizontal line; ``kind``, ``"curves"``,
+            beside each curve; ``crosses``, a column of black crosses; ``band``, columns of a gray band; ``level``, of a dashed horizontal line; ``kind``, ``"curves"``,
             ``"dots"`` of replicates with a line through them, or ``"boxes"`` of replicates.
     """
     names = {**_NAMES, **(names or {})}
@@ -116,7 +115,6 @@ def _panel(
     exact: str = "",
     crosses: str = "",
     band: tuple[str, str] = ("", ""),
-    shade: str = "",
     level: float = math.nan,
     kind: str = "curves",
     **of_line: Any,
@@ -156,8 +154,6 @@ def _panel(
         axis.plot([row[x] + 0.2 * bool(words) for row in known], [r[crosses] for r in known], "kx")
     if math.isfinite(level):
         axis.axhline(level, color="black", linewidth=0.8, linestyle=_DASHED)
-    if shade:
-        axis.axvspan(min(row[x] for row in rows), rows[0][shade], color="#BBBBBB", alpha=0.5)
     if not words:
         dress(axis, x, rows, log_x, log_y and not small)
     if small:

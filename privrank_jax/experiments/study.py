@@ -36,7 +36,6 @@ _KINDS = {int: "whole number", float: "number", str: "word"}
 MODULES = {
     "alabi.central": "alabi-central",
     "alabi.local": "alabi-local",
-    "alabi.bounds": "alabi-lower-bounds",
     "continual": "continual",
     "cai.simulated": "cai-fig1 cai-fig2 cai-fig3 cai-fig5 cai-fig6 cai-fig7",
     "cai.one_shot": "cai-fig4",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jax
@@ -28,7 +28,6 @@ from privrank_jax.experiments.alabi.common import (
     MALLOWS,
     WORST,
     Answer,
-    Method,
     Methods,
     Search,
     private,
@@ -51,8 +50,6 @@ PLACED = (FOOTRULE, FOOTRULE_GAUSS)
 PURE_SHAPED = (*SHAPED, *(name for name in PURE if name not in (BORDA, ALL)), FOOTRULE)
 """Pure ε, with the default noise of each method."""
 SORTS = (KWIK, KWIK_UNEVEN, KWIK_GAUSS, HAY)
-# In the order in which keys are split among them; a new one comes last, so that the others draw what they drew.
-METHODS = (BORDA, BORDA_GAUSS, ALL, ALL_GAUSS, *SORTS, EXPONENTIAL, *SHAPED, *PLACED)
 PAIRS = (
     *((other, BORDA) for other in PURE if other != BORDA),
     *((other, BORDA_GAUSS) for other in GAUSSIAN if other != BORDA_GAUSS),
@@ -68,71 +65,63 @@ PAIRS = (
 # --- methods and worlds --------------------------------------------------------------------------
 
 
-def methods(delta: float, padded: int, names: Collection[str] = METHODS) -> Methods:
-    """Private consensus methods that are feasible for so many items, padding included; see :func:`common.errors`."""
-    sorted_by = tuple(name for name in SORTS if name in names)
-    found: dict[str, Method] = {
+def methods(delta: float, padded: int) -> Methods:
+    """Private consensus methods that are feasible for so many items, padding included; see :func:`common.errors`.
+
+    Keys are split in this order: a new one comes last, so that the others draw what they drew.
+    """
+    found: dict[Any, Callable[..., Any]] = {
         BORDA: private(common.borda, "laplace"),
         BORDA_GAUSS: private(common.borda, "gaussian", delta),
         ALL: private(common.noise_all, "laplace"),
         ALL_GAUSS: private(common.noise_all, "gaussian", delta),
+        SORTS: functools.partial(sorts, delta=delta),
+        EXPONENTIAL: private(common.exponential),
         BORDA_SHAPED: private(common.borda, "k-norm"),
         ALL_SHAPED: private(common.noise_all, "k-norm"),
         FOOTRULE: private(common.footrule, "k-norm"),
         FOOTRULE_GAUSS: private(common.footrule, "gaussian", delta),
     }
-    if padded <= crowds.EXPONENTIAL_ITEMS:
-        found[EXPONENTIAL] = private(common.exponential)
-    together: dict[str | tuple[str, ...], Callable[..., Any]] = {}
-    for name in METHODS:  # keys are split in this order
-        if name in sorted_by:
-            together[sorted_by] = sorts(sorted_by, delta)
-        elif name in names and name in found:
-            together[name] = found[name]
-    return together
+    if padded > crowds.EXPONENTIAL_ITEMS:
+        del found[EXPONENTIAL]
+    return found
 
 
-def sorts(names: Sequence[str], delta: float) -> Callable[[Key, World, Array], list[Answer]]:
-    """All these sorts as one: what ``dp_kwiksort`` and ``hay_kwiksort`` find with these keys.
+def sorts(keys: Key, world: World, epsilon: Array, delta: float) -> list[Answer]:
+    """All :data:`SORTS` as one: what ``dp_kwiksort`` and ``hay_kwiksort`` find with these keys.
 
     Where a KwikSort exceeds its budget, its fallback joins the searches of all methods.
     """
+    weights, privacy = world.weights, common.replaced_user(epsilon)
+    _, facts = facts_of(weights, "the study")
+    even, may_exceed = kwiksort_plan(privacy, facts)
+    approximate = common.replaced_user(epsilon, delta)
+    plans = (
+        even,
+        kwiksort_plan(privacy, facts, split=0.9)[0],
+        kwiksort_plan(approximate, facts, noise="gaussian")[0],
+        hay_plan(privacy, facts),
+    )
+    plan = jax.tree.map(lambda *x: jnp.stack([jnp.asarray(one) for one in x]), *plans)
 
-    def method(keys: Key, world: World, epsilon: Array) -> list[Answer]:
-        weights, privacy = world.weights, common.replaced_user(epsilon)
-        _, facts = facts_of(weights, "the study")
-        even, may_exceed = kwiksort_plan(privacy, facts)
-        approximate = common.replaced_user(epsilon, delta)
-        made = {
-            KWIK: lambda: even,
-            KWIK_UNEVEN: lambda: kwiksort_plan(privacy, facts, split=0.9)[0],
-            KWIK_GAUSS: lambda: kwiksort_plan(approximate, facts, noise="gaussian")[0],
-            HAY: lambda: hay_plan(privacy, facts),
-        }
-        plans = [made[name]() for name in names]
-        plan = jax.tree.map(lambda *x: jnp.stack([jnp.asarray(one) for one in x]), *plans)
+    def sort(key: Key, plan: SortPlan) -> Sorted:
+        return noisy_sort(key, jnp.asarray(weights.matrix), plan, world.mask, shuffled=True)
 
-        def sort(key: Key, plan: SortPlan) -> Sorted:
-            return noisy_sort(key, jnp.asarray(weights.matrix), plan, world.mask, shuffled=True)
+    found = jax.vmap(sort)(keys, plan)
+    if not may_exceed:
+        return [*found.ranks]
 
-        found = jax.vmap(sort)(keys, plan)
-        if not may_exceed:
-            return [*found.ranks]
+    def fallback(key: Key, share: Array) -> Search:
+        noisy = aggregation.noise_all(key, weights, common.replaced_user(share)).value
+        return common.searched(noisy, world)
 
-        def fallback(key: Key, share: Array) -> Search:
-            noisy = aggregation.noise_all(key, weights, common.replaced_user(share)).value
-            return common.searched(noisy, world)
-
-        count = len(names) - (HAY in names)  # the others come first
-        instead = jax.vmap(fallback)(found.left_key[:count], plan.of_fallback[:count])
-        kept = ~found.stopped[:count]
-        ready = -found.ranks[:count].astype(instead.start.dtype)
-        start = jnp.where(kept[:, None], ready, instead.start)
-        searches = Search(jnp.where(kept[:, None, None], 0, instead.weights), start)
-        each = [jax.tree.map(operator.itemgetter(place), searches) for place in range(count)]
-        return [*each, *found.ranks[count:]]
-
-    return method
+    instead = jax.vmap(fallback)(found.left_key[:-1], plan.of_fallback[:-1])  # Hay et al. has none
+    kept = ~found.stopped[:-1]
+    ready = -found.ranks[:-1].astype(instead.start.dtype)
+    start = jnp.where(kept[:, None], ready, instead.start)
+    searches = Search(jnp.where(kept[:, None, None], 0, instead.weights), start)
+    each = [jax.tree.map(operator.itemgetter(n), searches) for n in range(len(start))]
+    return [*each, found.ranks[-1]]
 
 
 def worlds(p: P) -> Mapping[str, Any]:

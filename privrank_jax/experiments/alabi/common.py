@@ -199,20 +199,6 @@ def _search(searches: Search, mask: Mask) -> Array:
     return map_parts(one, searches, 16 * items * items)
 
 
-def outcomes(
-    keys: Mapping[str, Key], world: World, methods: Methods, epsilon: Array
-) -> dict[str, Answer]:
-    """What each method returns, by its name, with its own key."""
-    found: dict[str, Answer] = {}
-    for names, method in methods.items():
-        if isinstance(names, str):
-            found[names] = method(keys[names], world, epsilon)
-        else:
-            several = method(jnp.stack([keys[name] for name in names]), world, epsilon)
-            found |= dict(zip(names, several, strict=True))
-    return found
-
-
 def errors(
     key: Key,
     world: World,
@@ -226,12 +212,23 @@ def errors(
     """
     names = [n for names in methods for n in ([names] if isinstance(names, str) else names)]
     plain_key, *keys = jax.random.split(key, len(names) + 1)
-    named = dict(zip(names, keys, strict=True))
+    own = dict(zip(names, keys, strict=True))
+
+    def at(level: Array) -> dict[str, Answer]:
+        found: dict[str, Answer] = {}
+        for one, method in methods.items():
+            if isinstance(one, str):
+                found[one] = method(own[one], world, level)
+            else:
+                several = method(jnp.stack([own[name] for name in one]), world, level)
+                found |= dict(zip(one, several, strict=True))
+        return found
+
     levels = jnp.asarray(epsilon, world.weights.matrix.dtype)
     if levels.ndim:
-        found = jax.vmap(lambda level: outcomes(named, world, methods, level))(levels)
+        found = jax.vmap(at)(levels)
     else:  # no axis of one ε in the program, which would take longer to trace and to compile
-        found = jax.tree.map(lambda x: x[None], outcomes(named, world, methods, levels))
+        found = jax.tree.map(lambda x: x[None], at(levels))
     plain = ranks_from_scores(aggregation.borda_scores(world.weights), world.mask, plain_key)
     found[PLAIN] = jnp.broadcast_to(plain, (levels.size, *plain.shape))
     ranks, bests = solved(found, world.mask, best_searches(world))
