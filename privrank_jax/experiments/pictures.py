@@ -52,8 +52,9 @@ def draw(
             ``panel``, columns; ``where``, a selection, in which :data:`MIDDLE` and :data:`LAST` stand for values;
             ``change``, a function of a row to the row that is drawn; ``log_x``, with ∞ as "no privacy" at the right;
             ``log_y``; ``small``, below which it is linear; ``from_zero``; ``exact``, a column drawn as a dashed line
-            beside each curve; ``crosses``, a column of black crosses; ``band``, columns of a gray band; ``level``, of a dashed horizontal line; ``kind``, ``"curves"``,
-            ``"dots"`` of replicates with a line through them, or ``"boxes"`` of replicates.
+            beside each curve; ``crosses``, a column of black crosses; ``band``, columns of a gray band; ``level``, of a
+            dashed horizontal line; ``kind``, ``"curves"``, ``"dots"`` of replicates with a line through them, or
+            ``"boxes"`` of replicates.
     """
     names = {**_NAMES, **(names or {})}
     parts = []

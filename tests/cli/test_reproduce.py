@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 
 import pytest
 
 from privrank_jax import experiments
+from tests.experiments.rows import as_published
 
 NAME = "cai-fig5"
 
@@ -18,8 +18,7 @@ def small(monkeypatch):
     study = experiments.get(NAME).configured(
         items=(4, 8), users=(60,), epsilons=(1.0, float("inf"))
     )
-    study = dataclasses.replace(study, published=study.config)  # as if that were published
-    monkeypatch.setattr(experiments, "get", lambda name: study)
+    monkeypatch.setattr(experiments, "get", lambda name: as_published(study))
 
 
 def test_list(privrank):
