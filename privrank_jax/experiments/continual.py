@@ -16,6 +16,7 @@ from jaxtyping import Array
 from privrank_jax import pairwise
 from privrank_jax._types import Key
 from privrank_jax.experiments import claims
+from privrank_jax.experiments.pictures import MIDDLE
 from privrank_jax.experiments.study import P, number, study, whole
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.continual import continual_totals
@@ -288,8 +289,7 @@ def _gaussian(row: Row) -> Row:
             {"x": "steps", "where": {"share": END}},
             {
                 "x": "share",
-                "panel": ("study", "steps"),
-                "where": {"steps": (100, 365)},
+                "where": {"steps": MIDDLE},
                 "log_x": False,
             },
         ),

@@ -60,10 +60,13 @@ def draw(
     parts = []
     for line in lines:
         one = {"panel": (), "where": {}, "change": dict, **shared, **line}
-        kept = {color: lambda value: value is not None if looks is None else value in looks}
-        rows = [row for row in selected(table.rows, kept) if row.get(one["x"]) is not None]
         for metric, label in one["y"].items():
-            chosen = selected(rows, {**_plain(one["where"]), "metric": metric})
+            wanted = {**_plain(one["where"]), "metric": metric}
+            chosen = [one["change"](row) for row in selected(table.rows, wanted)]
+            chosen = [row for row in chosen if row.get(one["x"]) is not None]
+            chosen = [
+                row for row in chosen if row.get(color) in (looks or {row.get(color)} - {None})
+            ]
             found = groups(chosen, *one["panel"])
             order = [_values(chosen, column, names) for column in one["panel"]]
             panels = []
@@ -71,7 +74,7 @@ def draw(
                 held, fixed = _fixed(found[at], one["where"])
                 columns = (*one["panel"], *fixed)
                 title = _title(columns, (*at, *fixed.values()), names)
-                panels.append((title, [one["change"](row) for row in held]))
+                panels.append((title, held))
             for start in range(0, len(panels), wide):
                 parts.append((one, label, panels[start : start + wide]))
     drawn = [row for _, _, panels in parts for _, rows in panels for row in rows]

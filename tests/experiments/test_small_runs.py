@@ -28,9 +28,9 @@ SMALL = {
     "alabi-central": (3, {"items": (4,), "users": (20, 400), "epsilons": (0.3, 100.0), **MALLOWS}, [13, 13]),
     "alabi-local": (3, {"sizes": ((4, 300),), "epsilons": (0.5, 50.0), **MALLOWS}, [7]),
     "continual": (
-        3, {"steps": (1, 12), "per_pair": (10, 20), "items": 4, "epsilon": 1e6, "delta": 0.1}, [6, 4, 7, 7, 7, 7],
+        3, {"steps": (1, 12), "per_pair": (10, 20), "items": 4, "epsilon": 1e6, "delta": 0.1}, [6, 4, *[7] * 8],
     ),
-    "rdp-fig2": (400, {"items": (4,), "epsilons": (0.5, 40.0)}, [8, 4]),
+    "rdp-fig2": (400, {"items": (4,), "epsilons": (0.5, 40.0)}, [4, 2]),
     "rdp-fig4": (1, {"items": (3,), "epsilons": (0.5, 2.0), "draws": 40_000}, [3]),
     "rdp-fig5": (400, {"items": (3,), "epsilons": (2.0, 40.0), "rankings": (2, 20)}, [4]),
     "rdp-fig6": (400, {"items": (3,), "rankings": (10, 60)}, [2, 2]),

@@ -54,7 +54,8 @@ def keeps_more(table: StudyResult) -> claims.Verdict:
     sampled = claims.beats("", GAIN, "some").check(table)
     positive = sum(row["exact"] > 0 for row in rows)
     evidence = f"exact gains are positive in {positive} of {len(rows)} cells. {sampled.evidence}"
-    return claims.Verdict(sampled.holds and positive == len(rows), evidence)
+    holds = positive == len(rows) and sampled.holds is not False
+    return claims.Verdict(holds if rows else None, evidence)
 
 
 def gain_grows(table: StudyResult, share: bool) -> claims.Verdict:
