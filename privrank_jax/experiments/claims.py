@@ -127,7 +127,7 @@ def selected(rows: Iterable[Row], where: Where) -> list[Row]:
 
     def chosen(value: Any, wanted: Any) -> bool:
         if callable(wanted):
-            return wanted(value)
+            return bool(wanted(value))
         return value in wanted if isinstance(wanted, tuple) else value == wanted
 
     return [row for row in rows if all(chosen(row.get(c), value) for c, value in where.items())]

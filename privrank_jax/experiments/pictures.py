@@ -126,8 +126,8 @@ def _panel(
     """One panel of these rows, and of each curve with its color and line style; see :func:`draw`."""
     del of_line
     words = list(dict.fromkeys(row[x] for row in rows if isinstance(row[x], str)))
+    places = {word: place for place, word in enumerate(words)}
     if words:
-        places = {word: place for place, word in enumerate(words)}
         rows = [{**row, x: places[row[x]]} for row in rows]
         axis.set_xticks(range(len(words)), [word.replace(" ", "\n") for word in words])
     for held, (color, style) in looked:

@@ -47,20 +47,20 @@ def tournament(key: Key, p: P, probability: Any) -> tuple[WinCounts, Array, Arra
     return wins, theta, worlds.cai_top_k(p.num_items)
 
 
-def claimed(change: Callable[..., Claim], text: str, x: str, counts: str, L: str) -> list[Claim]:
+def claimed(change: Callable[..., Claim], text: str, x: str, counts: str, per: str) -> list[Claim]:
     """Claims of every figure: how errors change with x, counts against the MLE, and that ε = 2.5 is near no privacy.
 
-    ``counts`` is the noise of the published counts, ``L`` is ``"L"`` where users are protected, else empty.
+    ``counts`` is the noise of the published counts, ``per`` is ``"L"`` where users are protected, else empty.
     """
     against = (
-        (f"privately (published: MLE 8{L}/ε, counts {counts})", "published", math.isfinite),
+        (f"privately (published: MLE 8{per}/ε, counts {counts})", "published", math.isfinite),
         ("without privacy (published)", "published", math.isinf),
         (
-            f"privately at tight noise (replace: MLE 4{L}/ε, counts 2{L}/ε)",
+            f"privately at tight noise (replace: MLE 4{per}/ε, counts 2{per}/ε)",
             "tight replace",
             math.isfinite,
         ),
-        (f"privately at equal, tight noise (flip: both 2{L}/ε)", "tight flip", math.isfinite),
+        (f"privately at equal, tight noise (flip: both 2{per}/ε)", "tight flip", math.isfinite),
         ("without privacy (MLE with the default ridge)", "tight flip", math.isinf),
     )
     close = "errors at ε = 2.5 are closer to those without privacy than to those at ε = 1"

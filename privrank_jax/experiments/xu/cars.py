@@ -149,7 +149,7 @@ CARS: dict[str, Any] = {
 def table_2(key: Key, p: P) -> Metrics:
     """One replicate: full ranking errors of all methods on one draw of ε, and paired differences."""
     level_key, flip_key, noise_key, tie_key = jax.random.split(key, 4)
-    epsilon = common.spread_levels(*jax.random.split(level_key), p, len(p.answers))
+    epsilon = common.spread_levels(jax.random.split(level_key), p, len(p.answers))
     reports = randomized_response(flip_key, p.answers, epsilon)
     noisy = laplace_reports(noise_key, p.answers, epsilon)
     adaptive = debiased_sums(reports, p.observed, epsilon)
@@ -194,7 +194,7 @@ def table_2(key: Key, p: P) -> Metrics:
 def figure_14(key: Key, p: P) -> Metrics:
     """One replicate: 1/√B(ε), and the distance of ADRR from the fit without privacy."""
     level_key, flip_key = jax.random.split(key)
-    epsilon = common.spread_levels(*jax.random.split(level_key), p, len(p.answers))
+    epsilon = common.spread_levels(jax.random.split(level_key), p, len(p.answers))
     reports = randomized_response(flip_key, p.answers, epsilon)
     sums = debiased_sums(reports, p.observed, epsilon)
     return dots.errors_at(epsilon, [sums] * len(common.LINKS), [*p.scores], p.gamma)

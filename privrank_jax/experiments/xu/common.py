@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -150,7 +150,8 @@ def stacked(*sums: DebiasedSums) -> DebiasedSums:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *sums)
 
 
-def spread_levels(base_key: Key, key: Key, p: P, users: int) -> Array:
+def spread_levels(keys: Sequence[Key] | Key, p: P, users: int) -> Array:
     """ε of users, around an A that varies between replicates."""
+    base_key, own_key = keys
     base = jax.random.uniform(base_key, (), minval=p.low, maxval=p.high)
-    return base + p.width * jax.random.uniform(key, (users,))
+    return base + p.width * jax.random.uniform(own_key, (users,))

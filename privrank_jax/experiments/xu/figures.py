@@ -185,7 +185,7 @@ def figure_5(key: Key, p: P) -> Metrics:
     """One replicate: 1/√B(ε), and the errors under both links."""
     world_key, base_key, epsilon_key, report_key = jax.random.split(key, 4)
     theta, _ = reports.uniform_scores(world_key, p.items)
-    epsilon = common.spread_levels(base_key, epsilon_key, p, p.users)
+    epsilon = common.spread_levels((base_key, epsilon_key), p, p.users)
     sums = [
         reports.draw_report_sums(
             report_key, reports.pair_chances(theta, link), epsilon, None, p.probability

@@ -162,7 +162,7 @@ def scenario_5(key: Key, p: P) -> Metrics:
         methods = [ADRR, LAPLACE, CLASSIC]
         if link == "BTL":
             methods += [NOISY, NOISY_TIGHT]
-            values, codes = logistic_fits(keys[5], stacked, gammas, sums.wins, promise)
+            values, codes = _logistic_fits(keys[5], stacked, gammas, sums.wins, promise)
         else:
             values, codes = common.fits(stacked, link, gammas)
         errors = jax.vmap(functools.partial(common.score_errors, theta=theta, mask=mask))(values)
@@ -173,7 +173,7 @@ def scenario_5(key: Key, p: P) -> Metrics:
     return common.by_link(one)
 
 
-def logistic_fits(
+def _logistic_fits(
     key: Key, sums: DebiasedSums, gammas: Array, wins: WinCounts, privacy: Privacy
 ) -> tuple[Array, Array]:
     """Fits of :func:`~.common.fits` to stacked sums, then of objective perturbation, published and tight, ``(K, m)``.

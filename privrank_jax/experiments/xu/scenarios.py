@@ -53,7 +53,7 @@ def at(sums: DebiasedSums, index: int) -> DebiasedSums:
 # --- Scenarios I and IV --------------------------------------------------------------------------
 
 
-def asked(p: P, key: Key, report_key: Key, thetas: Array, mask: Mask, judge: Any) -> Metrics:
+def asked(key: Key, report_key: Key, p: P, thetas: Array, mask: Mask, judge: Any) -> Metrics:
     """Errors at both links, every θ of ``(G, m)`` and every number of users, as ``judge`` finds them."""
     epsilon = jax.random.uniform(key, (max(p.users),), minval=p.low, maxval=p.high)
     users = jnp.asarray(p.users)
@@ -103,7 +103,7 @@ def scenario_1(key: Key, p: P) -> Metrics:
     """One replicate at one m, θ_i ~ Unif(-1, 1): errors for both links and all L."""
     world_key, epsilon_key, report_key = jax.random.split(key, 3)
     theta, mask = reports.uniform_scores(world_key, p.num_items, p.max_items)
-    return asked(p, epsilon_key, report_key, theta[None], mask, common.score_errors)
+    return asked(epsilon_key, report_key, p, theta[None], mask, common.score_errors)
 
 
 def with_rates(p: P, rows: list[Row]) -> list[Row]:
@@ -171,7 +171,7 @@ def scenario_4(key: Key, p: P) -> Metrics:
     index = jnp.arange(p.max_items)
     steps = 0.5 * (jnp.asarray(p.num_items, float) - 1) - index.astype(float)
     thetas = jnp.asarray(p.gaps)[:, None] * jnp.where(index < p.num_items, steps, 0)
-    return asked(p, epsilon_key, report_key, thetas, index < p.num_items, ranking_errors)
+    return asked(epsilon_key, report_key, p, thetas, index < p.num_items, ranking_errors)
 
 
 # --- Scenario III --------------------------------------------------------------------------------
