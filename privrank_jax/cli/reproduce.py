@@ -215,20 +215,18 @@ def _print_parameters(names: Sequence[str], json: bool) -> None:
     from privrank_jax.experiments.study import written
 
     heads = ("name", "published", "meaning")
-    found = {
-        study: [
-            (name, written(one.published), one.meaning) for name, one in study.parameters.items()
-        ]
+    found = [
+        (study, [(n, written(one.published), one.meaning) for n, one in study.parameters.items()])
         for study in map(experiments.get, names)
-    }
+    ]
     if json:
         told = [
             {"name": study.name, "parameters": [dict(zip(heads, row)) for row in rows]}
-            for study, rows in found.items()
+            for study, rows in found
         ]
         print_json({"studies": told})
         return
-    for study, rows in found.items():
+    for study, rows in found:
         print_table(f"{study.name}: {study.title}", [(head, "left") for head in heads], rows)
     print_paragraphs("Change one by --set PARAMETER=VALUE, with commas between several values.")
 

@@ -34,6 +34,13 @@ def test_list(privrank):
     assert (found["cai-fig1"]["data"], found["cai-fig1"]["files_to_provide"]) == ([], [])
 
 
+def test_parameters_of_a_study_are_listed(privrank):
+    assert "per_user" in privrank("reproduce", "cai-fig6", "--list").out
+    (study,) = privrank("reproduce", "cai-fig6", "--list", "--json").json()["studies"]
+    known = {one["name"]: one["published"] for one in study["parameters"]}
+    assert (study["name"], known["items"], known["epsilons"]) == ("cai-fig6", "16", "0.5,1,2.5,inf")
+
+
 def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monkeypatch):
     folder = tmp_path / "new"
     arguments = ("reproduce", NAME, "--replicates", 8, "--out", folder, "--json")
