@@ -59,14 +59,12 @@ def draw(
     names = {**_NAMES, **(names or {})}
     parts = []
     for line in lines:
-        one = {"panel": (), "where": {}, "change": dict, **shared, **line}
+        one = {"panel": (), "change": dict, **shared, **line}
+        one["where"] = {**shared.get("where", {}), **line.get("where", {})}
         for metric, label in one["y"].items():
-            wanted = {**_plain(one["where"]), "metric": metric}
+            wanted = {"metric": metric, **_plain(one["where"])}
             chosen = [one["change"](row) for row in selected(table.rows, wanted)]
-            chosen = [row for row in chosen if row.get(one["x"]) is not None]
-            chosen = [
-                row for row in chosen if row.get(color) in (looks or {row.get(color)} - {None})
-            ]
+            chosen = selected(chosen, {one["x"]: _there, color: tuple(looks) if looks else _there})
             found = groups(chosen, *one["panel"])
             order = [_values(chosen, column, names) for column in one["panel"]]
             panels = []
@@ -175,6 +173,10 @@ def _dots(axis: Axes, x: np.ndarray, y: np.ndarray, paint: str) -> None:
         half = 1.96 * spread * np.sqrt(1 + 1 / len(x) + (at - x.mean()) ** 2 / (len(x) * x.var()))
         axis.plot(at, middle, color="black", linewidth=1.2)
         axis.fill_between(at, middle - half, middle + half, color="black", alpha=0.12)
+
+
+def _there(value: Any) -> bool:
+    return value is not None
 
 
 def _plain(where: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,9 +45,9 @@ def survey_data(monkeypatch):
 
 def made_up(name, mean):
     """The table of an experiment on a small grid: the metrics of its trials, with means from ``mean``."""
-    experiment = experiments.get(name).configured(**SMALL[name])
+    experiment = experiments.get(name).configured(**SMALL.get(name, {}))
     rows = []
-    for study in experiment.studies():
+    for study in experiment.runs(3)[0]:
         for group in study.groups():
             first = study.cells[group[0]]  # a program returns the same names for all of its cells
             static = {key: first[key] for key in study.static}
@@ -110,3 +110,23 @@ def test_every_claim_finds_its_cells_and_every_picture_its_curves(name, survey_d
     assert all(len(line) == len(header) for line in body)
     assert all(any(line[-2:]) for line in body)
     assert len(body) == len({tuple(line[: len(header) - 2]) for line in body})
+
+
+XU = [name for name in experiments.names() if name.startswith("xu-")]
+
+
+@pytest.mark.parametrize("name", XU)
+def test_every_panel_shows_each_study_beside_the_printed_means(name, data_folder):
+    """Errors differ between estimators, items and users; every panel has a curve, dots or boxes."""
+    random = np.random.default_rng(0)
+    experiment, table = made_up(name, lambda row: random.uniform(0.1, 0.2))
+    figure = experiment.draw(table)
+    figure.draw_without_rendering()
+    drawn = [axis for axis in figure.axes if axis.axison]
+    assert len(drawn) >= 2
+    assert all(axis.lines or axis.containers for axis in drawn)
+    crosses = [line for axis in drawn for line in axis.lines if line.get_marker() == "x"]
+    assert bool(crosses) == (experiment.printed is not None)
+    header, body = experiments.ExperimentResult(experiment, table, (), 100, {}, {}).outline()
+    assert body
+    assert all(len(line) == len(header) for line in body)
