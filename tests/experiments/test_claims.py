@@ -180,6 +180,8 @@ def test_means_are_held_against_numbers_columns_and_functions():
     assert claims.above("x", 1.3).check(rows).holds is True
     assert claims.above("x", 1.31).check(rows).holds is False
     assert claims.below("x", 1.0, metric="other").check(rows).holds is None
+    for exact, holds in ((0.8, True), (1.2, True), (0.6, False), (1.4, False)):
+        assert claims.close_to("x", exact).check(table(row(1.0, 0.1))).holds is holds
 
 
 # --- printed values ------------------------------------------------------------------------------
@@ -199,7 +201,9 @@ def test_a_cell_holds_up_to_three_standard_errors_of_both():
     assert "1 of 2 cells" in failing.evidence
     assert judged(rows_of([0.131], printed_error=0.01))[0].holds is True
     assert judged(rows_of([0.131], error=math.nan))[0].holds is None
-    assert [judged(rows_of([m]), least=False)[0].holds for m in (0.2, 0.05)] == [True, False]
+    for mean, holds, word in ((0.2, True, "holds"), (0.05, False, "does not hold")):
+        found, words = judged(rows_of([mean]), least=False)
+        assert (found.holds, words) == (holds, [word])
     for replicates, word in ((claims.ENOUGH - 1, "undecided"), (claims.ENOUGH, "does not hold")):
         found, words = judged(rows_of([0.131], replicates=replicates))
         assert [found.word] == words == [word]

@@ -96,3 +96,4 @@ def test_cells_of_one_padded_size_share_a_program():
     assert padded(2) == [10, 10, 14, 14]
     assert padded(9) == [8, 10, 12, 14]
     assert len({cell["max_items"] for cell in cells("cai-fig1")}) == 3
+    assert experiments.get("cai-fig1").batch == simulated.BATCH
