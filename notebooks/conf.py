@@ -117,12 +117,12 @@ class _Names:
 
 
 _NAMED = re.compile(r"(pr\.|privrank_jax\.)?([A-Za-z]\w*(?:\.[A-Za-z]\w*)*)(?:\(.*\))?", re.DOTALL)
-_OF_OLD_NAMES = "changes"  # the page that speaks of what is gone
+_OF_OLD_NAMES = "not_shipped"  # the page that speaks of what is gone
 
 
 def _link_names(app, tree, page):
     """Make links to the API reference of the functions and classes that a page names as inline code."""
-    if page.startswith("api/"):
+    if page.startswith("api/") and page != "api/index":
         return
     names, packages = _Names(app.env.get_domain("py")), {}
     for literal in list(tree.findall(nodes.literal)):

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from privrank_jax.privacy.privacy import Privacy
     from privrank_jax.release.ledger import Ledger
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _MODULES = (
     "aggregation",

@@ -15,7 +15,7 @@ from tests.page_links import anchor, headings, markdown
 ROOT = Path(__file__).parent.parent
 PAGES = ROOT / "notebooks"
 PAGE = PAGES / "papers.md"
-WRONG = "what_the_papers_got_wrong.ipynb"
+WRONG = "papers.md"
 START, END = "<!-- items: python -m tests.papers_table -->\n", "<!-- end of items -->\n"
 STATUSES: tuple[str, ...] = ("agrees", "step", "corrected", "open")
 _WORDS = {"step": "steps of proofs"}

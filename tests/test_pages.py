@@ -121,3 +121,16 @@ def test_files_that_the_guide_names_exist():
     named = set(re.findall(r"`([a-z_/]+\.py)`", guide))
     assert named
     assert {name for name in named if not any(one.endswith(f"/{name}") for one in files)} == set()
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_loops_of_other_libraries_train(number, monkeypatch, tmp_path):
+    """Blocks of ``py`` need packages that the tests do not install."""
+    code = blocks(ROOT / "notebooks" / "labels.md", "py")[number]
+    for module in re.findall(r"^(?:import|from) (\w+)", code, re.MULTILINE):
+        pytest.importorskip(module)
+    monkeypatch.chdir(tmp_path)
+    scope = {"__name__": "__page__"}
+    with jax.enable_x64(False):
+        exec(compile(code, "labels.md", "exec"), scope)
+    assert scope["right"] > 0.9

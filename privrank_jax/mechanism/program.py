@@ -7,6 +7,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
+from privrank_jax.privacy.privacy import Privacy
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -42,6 +44,41 @@ class Mechanism:
         """Users, ε or the error before there are data, by simulation; arguments and results as of ``pr.plan``."""
         known = importlib.import_module("privrank_jax.jobs.methods").design_of(self)
         return importlib.import_module("privrank_jax.jobs.plan").plan(items, **known | design)
+
+    def as_opendp(self, privacy: Privacy, **told: Any) -> Any:
+        """A measurement of OpenDP, whose odometers and filters then count the releases of this mechanism.
+
+        Args:
+            privacy: the promise of each release, with finite ε.
+            told: arguments of ``release`` by name, beside data and promise.
+
+        Returns:
+            ``opendp.mod.Measurement``: from data to an ``Estimate``, over the distance in units of the promise, by pure
+            or approximate differential privacy. For δ > 0 its map knows one unit alone.
+
+        Raises:
+            ImportError: OpenDP is not installed.
+            opendp.mod.OpenDPException: ``dp.enable_features("contrib", "honest-but-curious")`` was not called.
+        """
+        try:
+            import opendp.prelude as dp
+        except ImportError as error:
+            raise ImportError("as_opendp needs OpenDP: pip install opendp") from error
+        epsilon, delta = float(privacy.epsilon), float(privacy.delta)
+
+        def spent(distance: int) -> Any:
+            if delta and distance > 1:
+                raise ValueError("the loss for one unit is known, not that for several.")
+            return (distance * epsilon, distance * delta) if delta else distance * epsilon
+
+        divergence = dp.max_divergence()
+        return dp.m.make_user_measurement(
+            dp.user_domain("data", lambda data: True),
+            dp.user_distance(f"units: {privacy.unit}, {privacy.adjacency}"),
+            dp.approximate(divergence) if delta else divergence,
+            lambda data: self.release(data, privacy, **told),  # type: ignore[attr-defined]
+            spent,
+        )
 
 
 class Program(Mechanism, Generic[P, R]):

@@ -1,4 +1,4 @@
-"""Figures from tables: error curves, studies, maps, rankings with intervals, noise, audits (extra ``plot``).
+"""Figures from tables: error curves, studies, maps, rankings with intervals, audits (extra ``plot``).
 
 Figures are built without pyplot and without its global state. Colors are Okabe and Ito's palette
 (maps of numbers: cividis), and every group also has its own marker and line style, so that a figure is legible to
@@ -12,7 +12,6 @@ from privrank_jax.plotting.intervals import ranking_intervals
 from privrank_jax.plotting.maps import method_map, utility_map
 from privrank_jax.plotting.planned import planned_errors
 from privrank_jax.plotting.revealed import Guess, best_guesses, changed_leaderboards
-from privrank_jax.plotting.shapes_of_noise import noise_shapes
 
 __all__ = [
     "LINES",
@@ -25,7 +24,6 @@ __all__ = [
     "check_picture",
     "event_probabilities",
     "method_map",
-    "noise_shapes",
     "planned_errors",
     "ranking_intervals",
     "save",

@@ -71,6 +71,7 @@ def _release(
     from privrank_jax.exact.randomized_response import flipped_bits
 
     attained = exact_promise(promised(privacy, "randomized_labels"))
+    users = user_numbers(users)
     check_labels(labels, privacy, users)
     given = np.asarray(labels)
     if privacy.unit == "user":
@@ -109,7 +110,7 @@ def randomized_labels(
         labels: ``(N,)`` labels, bool or 0/1; or floats, the probabilities in [0, 1] of soft labels. Traced integers
             other than 1 count as 0, traced probabilities beyond [0, 1] as its ends, NaN as 0: every input is protected.
         privacy: unit comparison or user, adjacency ``flip``; ε may be traced, ∞ flips nothing.
-        users: ``(N,)`` integers, the user of each label, public. Needed for unit user.
+        users: ``(N,)`` the user of each label, public: integers, or names on the host. Needed for unit user.
 
     Returns:
         ``value``: reports, ``(N,)``, dtype of labels that are bool or integers, else bool. ``guarantee``: for users
@@ -124,6 +125,7 @@ def randomized_labels(
     [0.5, 1.0, 0.5]
     """
     attained = promised(privacy, "randomized_labels")
+    users = user_numbers(users)
     check_labels(labels, privacy, users)
     given = jnp.asarray(labels)
     epsilon = jnp.asarray(attained.epsilon, jnp.result_type(float))
@@ -144,6 +146,22 @@ def promised(privacy: Privacy, by: str) -> Privacy:
     return kept(privacy, by, *KINDS).for_any_user()
 
 
+def user_numbers(users: Any) -> Any:
+    """Users as integers: names are numbered, integers and traced arrays stay; raises ``ValueError`` on anything else.
+
+    >>> user_numbers(["ada", "ben", "ada"]).tolist()
+    [0, 1, 0]
+    """
+    given = users if is_traced(users) else np.asarray(users)
+    if users is None or np.issubdtype(given.dtype, np.integer):
+        return users
+    if is_traced(users) or not all(isinstance(user, str) and user for user in given.ravel()):
+        raise ValueError(
+            "users must be integers or names, one for each label, and none may be missing."
+        )
+    return np.unique(given.astype(str), return_inverse=True)[1].reshape(given.shape)
+
+
 def check_labels(labels: Any, privacy: Privacy, users: Any) -> None:
     """Raise ``ValueError`` unless labels are ``(N,)`` numbers from 0 to 1, and users fit them where they are needed."""
     if np.ndim(labels) != 1:
@@ -155,8 +173,6 @@ def check_labels(labels: Any, privacy: Privacy, users: Any) -> None:
             raise ValueError(
                 f"users must have the shape of labels, {np.shape(labels)}; got {np.shape(users)}."
             )
-        if not np.issubdtype(jnp.asarray(users).dtype, np.integer):
-            raise ValueError("users must be integers, one number for each user.")
     if is_traced(labels):
         return
     given = np.asarray(labels)

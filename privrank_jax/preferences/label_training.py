@@ -47,6 +47,7 @@ user: arXiv 2502.17515. The public bound, and steps between releases, are ours.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from fractions import Fraction
@@ -65,7 +66,7 @@ from privrank_jax._validate import check_callable, check_positive
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.program import mechanism
-from privrank_jax.preferences.label_reports import check_labels
+from privrank_jax.preferences.label_reports import check_labels, user_numbers
 from privrank_jax.privacy.calibration import gaussian_scale
 from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.privacy.guarantee import Guarantee
@@ -95,6 +96,8 @@ def _release(
     from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
     from privrank_jax.exact.rounded_gaussian import gaussian_mechanism, root_above
 
+    users = user_numbers(users)
+    score_difference, start, whole = _trainable(score_difference, start)
     attained = exact_promise(
         _checked(labels, privacy, score_difference, start, candidates, users, releases, steps, clip)
     )
@@ -112,9 +115,9 @@ def _release(
             raise ValueError(
                 "slopes of scores are not finite: score_difference must be smooth at start and on the way."
             )
-        whole = whole_sums(np.asarray(slopes, np.float64), halves, place, float(bound))
+        sums = whole_sums(np.asarray(slopes, np.float64), halves, place, float(bound))
         parts = ((len(params), deviation),)
-        noisy = gaussian_mechanism(whole.sum(0), parts, attained.epsilon, budget)
+        noisy = gaussian_mechanism(sums.sum(0), parts, attained.epsilon, budget)
         unit = float(bound) / BOUND
         params, memory = _move(
             start,
@@ -126,7 +129,9 @@ def _release(
             steps=steps,
         )
         scales.append(float(deviation) * unit)
-    return exact_estimate(shaped(params), privacy, attained, NoiseDiagnostics(np.array(scales)))
+    return exact_estimate(
+        whole(shaped(params)), privacy, attained, NoiseDiagnostics(np.array(scales))
+    )
 
 
 def _scale(privacy: Privacy, releases: int = 1) -> Float[Array, ""]:
@@ -164,9 +169,10 @@ def train_on_labels(
         privacy: unit user (or comparison), adjacency ``flip``, δ > 0; ε and δ may be traced, ε = ∞ adds no noise.
         score_difference: ``(params, pair)`` to s, the score of the first candidate less that of the second; for DPO β
             times the difference of the log-ratios. Of one pair; static and hashed by identity.
-        start: the initial parameters, a pytree of floats, chosen without the labels.
+        start: the initial parameters, chosen without the labels: a pytree of floats, or a model, such as an Equinox
+            module, whose arrays are trained and whose functions stay.
         candidates: pytree of arrays with leading axis N, public: what ``score_difference`` reads, one row of each.
-        users: ``(N,)`` integers, the user of each label, public.
+        users: ``(N,)`` the user of each label, public: integers, or names on the host.
         releases: R >= 1, static: 1 for models that are linear in their parameters, more for others.
         steps: optimizer steps after each release, static; few where R is large.
         clip: κ > 0, may be traced; see the head of this module.
@@ -190,6 +196,8 @@ def train_on_labels(
     >>> bool(found.value > 0.2), found.guarantee.unit
     (True, 'user')
     """
+    users = user_numbers(users)
+    score_difference, start, whole = _trainable(score_difference, start)
     attained = _checked(
         labels, privacy, score_difference, start, candidates, users, releases, steps, clip
     )
@@ -206,7 +214,7 @@ def train_on_labels(
         steps=steps,
         optimizer=optimizer,
     )
-    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scales))
+    return Estimate(whole(value), Guarantee(privacy, attained), NoiseDiagnostics(scales))
 
 
 def _checked(
@@ -224,19 +232,12 @@ def _checked(
     attained = kept(privacy, "train_on_labels", ("user", "flip")).for_any_user()
     check_approximate(privacy, "Gaussian noise on sums of labels", "randomized_labels")
     check_labels(labels, attained, users)
-    check_callable("score_difference", score_difference, "params", "pair")
     check_positive("clip", clip)
     count = np.shape(labels)[0]
     if jnp.ndim(attained.epsilon):
         raise ValueError("epsilon must be one number: vmap over a sweep.")
     if count < 1:
         raise ValueError("there are no labels to train on.")
-    if not all(
-        jnp.issubdtype(jnp.result_type(leaf), jnp.floating) for leaf in jax.tree.leaves(start)
-    ):
-        raise ValueError(
-            "start must be a pytree of floats: start from jnp.zeros(...), for instance."
-        )
     if {np.shape(leaf)[:1] for leaf in jax.tree.leaves(candidates)} != {(count,)}:
         raise ValueError(
             f"the arrays of candidates need a leading axis of {count}, one row per label."
@@ -245,6 +246,52 @@ def _checked(
         if not isinstance(number, int | np.integer) or number < 1:
             raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}.")
     return attained
+
+
+@dataclasses.dataclass(frozen=True)
+class _OfArrays:
+    """A model's scores as a function of its arrays; equal ones share a compiled program."""
+
+    score_difference: ScoreDifference
+    tree: Any
+    rest: tuple[Any, ...]
+    """The leaves of the model, ``None`` in the place of each array."""
+
+    def whole(self, arrays: list[Array]) -> PyTree:
+        rest = iter(arrays)
+        return jax.tree.unflatten(
+            self.tree, [next(rest) if leaf is None else leaf for leaf in self.rest]
+        )
+
+    def __call__(self, arrays: list[Array], pair: Any) -> Float[Array, ""]:
+        return self.score_difference(self.whole(arrays), pair)
+
+
+def _trainable(
+    score_difference: ScoreDifference, start: PyTree
+) -> tuple[ScoreDifference, PyTree, Callable[[PyTree], PyTree]]:
+    """Scores of what is trained, its first value, and the function that makes the whole model of it."""
+    check_callable("score_difference", score_difference, "params", "pair")
+    leaves, tree = jax.tree.flatten(start)
+    others = [leaf for leaf in leaves if not hasattr(leaf, "dtype") and not np.isscalar(leaf)]
+    numbers = [leaf for leaf in leaves if not any(leaf is other for other in others)]
+    if not numbers or not all(
+        jnp.issubdtype(jnp.result_type(leaf), jnp.floating) for leaf in numbers
+    ):
+        raise ValueError(
+            "start must be a pytree of floats, or a model with arrays of floats: start from jnp.zeros(...), "
+            "and leave integers out, as by equinox.partition(model, equinox.is_inexact_array)."
+        )
+    if not others:
+        return score_difference, start, lambda value: value
+    if any(np.isscalar(leaf) for leaf in numbers):
+        raise ValueError(
+            "start has numbers beside functions: make arrays of those to be trained, and leave the others out, "
+            "as by equinox.partition(model, equinox.is_inexact_array)."
+        )
+    rest = tuple(None if hasattr(leaf, "dtype") else leaf for leaf in leaves)
+    model = _OfArrays(score_difference, tree, rest)
+    return model, numbers, model.whole
 
 
 def _flat(score_difference: ScoreDifference, start: PyTree) -> ScoreDifference:

@@ -132,14 +132,43 @@ class Guarantee:
             values["users"] = attained.users
         return values
 
+    def dp_event(self) -> Any:
+        """The release as an event of dp-accounting (extra ``accounting``), for its accountants.
+
+        Returns:
+            ``ZCDpEvent`` where ``rho`` is known; else ``DiscreteLaplaceDpEvent`` of each of ``changes``, or of a change
+            by one step at ε, which is randomized response and dominates every ε-private release.
+
+        Raises:
+            ImportError: dp-accounting is not installed.
+            ValueError: ε is infinite, or δ > 0 and no ``rho`` is known: dp-accounting has no event for that.
+
+        >>> Guarantee(Privacy(1.0, unit="user", adjacency="flip", delta=1e-6), rho=0.02).dp_event()
+        ZCDpEvent(rho=0.02, xi=0.0)
+        """
+        from privrank_jax.privacy.loss_distribution import load_dp_accounting
+
+        events = load_dp_accounting().dp_event
+        epsilon = float(self.epsilon)
+        if self.rho is not None:
+            return events.ZCDpEvent(self.rho)
+        if math.isinf(epsilon) or float(self.delta) > 0:
+            raise ValueError(
+                "dp-accounting has no event of (epsilon, delta) alone: compose counts it."
+            )
+        changes = self.changes or (1,)
+        each = epsilon / sum(changes)
+        return events.ComposedDpEvent([events.DiscreteLaplaceDpEvent(each, c) for c in changes])
+
     def in_words(self) -> str:
-        """The guarantee as two sentences, and one more for each of ``also``.
+        """The guarantee as three sentences, and one more for each of ``also``.
 
         >>> print(Guarantee(Privacy(1.0, unit="user", adjacency="flip")).in_words())
         Differentially private with epsilon = 1: the probability of any published result changes by a
         factor of at most 2.72 when one user (all that the user answered) answers differently; who
-        compared which items is taken as public. Trust: a trusted curator holds the raw data and
-        publishes only this result; the noise comes from fast floating-point generators, made for
+        compared which items is taken as public. Whatever else is known, a guess between two equally
+        likely cases is right at most 73.1 % of the time. Trust: a trusted curator holds the raw data
+        and publishes only this result; the noise comes from fast floating-point generators, made for
         simulation.
         """
         if math.isinf(float(self.epsilon)):
@@ -151,9 +180,16 @@ class Guarantee:
         also = [f" As well, with {_level(other)}, it {_change(other)}." for other in self.also]
         return (
             f"Differentially private with {_level(self.attained)}: the probability of any {result} "
-            f"{_change(self.attained)}. "
+            f"{_change(self.attained)}. {_best_guess(self.attained)} "
             f"Trust: {_TRUST_WORDS[self.trust]}; {_NUMERICS_WORDS[self.numerics]}.{note}{''.join(also)}"
         )
+
+
+def _best_guess(attained: Privacy) -> str:
+    """The largest probability of a right guess, (e^ε + δ)/(e^ε + 1): neighbors are told apart with no more."""
+    bound = 1 - (1 - float(attained.delta)) / (1 + math.exp(min(float(attained.epsilon), 100.0)))
+    share = f"{100 * bound:.3g} %" if bound < 0.9995 else "nearly 100 %"
+    return f"Whatever else is known, a guess between two equally likely cases is right at most {share} of the time."
 
 
 def _level(attained: Privacy) -> str:

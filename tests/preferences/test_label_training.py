@@ -163,3 +163,27 @@ def test_refusals(key, changed, said):
 def test_a_score_of_all_pairs_at_once_is_refused(key):
     with pytest.raises(TypeError, match="score_difference must be a function of"):
         train_on_labels(key, LABELS, PRIVATE, lambda pair: pair, 0.0, PAIRS, users=USERS)
+
+
+def test_functions_of_a_model_stay_and_users_may_have_names(key):
+    model = {"weights": jnp.zeros(2), "activation": jnp.tanh}
+    names = [f"user {user}" for user in USERS]
+    plain = on_linear(key, LABELS, PRIVATE, clip=0.8)
+    found = train_on_labels(
+        key,
+        LABELS,
+        PRIVATE,
+        lambda model, pair: linear(model["weights"], pair),
+        model,
+        PAIRS,
+        users=names,
+        clip=0.8,
+        optimizer=WHOLE,
+        steps=1,
+    )
+    np.testing.assert_allclose(found.value["weights"], plain.value, rtol=1e-6)
+    assert found.value["activation"] is jnp.tanh
+    with pytest.raises(ValueError, match="numbers beside functions"):
+        train_on_labels(key, LABELS, PRIVATE, linear, model | {"rate": 0.5}, PAIRS, users=names)
+    with pytest.raises(ValueError, match="none may be missing"):
+        on_linear(key, LABELS, PRIVATE, users=[None, *names[1:]])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.data.errors import DataError
-from privrank_jax.data.preferences import PreferenceFields, read_preferences
+from privrank_jax.data.preferences import read_preferences
 from privrank_jax.preferences import randomized_labels
 from privrank_jax.preferences.label_reports import split_epsilon
 from privrank_jax.release import privatize_preferences
@@ -87,7 +87,7 @@ def test_a_whole_file(source, tmp_path):
     assert len(table) == 4
     assert table.epsilon.tolist() == [45.0] * 4
     assert all(answer.startswith("yes") for answer in table.chosen)
-    assert table.others["q"] == ("?",) * 4
+    assert table.column("q") == ("?",) * 4
     assert (guarantee.unit, guarantee.epsilon, guarantee.numerics) == ("user", 90.0, "exact")
     privatize_preferences(source, promise(40.0, "comparison", "flip"), out)
     assert read_preferences(out).epsilon.tolist() == [40.0] * 6
@@ -99,9 +99,8 @@ def test_a_file_that_does_not_do(source, tmp_path):
         privatize_preferences(source, promise(1.0, "comparison", "flip"), out, max_per_user=2)
     with pytest.raises(ValueError, match="can't promise"):
         privatize_preferences(source, promise(1.0, "user", "replace"), out)
-    nobody = PreferenceFields(user=None)
     with pytest.raises(DataError, match="no field 'user'"):
-        privatize_preferences(source, promise(1.0, "user", "flip"), out, fields=nobody)
+        privatize_preferences(source, promise(1.0, "user", "flip"), out, user=None)
     source.write_text('{"chosen": "a", "rejected": "a"}')
     with pytest.raises(DataError, match="the same"):
         privatize_preferences(source, promise(1.0, "comparison", "flip"), out)
@@ -112,7 +111,7 @@ def test_one_name_of_a_field_to_keep(source, tmp_path):
     privatize_preferences(
         source, promise(1.0, "comparison", "flip"), tmp_path / "out.jsonl", keep="topic"
     )
-    assert set(read_preferences(tmp_path / "out.jsonl").others) == {"topic"}
+    assert read_preferences(tmp_path / "out.jsonl").keep == ("topic",)
 
 
 def test_soft_labels_in_bfloat16_are_rounded_as_others():
