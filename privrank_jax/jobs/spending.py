@@ -124,7 +124,7 @@ def price(guarantee: Guarantee, ledger: Ledger) -> tuple[Privacy, dict[str, Any]
     known of its noise, ``changes`` and ``rho`` of :meth:`Ledger.spend`.
     """
     promised = (guarantee.attained, *guarantee.also)
-    covering = [one for one in promised if ledger.covers(one)]
+    covering = [one for one in promised if one.covers(ledger.account.budget)]
     if not covering:  # the one that is refused for the least reason
         kinds = COVERS[ledger.account.budget.kind]
         covering = [one for one in promised if one.neighbors.kind in kinds]

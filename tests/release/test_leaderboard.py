@@ -101,9 +101,9 @@ def test_it_goes_on_as_it_was(tmp_path, noise, steps):
     with opened(path, noise, steps=steps) as board:
         assert (board.notes, board.published) == (["x", *[""] * 30], 31)
         later = [board.publish(stream[31], after=31).value, *board.publish(stream[32:]).value]
-        np.testing.assert_array_equal(board.totals, [*shown, *later])
+        np.testing.assert_array_equal(board.sums, [*shown, *later])
         assert board.diagnostics.deviations.shape == (40,)
-        assert len(np.unique(board.totals - np.cumsum(stream, 0))) > 60
+        assert len(np.unique(board.sums - np.cumsum(stream, 0))) > 60
         if steps:
             with pytest.raises(LeaderboardError, match="promised 40"):
                 board.publish(stream[0])
@@ -121,10 +121,10 @@ def test_little_noise_shows_all_that_it_publishes(tmp_path, adjacency, noise, st
         rest = [wins if adjacency == "flip" else sums] * 69
         found = np.stack([one, *board.publish(np.array(rest)).value])
         np.testing.assert_allclose(
-            board.totals, np.outer(np.arange(1, 71), wins), atol=1.5 if steps else 2.5
+            board.sums, np.outer(np.arange(1, 71), wins), atol=1.5 if steps else 2.5
         )
         if adjacency == "flip":
-            np.testing.assert_array_equal(found, board.totals)
+            np.testing.assert_array_equal(found, board.sums)
         else:
             assert np.all(found.argsort(1) == [1, 0, 2])
             np.testing.assert_array_equal(board.scores(), found)
@@ -198,7 +198,7 @@ def test_a_step_comes_out_once(tmp_path, noise):
         [published(older, step, noise=noise) for step in STREAM[1:4]], more
     )
     with opened(older, noise) as board:
-        np.testing.assert_array_equal(board.totals, [*first, *more])
+        np.testing.assert_array_equal(board.sums, [*first, *more])
 
 
 def book(folder, sha256="0" * 64):
@@ -381,7 +381,7 @@ def test_a_crash_between_any_two_statements_loses_no_spend_and_draws_nothing_twi
                     board.publish(STREAM[board.published : number], pay=spend)
                 assert board.remembered == board.published == number
                 spend()
-                return board.totals.tolist()
+                return board.sums.tolist()
 
     def whole(folder, last):
         folder.mkdir()
