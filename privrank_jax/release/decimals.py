@@ -26,9 +26,7 @@ _BETWEEN = "; "  # separates facts in one text; no fact's name contains it
 
 
 def amount(given: SupportsFloat | str, name: str, *, zero: bool = False) -> Decimal:
-    """A budget as an exact decimal; ``zero``: whether 0 is allowed.
-
-    A float, also one of NumPy or JAX, means the shortest decimal that denotes it as a double.
+    """A budget as an exact decimal, of a float the shortest that denotes it as a double; ``zero``: whether 0 may be.
 
     >>> amount(0.1, "epsilon"), amount("2.50", "epsilon")
     (Decimal('0.1'), Decimal('2.50'))
@@ -76,14 +74,13 @@ def cells(privacy: Privacy) -> dict[str, str]:
 
 def from_cells(row: Mapping[str, str]) -> Privacy:
     """A promise from such texts; ``ValueError`` if they hold none."""
-    told = {name: row[name] for name in ("unit", "adjacency", "users")}
-    return Privacy(
-        amount(row["epsilon"], "epsilon"),
-        delta=amount(row["delta"], "delta", zero=True),
-        contributions=int(row["contributions"]) if row["contributions"] else None,
-        public=tuple(row["public"].split(_BETWEEN)) if row["public"] else (),
-        **told,
-    )
+    told = {name: row[name] for name in PROMISE} | {
+        "epsilon": amount(row["epsilon"], "epsilon"),
+        "delta": amount(row["delta"], "delta", zero=True),
+        "contributions": int(row["contributions"]) if row["contributions"] else None,
+        "public": tuple(row["public"].split(_BETWEEN)) if row["public"] else (),
+    }
+    return Privacy(**told)
 
 
 def noise_cell(changes: tuple[int, ...] = (), rho: SupportsFloat | None = None) -> str:

@@ -91,8 +91,7 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
         ledger: remembers the published steps too; it does not pay for them.
 
     Raises:
-        LeaderboardError: the state is on other terms, can't be used, or has not the steps that were published.
-        LedgerError: the ledger can't be used.
+        LeaderboardError, LedgerError: a file can't be used, is on other terms, or has not the steps of the others.
         ValueError: a promise that can't be kept, T out of range, an ε too small for exact noise.
 
     >>> import tempfile
@@ -116,8 +115,7 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
         schedule: str = "",
         ledger: Ledger | None = None,
     ) -> None:
-        self.path, self.items = Path(path), tuple(items)
-        self.steps = None if steps is None else int(steps)
+        self.path, self.items, self.steps = Path(path), tuple(items), steps
         if not self.items:
             raise ValueError("a leaderboard needs items: give their names.")
         self._stream = stream_of(privacy)
@@ -131,11 +129,10 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
         self._shared = ledger is not None and self.path.exists() and self.path.samefile(ledger.path)
         self._store = self._ledger if self._shared else Store.find(self.path, LeaderboardError)
         self._beside: Store | None = None
-        try:
+        with contextlib.ExitStack() as files:
+            files.callback(self.close)
             self._open()
-        except BaseException:
-            self.close()
-            raise
+            files.pop_all()
 
     def _open(self) -> None:
         """Go on with the board that the file has: on its terms, with the steps that were published."""
@@ -149,19 +146,21 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
                     "promise, made at the first: go on with the same terms, or begin another leaderboard in another "
                     "file, at its own price."
                 )
+        self.identifier = self._board["identifier"]
         path, witnesses = Path(f"{self.path.resolve()}.published"), self._witnesses()
         self._beside = Store.find(path, LeaderboardError)
-        rows = [] if self._beside is None else self._beside.run("SELECT board, step FROM steps")
-        known = any(row["board"] == self.identifier for row in rows)
-        if (witnesses and not known) or any(
-            row["step"] and row["board"] != self.identifier for row in rows
-        ):
+        query = "SELECT board, max(step) AS last FROM steps GROUP BY board"
+        rows = [] if self._beside is None else self._beside.run(query)
+        last = {row["board"]: row["last"] for row in rows}
+        others = any(last[board] for board in last if board != self.identifier)
+        if others or (witnesses and self.identifier not in last):
             raise LeaderboardError(
                 f"{path}, which tells whether {self.path} is the newest state, is missing, or has steps of another "
-                "leaderboard. Put back both from one place; or name another file for a new leaderboard, at its own "
-                "price."
+                "leaderboard. Put both back as they were together; or name another file for a new leaderboard, at its "
+                "own price."
             )
-        self._tell(witnesses)
+        for memory in self._memories:
+            memory.remember(self.identifier, witnesses)
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -173,22 +172,12 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
                 store.close()
 
     @property
-    def identifier(self) -> str:
-        """16 random hexadecimal digits, which a ledger may name."""
-        return self._board["identifier"]
-
-    @property
     def _memories(self) -> list[Store]:
         others = self._beside, None if self._shared else self._ledger
         return [one for one in others if one is not None]
 
     def _witnesses(self) -> list[str]:
         return [] if self._store is None else self._store.witnesses(self.identifier)
-
-    def _tell(self, witnesses: list[str]) -> None:
-        """Bring all memories up to date, which refuse steps other than those that they have."""
-        for memory in self._memories if witnesses else ():
-            memory.remember(self.identifier, witnesses)
 
     @property
     def published(self) -> int:
@@ -223,11 +212,7 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
         return self._rows.decoded(np.array(noisy, float).reshape(-1, self._rows.size))
 
     def scores(self, gamma: float | None = None) -> Sums:
-        """Scores after each published step, ``(t, m)`` float64; ``ValueError`` under ``flip``.
-
-        Args:
-            gamma: ridge γ > 0; None as for :func:`~privrank_jax.pairwise.continual.fit_score_sums`.
-        """
+        """Scores after each published step, ``(t, m)`` float64, not under ``flip``; ridge γ > 0, None as of the fit."""
         if not self._stream.hidden:
             raise ValueError(
                 "under adjacency='flip' a leaderboard publishes win totals: fit scores to those of a step by "
@@ -282,7 +267,15 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
                 store.fill()
                 before = self._steps(store)
                 first = len(before)
-                self._check_goes_on(first, after, len(counts))
+                if after not in (None, first):
+                    raise LeaderboardError(
+                        f"{self.path} has {first} steps by now, not {after}: another process published. Run again."
+                    )
+                if self.steps is not None and first + len(counts) > self.steps:
+                    raise LeaderboardError(
+                        f"{self.path} was promised {self.steps} steps, of which {first} are published: no budget is "
+                        "left for more. Begin another leaderboard, at its own price."
+                    )
                 new = self._drawn(before, counts, notes)
                 self._begin(store)
                 witnesses = [step["witness"] for step in (*before, *new)]
@@ -296,27 +289,20 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
         finally:
             if self._store is not store:
                 store.close()
-        self._tell(witnesses)
+        for memory in self._memories:
+            memory.remember(self.identifier, witnesses)
         value = self.scores() if self._stream.hidden else self.sums
         value = value[first : first + len(counts)]
         return Estimate(value[0] if alone else value, self.guarantee, self.diagnostics)
-
-    def _check_goes_on(self, first: int, after: int | None, more: int) -> None:
-        if after not in (None, first):
-            raise LeaderboardError(
-                f"{self.path} has {first} published steps by now, not {after}: another process published. Run again."
-            )
-        if self.steps is not None and first + more > self.steps:
-            raise LeaderboardError(
-                f"{self.path} was promised {self.steps} steps, of which {first} are published: no budget is left for "
-                "more. Begin another leaderboard, at its own price."
-            )
 
     def _drawn(self, before: list[Row], counts: np.ndarray, notes: Sequence[str]) -> list[Row]:
         """The next steps, as rows of the file, from those before and twice the counts of each."""
         first = len(before)
         every = np.array([*(step["counts"] for step in before), *counts], np.int64)
-        streams = self._streams(every)
+        key = SecretStream(bytes.fromhex(self._board["key"]))
+        root = key.branch(json.dumps(self._terms, sort_keys=True))
+        labels = (f"counts {row}" for row in every.tolist())
+        streams = list(itertools.accumulate(labels, SecretStream.branch, initial=root))[1:]
         for number, (step, stream) in enumerate(zip(before, streams), 1):
             if step["witness"] != _witness(stream, step["noisy"], step["note"]):
                 raise LeaderboardError(
@@ -346,24 +332,17 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
             self._beside = Store.make(Path(f"{self.path.resolve()}.published"), LeaderboardError)
         with self._beside.writing():
             self._beside.fill()
-            self._beside.remember(self.identifier, [])
-
-    def _streams(self, counts: np.ndarray) -> list[SecretStream]:
-        """The stream of each step, keyed by the terms and by the counts of this step and of all before it."""
-        key = SecretStream(bytes.fromhex(self._board["key"]))
-        root = key.branch(json.dumps(self._terms, sort_keys=True))
-        labels = (f"counts {row}" for row in counts.tolist())
-        return list(itertools.accumulate(labels, SecretStream.branch, initial=root))[1:]
+            named = "INSERT OR IGNORE INTO steps (board, step) VALUES (?, 0)"
+            self._beside.run(named, (self.identifier,))
 
 
 def stored_board(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """Identifier and terms of the leaderboard in a file; None if there is none yet."""
-    store = Store.find(Path(path), LeaderboardError)
-    if store is None:
-        return None
-    with contextlib.closing(store):
-        rows = store.run("SELECT identifier, terms FROM boards")
-    return rows[0] | {"terms": json.loads(rows[0]["terms"])} if rows else None
+    rows = []
+    if store := Store.find(Path(path), LeaderboardError):
+        with contextlib.closing(store):
+            rows = store.run("SELECT identifier, terms FROM boards")
+    return next((row | {"terms": json.loads(row["terms"])} for row in rows), None)
 
 
 def _witness(stream: SecretStream, noisy: Sequence[int], note: str) -> str:

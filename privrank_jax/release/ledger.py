@@ -4,9 +4,8 @@ r"""The budget of a data set: an SQLite file from which every release spends bef
 ledger (unit, adjacency, what is public, what a user is), with the ε and δ of its budget. Budgets add up: releases with
 (ε_i, δ_i), each of which may be chosen after seeing the earlier ones, are together (Σ ε_i, Σ δ_i) private, and this
 stays true for a rule that stops before the sums exceed the budget (basic composition as a filter; Rogers, Roth, Ullman,
-Vadhan 2016). It holds both for releases of a trusted curator and for those of local randomizers. A ledger that keeps a
-part of its δ for that, its *slack*, adds up Rényi divergences too, which come to less, and hold as well for releases
-chosen along the way (:mod:`privrank_jax.release.ledger_filter`).
+Vadhan 2016), for releases of a trusted curator and for those of local randomizers. A ledger that keeps a part of its δ
+as *slack* adds up Rényi divergences too, which come to less (:mod:`privrank_jax.release.ledger_filter`).
 
 A release counts at its own ε if its promise covers that of the ledger
 (:meth:`~privrank_jax.privacy.Privacy.covers`): replacing a unit includes changing its answers, and all of a user
@@ -14,11 +13,9 @@ includes one rank, or one comparison whose user stays the same. The release may 
 does, must hold for users with as many comparisons, and must define a user in the same way. Any other release is
 refused, not converted.
 
-**Data** are known by a keyed hash of their content. The file holds the hash and its key; neither is ever printed.
-
-**Spending** is on disk when :meth:`Ledger.spend` returns, and the result is shown after that. So a process killed at
-any point may lose a result whose budget was spent, but never shows one whose budget was not
-(:mod:`privrank_jax.release.store`).
+**Spending** is on disk when :meth:`Ledger.spend` returns, and the result is shown after that: a process killed at any
+point may lose a result that was paid for, but shows none that was not (:mod:`privrank_jax.release.store`). Data are
+known by a hash of their content, whose key is in the file; neither is ever printed.
 
 **A series** of data sets with a public name, such as a survey of every year, has one ledger and one budget. Its
 neighbors differ in one unit of each of its data sets: D = (D_1, ..., D_k) and D' are neighbors if, for each i, D_i and
@@ -29,9 +26,7 @@ Proof: given what came before, release j is a function of D_i and of its own noi
 neighbors, so it is (ε_j, δ_j) private for D and D' too, and composition, with its filter, is that of one data set. That
 also covers files which come into being later, and answers in them that depend on earlier releases, for it allows that
 both D_i and D'_i are chosen after seeing these (k-fold adaptive composition; Dwork, Rothblum, Vadhan 2010, and Rogers
-et al. for the filter). A sum is needed, for the same person may be in all files; a maximum would do for files that
-share nobody. What another ledger spends is counted at the whole budget of that ledger (:meth:`Ledger.count`), or not at
-all.
+et al. for the filter). A sum is needed, not a maximum, for the same person may be in all files.
 
 Nothing here imports JAX or NumPy.
 """
@@ -65,15 +60,12 @@ from privrank_jax.release.decimals import (
     plain,
 )
 from privrank_jax.release.ledger_filter import Filter
-from privrank_jax.release.store import WAIT, BudgetExhausted, LedgerError, Row, Store, now
+from privrank_jax.release.store import BudgetExhausted, LedgerError, Row, Store, now
 
 
 @dataclasses.dataclass(frozen=True)
 class Account:
-    """What all releases through a ledger together promise, with decimal ε and δ, and for which data.
-
-    Releases add up by the plain sum, and beside it by ``filter`` unless that is None.
-    """
+    """What all releases together promise, for which data; they add up by the plain sum, and by a filter if any."""
 
     data: str
     created: str
@@ -124,7 +116,6 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
     Args:
         path: the file.
         series: name of the series that the ledger is of, which data that the ledger does not know may then join.
-        wait: seconds to wait for other processes.
 
     Raises:
         LedgerError: the file is missing, no ledger, damaged, not accessible, in use for longer, or not of this series.
@@ -140,25 +131,22 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
     privrank_jax...BudgetExhausted: ...votes.ledger has epsilon 0 left of epsilon 0.3, and this release ...
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str], *, series: str | None = None, wait: float = WAIT
-    ) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, series: str | None = None) -> None:
         self.path = Path(path)
-        store = Store.find(self.path, LedgerError, wait)
+        store = Store.find(self.path, LedgerError)
         if store is None:
             raise LedgerError(
                 f"there is no ledger {self.path}: make one by `privrank ledger {self.path} --data FILE --budget "
                 "EPSILON`, once per data set."
             )
         self.store = store
-        try:
-            self.account = self._account()
+        with contextlib.ExitStack() as files:
+            files.callback(store.close)
+            self._read_account()
             self._takes_new_data = series is not None
             if series is not None:
                 self._check_series(_name(series))
-        except BaseException:
-            store.close()
-            raise
+            files.pop_all()
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -167,13 +155,10 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         """Close the file."""
         self.store.close()
 
-    def _account(self) -> Account:
-        rows = self.store.run("SELECT * FROM ledger")
-        if not rows:
-            raise LedgerError(
-                f"{self.path} has no budget, so it is not a ledger: name another file."
-            )
-        row, rule = rows[0], None
+    def _read_account(self) -> None:
+        row, rule = next(iter(self.store.run("SELECT * FROM ledger")), None), None
+        if row is None:
+            raise LedgerError(f"{self.path} has no budget and is no ledger: name another file.")
         self._key, self._own = row["key"], row["fingerprint"]
         budget = self.store.read(from_cells, row)
         epsilon, delta = numbers(budget)
@@ -181,7 +166,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
             slack, order = (amount(row[name], name) for name in ("slack", "renyi_order"))
             rule, delta = Filter(epsilon, slack, order), EXACT.subtract(delta, slack)
         self._most = epsilon, delta  # of the plain sum
-        return Account(row["data"], row["created"], budget, rule)
+        self.account = Account(row["data"], row["created"], budget, rule)
 
     def _joined(self) -> list[Row]:
         return self.store.run("SELECT * FROM series ORDER BY number")
@@ -228,10 +213,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         return epsilon, delta
 
     def _sums(self, *more: tuple[Decimal, Decimal, str]) -> tuple[bool, Decimal, Decimal, float]:
-        """What was spent, and ε, δ and cell of the noise of further releases, as the rule counts it.
-
-        Whether the plain sum holds, Σε_i, Σδ_i of those that count, and Σr_i, which is 0 without a slack.
-        """
+        """Whether the plain sum holds, Σε_i, Σδ_i of those that count, and Σr_i or 0, of spends and ``more``."""
         rule, most = self.account.filter, self._most
         rows = self.store.run("SELECT epsilon, delta, changes FROM spends ORDER BY number")
         plainly, epsilon, delta, kinds = True, Decimal(0), Decimal(0), Counter()
@@ -249,11 +231,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         return plainly, epsilon, delta, math.fsum(costs)
 
     def check_data(self, sha256: str, name: str) -> int:
-        """Refuse data other than those of the ledger, and, unless the series was named, than those that have joined.
-
-        Returns:
-            The number of the data set; 0 if it has yet to join the series.
-        """
+        """The number of a data set of the ledger; 0 if it has yet to join the series that was named; refuse others."""
         if not sha256:
             raise LedgerError(
                 f"{name} has no content by which a ledger could know it again: read it from a file or a data frame."
@@ -263,12 +241,9 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         if number := known.get(_keyed(self._key, sha256)):
             return number
         if not self._takes_new_data:
-            of, how = (
-                self.account.data,
-                f"make a series by `privrank ledger {self.path} --series NAME`",
-            )
-            if joined:
-                of, how = f"the series {self.series!r}", f"give series={self.series!r}"
+            of, how = f"the series {self.series!r}", f"give series={self.series!r}"
+            if not joined:
+                of, how = self.account.data, f"first `privrank ledger {self.path} --series NAME`"
             raise LedgerError(
                 f"{self.path} is the ledger of {of}, and {name} has other content: give it a ledger of its own; users "
                 "who are in both spend from both. Or, if both are of one series under one budget, such as a survey of "
@@ -277,10 +252,9 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         return 0
 
     def make_series(self, name: str) -> None:
-        """Make this the ledger of a series of this public name, whose first data set it has; its budget stays.
+        """Make this the ledger of a series of this public name, unless it is; ``LedgerError`` if it is of another one.
 
-        Raises:
-            LedgerError: the ledger is of another series, or the name is empty or can't be printed.
+        The data that it has are the first of the series; its budget, and what was spent of it, stay.
         """
         name = _name(name)
         with self.store.writing():
@@ -293,12 +267,12 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         return self.store.insert("series", time=now(), **row)
 
     def _check_series(self, name: str) -> None:
-        known = self.series
-        if known != name:
+        if (known := self.series) != name:
             of = f"the series {known!r}" if known else f"{self.account.data} alone"
-            how = f"`privrank ledger {self.path} --series {name!r}` makes it that"
-            how = "name the ledger" if known else how
-            raise LedgerError(f"{self.path} is the ledger of {of}: {how} of the series {name!r}.")
+            raise LedgerError(
+                f"{self.path} is the ledger of {of}, not of the series {name!r}: name that one; or, of data alone, "
+                f"`privrank ledger {self.path} --series {name!r}` makes these the first of the series."
+            )
 
     def count(self, other: Ledger) -> int:
         """Spend the whole budget of another ledger of data of this series, which goes on by itself; the spend's number.
@@ -307,9 +281,8 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
             BudgetExhausted: the budget left is smaller. Nothing was spent.
             LedgerError: this ledger was opened without its series, the other one was counted before, or promises less.
         """
-        if self.path.samefile(other.path):
-            raise LedgerError(f"{other.path} is the ledger of the series itself.")
-        if any(_keyed(self._key, other._own) == row["fingerprint"] for row in self._joined()):
+        counted = [row["fingerprint"] for row in self._joined()]
+        if self.path.samefile(other.path) or _keyed(self._key, other._own) in counted:
             raise LedgerError(f"{other.path} was counted before: nothing was spent.")
         number = self.spend(
             other.account.budget,
@@ -322,8 +295,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
 
     def check_covers(self, promised: Privacy) -> None:
         """Refuse a promise that is weaker than the ledger's."""
-        why = promised.lacks(self.account.budget)
-        if why:
+        if why := promised.lacks(self.account.budget):
             raise LedgerError(
                 f"{self.path} keeps a budget for {self.account.budget.neighbors.in_words()}. This release is not "
                 f"enough to be counted there: {why}."
@@ -335,10 +307,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         changes: tuple[int, ...] | None = (),
         rho: SupportsFloat | None = None,
     ) -> None:
-        """Refuse what :meth:`spend` would refuse now, but for other data, and spend nothing.
-
-        With changes None nothing is known of the noise yet: what might be allowed with some noise passes.
-        """
+        """Refuse a release as :meth:`spend` would now; changes None: nothing is known of the noise, which may be good."""
         self.check_covers(privacy)
         asked, rule = numbers(privacy), self.account.filter
         noise = noise_cell(changes or (), rho)
@@ -370,8 +339,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         """Spend ε and δ, recorded on disk when this returns; call it before any part of the result is shown.
 
         Args:
-            privacy: what the release promises, ``guarantee.attained`` or one of ``guarantee.also``; a float means its
-                shortest decimal.
+            privacy: what the release promises, ``guarantee.attained`` or one of ``guarantee.also``.
             changes, rho: of its guarantee, if ``privacy`` is ``guarantee.attained``, or has a larger ε.
             trust, numerics: of its guarantee.
             command, method: what released, for human readers.
@@ -382,8 +350,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
 
         Raises:
             BudgetExhausted: the budget left is smaller. Nothing was spent.
-            LedgerError: the promise is weaker than the ledger's, the data are not the ledger's, or the file can't be
-                written.
+            LedgerError: the promise is weaker, the data are not the ledger's, or the file can't be written.
         """
         told = {"trust": trust, "numerics": numerics, "command": command, "method": method}
         with self.store.writing():
@@ -395,9 +362,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
     def _data_set(self, source: tuple[str, str] | None) -> int:
         """The number of these data, which have then joined the series; within a transaction."""
         if source is None and self.series:
-            raise LedgerError(
-                f"{self.path} is the ledger of a series: say which data are released (source=...)."
-            )
+            raise LedgerError(f"{self.path} is of a series: say which data are released by source.")
         if source is None:
             return 1
         known = self.check_data(*source)
@@ -419,21 +384,19 @@ def create(
     sha256: str,
     slack: SupportsFloat | str = 0,
 ) -> None:
-    """Create the ledger of a data set, with nothing spent. If interrupted, it leaves no file or an empty one.
+    """Create the ledger of a data set in a new file. If interrupted, it leaves no file or an empty one.
 
     Args:
-        path: the file, which must not exist.
+        path: the file.
         budget: what all releases together promise, without ``public=("ties",)``; floats mean their shortest decimals.
         data: name of the data, for people.
-        sha256: identifies the data, 64 hexadecimal digits: ``sha256`` of data that were read, or
-            :func:`content_sha256` of a file. What is stored is keyed: with a plain hash, someone who knows all rows but
-            one could find that row by trying.
+        sha256: ``sha256`` of data that were read, or :func:`content_sha256` of a file. What is stored is keyed: with a
+            plain hash, someone who knows all rows but one could find that row by trying.
         slack: the part of the budget's δ that is kept for adding up by Rényi divergences
             (:mod:`privrank_jax.release.ledger_filter`); 0: only the plain sum counts.
 
     Raises:
         LedgerError: ε, δ or the slack is not a decimal, the slack is more than δ, the file exists or can't be made.
-
     """
     path = Path(path)
     if "ties" in budget.public:

@@ -21,7 +21,6 @@ holds there, all L_i <= ε_i, so L <= ε, which adds nothing. If not, (1 - e^{-y
 So whatever the plain sum allows within ε and δ - δ' is allowed. Until it is exceeded δ_i must count, for results decide
 whether it ever will be, and where it is not, a Gaussian release has failures.
 
-This is not composition by loss distributions, which is proven for budgets that are fixed ahead only, but comes near it.
 The proof does not allow to take the best of several orders at the end.
 
 **One number that changes by a**, with noise of scale s = a/ε, has with q = e^{-1/s} and w = 2α - 1

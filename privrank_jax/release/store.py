@@ -1,9 +1,8 @@
 """One SQLite file: a data set's budget, spends and series, a leaderboard with its key, and published steps.
 
 A ledger (:mod:`privrank_jax.release.ledger`) is such a file, and so is the state of a leaderboard
-(:mod:`privrank_jax.release.leaderboard`), which may be the ledger's. A file beside a state, and each ledger, also
-remember which steps of leaderboards were published, by hashes that reveal nothing of the data without the leaderboard's
-key.
+(:mod:`privrank_jax.release.leaderboard`), which may be the ledger's. A file beside a state, and each ledger, remember
+the published steps of leaderboards by hashes that reveal nothing of the data without the leaderboard's key.
 
 **Crashes.** What is shown is on disk before: a transaction is there (rollback journal, ``synchronous=EXTRA``) when it
 returns, and a process killed at any point leaves all of it or nothing. It begins as a writer's (``BEGIN IMMEDIATE``),
@@ -81,45 +80,30 @@ class LeaderboardError(StoreError):
 
 
 class Store:
-    """The file, which must exist, opened; it need not have tables yet.
+    """A file, opened, which need not have tables yet; ``error``: what is raised, which says what the file is for."""
 
-    Args:
-        path: the file.
-        error: what is raised; it says what the file is for.
-        wait: seconds to wait for other processes.
-    """
-
-    def __init__(self, path: Path, error: type[StoreError], wait: float = WAIT) -> None:
+    def __init__(self, path: Path, error: type[StoreError]) -> None:
         self.path, self.error = path, error
         address = f"{path.absolute().as_uri()}?mode=rw"
         with self._clearly():
             self._connection = sqlite3.connect(
-                address, uri=True, timeout=wait, isolation_level=None
+                address, uri=True, timeout=WAIT, isolation_level=None
             )
-        self._connection.row_factory = _as_row
-        try:
-            self.run("PRAGMA synchronous = EXTRA")
-            self.run("PRAGMA fullfsync = ON")
-        except BaseException:
-            self.close()
-            raise
+        self._connection.row_factory = sqlite3.Row
 
     @classmethod
-    def find(cls, path: Path, error: type[StoreError], wait: float = WAIT) -> Store | None:
+    def find(cls, path: Path, error: type[StoreError]) -> Store | None:
         """A file that has tables, checked; None if there is none."""
         if not path.exists():
             return None
         if not path.is_file():
             raise error(f"{path} is not a file, so it is not {error.what}.")
-        found = cls(path, error, wait)
-        try:
+        with contextlib.ExitStack() as files:
+            found = files.enter_context(contextlib.closing(cls(path, error)))
             if found.filled:
                 found._verify()
+                files.pop_all()
                 return found
-        except BaseException:
-            found.close()
-            raise
-        found.close()
         return None
 
     @classmethod
@@ -162,7 +146,7 @@ class Store:
     def run(self, query: str, cells: Sequence[Any] = ()) -> list[Row]:
         """The rows that a query finds."""
         with self._clearly():
-            return self._connection.execute(query, cells).fetchall()
+            return [dict(row) for row in self._connection.execute(query, cells)]
 
     def insert(self, table: str, **cells: Any) -> int:
         """Write a row; its number."""
@@ -176,14 +160,11 @@ class Store:
         if self._connection.in_transaction:
             yield
             return
+        self.run("PRAGMA synchronous = EXTRA")
+        self.run("PRAGMA fullfsync = ON")
         self.run("BEGIN IMMEDIATE")
-        try:
+        with self._clearly(), self._connection:  # which commits, or rolls back
             yield
-            self.run("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
 
     def witnesses(self, board: str) -> list[str]:
         """Hashes of the published steps of a leaderboard, in order."""
@@ -203,17 +184,11 @@ class Store:
         return len(known)
 
     def remember(self, board: str, witnesses: list[str]) -> None:
-        """Keep the hashes of all published steps, on disk when this returns; a step 0 names the leaderboard.
-
-        Raises:
-            LeaderboardError: other ones are known. None is kept.
-        """
-        if witnesses and self.witnesses(board)[: len(witnesses)] == witnesses:
+        """Keep the hashes of all published steps, on disk when this returns; if other ones are known, keep none."""
+        if self.witnesses(board)[: len(witnesses)] == witnesses:
             return
         with self.writing():
             known = self.check_witnesses(board, witnesses)
-            if not self.run("SELECT step FROM steps WHERE board = ?", (board,)):
-                self.insert("steps", board=board, step=0)
             for step, one in enumerate(witnesses[known:], known + 1):
                 self.insert("steps", board=board, step=step, witness=one)
 
@@ -265,10 +240,6 @@ class Store:
             if code in _BUSY:
                 why = "is in use by another process: try again in a moment."
             raise self.error(f"{self.path} {why} Nothing is released.") from error
-
-
-def _as_row(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> Row:
-    return {column[0]: cell for column, cell in zip(cursor.description, row)}
 
 
 def now() -> str:
