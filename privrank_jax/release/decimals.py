@@ -16,7 +16,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import SupportsFloat
 
 from privrank_jax._promise import Privacy, check_changes
-from privrank_jax.release.store import PROMISE, LedgerError
+from privrank_jax.release.store import PROMISE, LedgerError, Row
 
 # Doubles reach from 5e-324 to 1.8e308: every sum of such decimals is exact, or raises.
 EXACT = Context(prec=1200, traps=[Inexact, InvalidOperation, Overflow])
@@ -74,7 +74,7 @@ def cells(privacy: Privacy) -> dict[str, str]:
 
 def from_cells(row: Mapping[str, str]) -> Privacy:
     """A promise from such texts; ``ValueError`` if they hold none."""
-    told = {name: row[name] for name in PROMISE} | {
+    told: Row = {name: row[name] for name in PROMISE} | {
         "epsilon": amount(row["epsilon"], "epsilon"),
         "delta": amount(row["delta"], "delta", zero=True),
         "contributions": int(row["contributions"]) if row["contributions"] else None,

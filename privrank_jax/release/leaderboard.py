@@ -116,8 +116,6 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
         ledger: Ledger | None = None,
     ) -> None:
         self.path, self.items, self.steps = Path(path), tuple(items), steps
-        if not self.items:
-            raise ValueError("a leaderboard needs items: give their names.")
         self._stream = stream_of(privacy)
         self._rows = self._stream.rows(privacy, len(self.items), self.steps, noise)
         self.guarantee = Guarantee(privacy, self._rows.attained, numerics="exact")
@@ -250,8 +248,8 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
             m)`` float64. ``guarantee``: of all steps together. ``diagnostics``: :attr:`diagnostics`.
 
         Raises:
-            LeaderboardError: more than T steps, another process has published, a step that was published before would
-                not come out the same, or the file can't be written. Nothing was published.
+            LeaderboardError: more than T steps, another process published, a step that was published before would not
+                come out the same, or the file can't be written. Nothing was published.
             ValueError: counts of other items, or not multiples of 1/2, or too large.
         """
         counts, size = self._stream.whole(wins), self._rows.size
@@ -306,8 +304,7 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
         for number, (step, stream) in enumerate(zip(before, streams), 1):
             if step["witness"] != _witness(stream, step["noisy"], step["note"]):
                 raise LeaderboardError(
-                    f"{self.path} was altered: step {number} is not what was drawn. Put a copy back that was not. "
-                    "Nothing is published."
+                    f"{self.path} was altered: step {number} is not what was drawn. Put back a copy that was not."
                 )
         streams = streams[first:]
         sources = [stream.branch("noise") for stream in streams]

@@ -136,8 +136,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         store = Store.find(self.path, LedgerError)
         if store is None:
             raise LedgerError(
-                f"there is no ledger {self.path}: make one by `privrank ledger {self.path} --data FILE --budget "
-                "EPSILON`, once per data set."
+                f"there is no ledger {self.path}: `privrank ledger {self.path} --data FILE --budget EPSILON` makes one."
             )
         self.store = store
         with contextlib.ExitStack() as files:
@@ -185,9 +184,9 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         """All spends, in order."""
         spends = []
         for row in self.store.run("SELECT * FROM spends ORDER BY number"):
-            told = {name: row[name] for name in _TOLD}
-            noise = self.store.read(noise_from, row["changes"])
-            spends.append(Spend(*told.values(), self.store.read(from_cells, row), *noise))
+            changes, rho = self.store.read(noise_from, row["changes"])
+            told = {name: row[name] for name in _TOLD} | {"changes": changes, "rho": rho}
+            spends.append(Spend(**told, privacy=self.store.read(from_cells, row)))
         return spends
 
     def spent(self, data_set: int | None = None) -> tuple[Decimal, Decimal]:
@@ -284,12 +283,9 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         counted = [row["fingerprint"] for row in self._joined()]
         if self.path.samefile(other.path) or _keyed(self._key, other._own) in counted:
             raise LedgerError(f"{other.path} was counted before: nothing was spent.")
-        number = self.spend(
-            other.account.budget,
-            command="ledger",
-            method=f"all of {as_text(other.path.name)}",
-            source=(other._own, f"{other.account.data} ({other.path.name})"),
-        )
+        told: Row = {"command": "ledger", "method": f"all of {as_text(other.path.name)}"}
+        source = other._own, f"{other.account.data} ({other.path.name})"
+        number = self.spend(other.account.budget, source=source, **told)
         self.mark_printed(number)
         return number
 
@@ -307,7 +303,7 @@ class Ledger(contextlib.AbstractContextManager["Ledger"]):
         changes: tuple[int, ...] | None = (),
         rho: SupportsFloat | None = None,
     ) -> None:
-        """Refuse a release as :meth:`spend` would now; changes None: nothing is known of the noise, which may be good."""
+        """Refuse a release as :meth:`spend` would now; changes None: its noise is not known yet, and may be any."""
         self.check_covers(privacy)
         asked, rule = numbers(privacy), self.account.filter
         noise = noise_cell(changes or (), rho)
@@ -404,8 +400,7 @@ def create(
     kept, (epsilon, delta) = amount(slack, "slack", zero=True), numbers(budget)
     if kept > delta:
         raise LedgerError(
-            f"slack {plain(kept)} is more than delta {plain(delta)} of the budget, of which it is a part: give a "
-            "larger delta, or a smaller slack."
+            f"slack {plain(kept)} is more than delta, of which it is a part: raise delta, or lower the slack."
         )
     if not re.fullmatch("[0-9a-f]{64}", sha256):
         raise LedgerError("sha256 must be 64 lower-case hexadecimal digits.")

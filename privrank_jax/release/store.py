@@ -33,8 +33,7 @@ WAIT = 30.0  # seconds for other processes to finish their transactions
 VERSION = 8
 _APPLICATION = 0x50526C67
 _LAST = "f5aa864f"  # the last commit that goes on with files of versions before 8
-PROMISE = ("epsilon", "delta", "unit", "adjacency", "contributions", "public", "users")
-"""Columns that hold a promise."""
+PROMISE = ("epsilon", "delta", "unit", "adjacency", "contributions", "public", "users")  # columns
 _TABLES = {
     "ledger": ("data", "key", "fingerprint", *PROMISE, "created", "slack", "renyi_order"),
     "spends": (
@@ -53,8 +52,7 @@ _FACTS = {  # what else holds in a table
 }
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
-Row: TypeAlias = dict[str, Any]
-"""Cells by their columns."""
+Row: TypeAlias = dict[str, Any]  # cells by their columns
 
 
 class StoreError(ArgumentError):
@@ -96,8 +94,6 @@ class Store:
         """A file that has tables, checked; None if there is none."""
         if not path.exists():
             return None
-        if not path.is_file():
-            raise error(f"{path} is not a file, so it is not {error.what}.")
         with contextlib.ExitStack() as files:
             found = files.enter_context(contextlib.closing(cls(path, error)))
             if found.filled:
@@ -213,9 +209,8 @@ class Store:
         )
         if (kind, version) != (_APPLICATION, VERSION):
             raise self.error(
-                f"{self.path} is another SQLite database than {self.error.what} of version {VERSION}, or of version "
-                f"{version}; it stays as it is. Name another file; or, if privrank made it, go on with that privrank: "
-                f"commit {_LAST} for versions before {VERSION}, a later one for others."
+                f"{self.path} is not {self.error.what} of version {VERSION}, but of {version}, or not of privrank. It "
+                f"stays as it is: name another file, or go on with the commit that made it (before {VERSION}: {_LAST})."
             )
         if os.name == "posix" and (mode := self.path.stat().st_mode & 0o077):
             raise self.error(
