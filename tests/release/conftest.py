@@ -8,17 +8,16 @@ from privrank_jax.release.ledger import create
 from tests.exact.conftest import odds_once
 from tests.release.ledgers import promise
 
+__all__ = ["odds_once"]
+
 
 @pytest.fixture
 def made(tmp_path):
     """Make a ledger with some budget and return its path."""
 
-    def make(epsilon, delta=0, name="votes.ledger", **protects):
-        path = tmp_path / name
-        create(path, promise(epsilon, delta, **protects), data="votes.csv", sha256="ab" * 32)
+    def make(epsilon, delta=0, name="votes.ledger", slack=0, **protects):
+        path, budget = tmp_path / name, promise(epsilon, delta, **protects)
+        create(path, budget, data="votes.csv", sha256="ab" * 32, slack=slack)
         return path
 
     return make
-
-
-__all__ = ["odds_once"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from privrank_jax import Privacy
-from privrank_jax.release.ledger import (
-    Ledger,
-)
+from privrank_jax.release.ledger import Ledger
 
 USERS = {"unit": "user", "adjacency": "replace"}
 

@@ -13,23 +13,13 @@ import pytest
 from privrank_jax.jobs.spending import price
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
 from privrank_jax.release.decimals import noise_cell, noise_from
-from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError, create
+from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError
 from privrank_jax.release.ledger_filter import Filter
 from tests.reference import accounting as naive
 from tests.release.ledgers import USERS, promise
 
 SPREAD = (2,) * 10
-
-
-@pytest.fixture
-def made(tmp_path):
-    def make(epsilon, delta="1e-6", slack="1e-6", name="votes"):
-        path = tmp_path / f"{name}.ledger"
-        budget = promise(epsilon, delta)
-        create(path, budget, data="votes.csv", sha256="0" * 64, slack=slack)
-        return path
-
-    return make
+SLACK = {"delta": "1e-6", "slack": "1e-6"}
 
 
 def rule(epsilon="3", slack="1e-6"):
@@ -55,9 +45,9 @@ def test_costs_are_divergences(changes, epsilon, slack):
 
 def test_costs_at_the_ends():
     one = rule()
-    for epsilon in ("1e-300", "1e-12", "5000", "1e300"):
-        assert 0 < one.cost(Decimal(epsilon)) <= float(epsilon) * (1 + 1e-9)
-        assert 0 < one.cost(Decimal(epsilon), (10**30, 3)) <= float(epsilon) * (1 + 1e-9)
+    for epsilon in map(Decimal, ("1e-300", "1e-12", "5000", "1e300")):
+        for changes in ((), (10**30, 3)):
+            assert 0 < one.cost(epsilon, changes) <= float(epsilon) * (1 + 1e-9)
     assert rule("1e12", "0.5").order == Decimal("1.01")
     assert 0 < rule("1", "1e-400").most < 1
 
@@ -146,7 +136,7 @@ def spend_all(path, epsilon, changes):
     [("1e-6", (), 40), ("1e-6", (2, 2), 76), ("1e-6", SPREAD, 370), (0, SPREAD, 30)],
 )
 def test_noise_on_several_numbers_allows_more_releases(made, slack, changes, count):
-    path = made(3, slack=slack)
+    path = made(3, **SLACK | {"slack": slack})
     assert spend_all(path, "0.1", changes) == count
     with Ledger(path) as ledger:
         assert ledger.spends()[-1].changes == tuple(sorted(changes))
@@ -163,7 +153,7 @@ def test_noise_on_several_numbers_allows_more_releases(made, slack, changes, cou
 def test_a_ledger_keeps_the_rule_for_any_mixture(made, delta, slack, seed):
     """What may be spent, what is left, and that the plain sum suffices; δ of Gaussian noise counts while it holds."""
     draw = random.Random(seed)
-    with Ledger(made(2, delta, slack)) as ledger:
+    with Ledger(made(2, delta, slack=slack)) as ledger:
         one, most = ledger.account.filter, float(delta) - float(slack)
         of_ledger = naive.LedgerRule(2.0, float(delta), float(slack), float(one.order))
         state, refused, over, known = of_ledger.start, Counter(), 0, []
@@ -197,8 +187,7 @@ def test_a_ledger_keeps_the_rule_for_any_mixture(made, delta, slack, seed):
 
 
 def test_a_ledger_beyond_its_rule_is_damaged(made, monkeypatch):
-    path = made(3)
-    with Ledger(path) as ledger:
+    with Ledger(made(3, **SLACK)) as ledger:
         monkeypatch.setattr(Ledger, "check", lambda *_: None)
         for _ in range(45):
             ledger.spend(promise("0.1"))
@@ -207,8 +196,7 @@ def test_a_ledger_beyond_its_rule_is_damaged(made, monkeypatch):
 
 
 def test_what_is_not_known_yet_is_not_refused_early(made):
-    path = made(3)
-    with Ledger(path) as ledger:
+    with Ledger(made(3, **SLACK)) as ledger:
         for _ in range(36):
             ledger.spend(promise("0.1"))
         with pytest.raises(BudgetExhausted):
@@ -216,44 +204,29 @@ def test_what_is_not_known_yet_is_not_refused_early(made):
         ledger.check(promise(1), (2,) * 100)
         ledger.check(promise(1), None)
         ledger.check(promise(1, "1e-9"), None)  # which Gaussian noise does not spend
-    with Ledger(made(1, name="full")) as ledger:
+    with Ledger(made(1, name="full", **SLACK)) as ledger:
         ledger.spend(promise(1))
         with pytest.raises(BudgetExhausted):
             ledger.check(promise("1e-9"), None)
 
 
-@pytest.mark.parametrize(
-    "noise",
-    [
-        {"changes": (2, 2), "rho": None},
-        {"changes": (), "rho": 0.01},
-    ],
-)
-def test_noise_is_paid_with_the_guarantee_that_it_is_of(tmp_path, noise):
+@pytest.mark.parametrize("noise", [{"changes": (2, 2), "rho": None}, {"changes": (), "rho": 0.01}])
+def test_noise_is_paid_with_the_guarantee_that_it_is_of(made, noise):
     flips = Privacy.proven(0.1, unit="comparison", adjacency="flip")
     found = Guarantee(flips, also=(Privacy.proven(0.2, **USERS),), **noise)
     for kind, expected in ((("user", "replace"), {}), (("comparison", "flip"), noise)):
-        path = tmp_path / kind[0]
-        budget = promise(1, unit=kind[0], adjacency=kind[1])
-        create(path, budget, data="votes.csv", sha256="0" * 64)
-        with Ledger(path) as ledger:
+        with Ledger(made(1, name=kind[0], unit=kind[0], adjacency=kind[1])) as ledger:
             used, paid = price(found, ledger)
             assert (used.kind, paid) == (kind, expected)
-
-
-@pytest.mark.parametrize("slack", ["2e-6", -1, "nan", "x"])
-def test_bad_slack(made, slack):
-    with pytest.raises(LedgerError, match="slack"):
-        made(3, "1e-6", slack)
 
 
 def test_what_is_known_of_noise_is_text(made):
     assert noise_from(noise_cell((3, 1, 3))) == ((1, 3, 3), None)
     assert noise_from(noise_cell(rho=0.25)) == ((), Decimal("0.25"))
     for cell in ("x", "2", "0*3", "2*3*4", "-1*2", "rho 0", "rho", "rho x"):
-        with pytest.raises(ValueError, match=r"whole number|unpack|rho must"):
+        with pytest.raises(ValueError, match=r"int|unpack|must"):
             noise_from(cell)
-    with Ledger(made(3)) as ledger:
+    with Ledger(made(3, **SLACK)) as ledger:
         for noise in ({"changes": (0,)}, *({"rho": rho} for rho in (0, -1, math.nan))):
             with pytest.raises(ValueError, match=next(iter(noise))):
                 ledger.spend(promise(1), **noise)
