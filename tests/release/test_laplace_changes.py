@@ -20,45 +20,32 @@ from tests.reference import accounting as naive
 from tests.totals import wins_of
 
 EPSILON = 0.5
+DELTA = {"laplace": 0.0, "gaussian": 1e-6}
 OF_USERS = {"neighbors": Neighbors("user", "replace")}
 
 
-@pytest.fixture
-def noiseless(monkeypatch):
-    """Exact releases without noise; the scales that it would have had."""
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_queries_of_kwiksort(monkeypatch, noise):
+    """Of q queries, each of which changes by 2; nothing is stated where there is a fallback."""
     scales = []
 
-    def integer_noise(noise, privacy, change, body=None):
-        if body is not None:  # of a fallback
-            return lambda values: np.asarray(values, float), 1.0
-        assert noise == "laplace"
-        scales.append(math.ceil(change) / privacy.epsilon)
+    def integer_noise(kind, privacy, change, body=None):
+        assert kind == noise or body is not None  # of a fallback
+        scales.append(3.0 if noise == "gaussian" else math.ceil(change) / privacy.epsilon)
         return lambda values: np.asarray(values, float), scales[-1]
 
     monkeypatch.setattr(samplers, "integer_noise", integer_noise)
-    return scales
+    promise = Privacy(EPSILON, unit="user", adjacency="replace", delta=DELTA[noise])
 
+    def stated(items, queries):
+        given = counted_weights([list(range(items))] * 3)
+        found = dp_kwiksort.release(given, promise, noise=noise, max_queries=queries).guarantee
+        return found.changes, found.rho
 
-@pytest.fixture
-def of_gaussian(monkeypatch):
-    """Exact releases with Gaussian noise that is 0; σ = 3 for each integer."""
-
-    def integer_noise(noise, privacy, change, body=None):
-        assert noise == "gaussian" or body is not None
-        return lambda values: np.asarray(values, float), 3.0
-
-    monkeypatch.setattr(samplers, "integer_noise", integer_noise)
-
-
-def test_queries_of_kwiksort(noiseless):
-    promise = Privacy(EPSILON, unit="user", adjacency="replace")
-    given = counted_weights([[0, 1, 2]] * 3)
-    assert dp_kwiksort.release(given, promise, max_queries=3).guarantee.changes == (2,) * 3
-    assert noiseless[-1] >= 2 * 3 / EPSILON
-    with_fallback = dp_kwiksort.release(
-        counted_weights([[0, 1, 2, 3, 4]] * 3), promise, max_queries=9
-    )
-    assert with_fallback.guarantee.changes == ()  # whose noise is of another kind
+    few = ((2,) * 3, None) if noise == "laplace" else ((), pytest.approx(3 * 4 / 18))
+    assert stated(3, 3) == few
+    assert noise == "gaussian" or scales[-1] >= 2 * 3 / EPSILON
+    assert stated(5, 9) == ((), None)
 
 
 @pytest.mark.parametrize(
@@ -91,21 +78,6 @@ def test_what_is_not_proven_states_nothing():
     assert gaussian.changes == ()
 
 
-GAUSSIAN = {"delta": 1e-6, "unit": "user"}
-
-
-def test_rho_of_queries_of_kwiksort(of_gaussian):
-    """Of q queries, each of which changes by 2; none is stated where there is a fallback."""
-    promise = Privacy(EPSILON, adjacency="replace", **GAUSSIAN)
-    few = dp_kwiksort.release(
-        counted_weights([[0, 1, 2]] * 3), promise, noise="gaussian", max_queries=3
-    )
-    assert few.guarantee.rho == pytest.approx(3 * 4 / 18)
-    ranks = [[0, 1, 2, 3, 4]] * 3
-    many = dp_kwiksort.release(counted_weights(ranks), promise, noise="gaussian", max_queries=9)
-    assert many.guarantee.rho is None
-
-
 def test_rho_of_one_gaussian_mechanism_in_parts(monkeypatch):
     """Noise rounded to integers: the changes of all parts, each by its σ, come to 2ρ."""
     kept = {}
@@ -116,7 +88,7 @@ def test_rho_of_one_gaussian_mechanism_in_parts(monkeypatch):
         return kept["values"]
 
     monkeypatch.setattr(rounded_gaussian, "gaussian_mechanism", mechanism)
-    promise = Privacy(EPSILON, adjacency="replace", **GAUSSIAN)
+    promise = Privacy(EPSILON, unit="user", adjacency="replace", delta=1e-6)
     drawn = []
     for order in itertools.permutations(range(4)):
         given = counted_weights([order])
@@ -145,17 +117,6 @@ def test_gaussian_releases_compose_by_their_rho():
     # As what it is asked for, where that is less.
     loose = dataclasses.replace(found, rho=10.0)
     assert compose([loose, loose], delta=2e-8).epsilon == 0.2
-
-
-def test_a_release_composes_by_its_changes():
-    promise = Privacy(0.1, unit="user", adjacency="replace")
-    found = noise_all.release(
-        counted_weights([[0, 1, 2]] * 100), promise, noise="laplace"
-    ).guarantee
-    plain = noise_all.release(counted_weights([[0, 1, 2]] * 100), promise).guarantee
-    together, worst = (compose([one] * 100, delta=1e-6).epsilon for one in (found, plain))
-    assert together == pytest.approx(2.62, abs=0.1)
-    assert worst == pytest.approx(4.775, abs=1e-3)
 
 
 def test_two_parts_of_a_release_state_nothing_together():

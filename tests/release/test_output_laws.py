@@ -10,20 +10,17 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.aggregation import PairWeights, dp_kwiksort, sub_ranking_weights
+from privrank_jax.aggregation import PairWeights, dp_kwiksort
 from privrank_jax.exact import integer_noise as exact
-from privrank_jax.exact import selection, sorting
-from privrank_jax.exact.integer_laplace import geometric
+from privrank_jax.exact import sorting
 from privrank_jax.exact.randomized_response import flipped_bits, kept_below
 from privrank_jax.mallows import sample
-from privrank_jax.mechanism import BoundedScores, Moves
-from privrank_jax.pairwise import noisy_counts, one_shot_top_k
+from privrank_jax.pairwise import noisy_counts
 from privrank_jax.release import (
     exact_bound,
 )
@@ -124,37 +121,11 @@ def test_noise_on_two_totals_is_independent(totals):
         assert_shares(np.bincount((5 * first + second).ravel(), minlength=25), both)
 
 
-def first_is_ahead(gap, scale):
-    """P(X_1 + gap >= X_2): of two integers with Laplace noise the first stays ahead, or level, where it comes first."""
-    grid = np.arange(-math.ceil(50 * scale), math.ceil(50 * scale) + 1)
-    pmf = laplace_pmf(grid, scale)
-    at_least = np.append(np.cumsum(pmf[::-1])[::-1], 0)
-    place = np.clip(grid - gap + len(grid) // 2, 0, len(grid))  # X_1 >= X_2 - gap
-    return float(np.sum(pmf * at_least[place]))
-
-
 def assert_coin(hits, draws, chance, less):
     """A binomial count; ``less``: its chance with 5 % less noise."""
     right, wrong = ((p, math.sqrt(p * (1 - p))) for p in (chance, less))
     assert power(draws, right, wrong) > 0.99
     assert stats.binomtest(hits, draws, chance).pvalue > RATE
-
-
-@pytest.mark.slow
-def test_the_order_of_a_list_has_its_law(monkeypatch):
-    """1,000 pairs of items a call, 2.5 scales apart, and the pairs far from each other."""
-    monkeypatch.setattr(selection, "discrete_laplace", functools.cache(exact.discrete_laplace))
-    calls, pairs, gap, scale = 80, 1000, 10.0, 4.0
-    totals = (1000.0 * np.arange(pairs)[:, None] + np.array([gap, 0.0])).ravel()
-    ahead = 0
-    for _ in range(calls):
-        given = BoundedScores(totals, Moves(9, 2))
-        found = one_shot_top_k.release(given, promise(1.0), 2 * pairs)
-        assert found.diagnostics.noise_scale == pytest.approx(scale)
-        place = np.argsort(found.value)
-        ahead += int(np.sum(place[::2] < place[1::2]))
-    right, less = (first_is_ahead(round(2 * gap), factor * 2 * scale) for factor in (1, LESS))
-    assert_coin(ahead, calls * pairs, right, less)
 
 
 # --- noise on rankings ---------------------------------------------------------------------------
@@ -208,17 +179,6 @@ def test_flips_have_their_rate_and_neighbors_are_independent():
             assert_shares(np.bincount(pair, minlength=4), both)
 
 
-def test_answers_of_one_user_each_have_their_rate():
-    users, epsilon = 160_000, 1.0
-    chance = 1 - kept_below(epsilon) / 2**64
-    found = sub_ranking_weights.release(np.tile([1, 0], (users, 1)), user(epsilon)).value
-    unbiased = (1 - chance) / (1 - 2 * chance), -chance / (1 - 2 * chance)  # of a yes, of a no
-    yes = float(found[0, 1] - unbiased[1]) / (unbiased[0] - unbiased[1]) * users
-    assert yes == pytest.approx(round(yes), abs=1e-4)
-    assert_coin(round(yes), users, chance, LESS * chance)
-    assert found[1, 0] == pytest.approx(1 - found[0, 1])
-
-
 # --- rankings ------------------------------------------------------------------------------------
 
 
@@ -266,19 +226,6 @@ def test_steps_of_one_user_and_neighboring_users_are_independent():
         assert_shares(np.bincount(cell, minlength=both.size), both)
     cell = back[3][:-1] * 4 + back[3][1:]
     assert_shares(np.bincount(cell, minlength=16), np.outer(law[3], law[3]).ravel())
-
-
-@pytest.mark.parametrize("gamma", [0.02, 1.0])
-def test_places_back_have_the_tail_of_their_law(gamma):
-    draws = 40_000
-    drawn = geometric(np.full(draws, 1 / gamma), lambda _: 1 / Fraction(gamma)).astype(float)
-    law = stats.geom(-math.expm1(-gamma), loc=-1)
-    wrong = stats.geom(-math.expm1(-gamma / LESS), loc=-1)
-    assert power(draws, (law.mean(), law.std()), (wrong.mean(), wrong.std())) > 0.99
-    assert_mean(drawn, law.mean(), law.std())
-    for far in (3, 6):  # means
-        edge = math.floor(far / gamma)
-        assert stats.binomtest(int(np.sum(drawn > edge)), draws, law.sf(edge)).pvalue > RATE
 
 
 # --- rows that stay ------------------------------------------------------------------------------

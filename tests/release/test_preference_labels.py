@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.data.errors import DataError
 from privrank_jax.data.preferences import PreferenceFields, read_preferences
 from privrank_jax.preferences import randomized_labels
 from privrank_jax.preferences.label_reports import split_epsilon
@@ -53,18 +52,38 @@ def test_labels_are_flipped_and_soft_ones_rounded_as_often_as_stated():
     np.testing.assert_allclose(shared.mean(), 1 - flip, atol=0.015)
 
 
+def of_labels(*labels):
+    return lambda source, out, asked: randomized_labels.release(labels, asked)
+
+
+def of_file(fields=None, **more):
+    return lambda source, out, asked: privatize_preferences(
+        source, asked, out, fields=fields, **more
+    )
+
+
+def of_ties(source, out, asked):
+    source.write_text('{"chosen": "a", "rejected": "a"}')
+    privatize_preferences(source, asked, out)
+
+
 @pytest.mark.parametrize(
-    ("labels", "privacy", "said"),
+    ("call", "privacy", "word"),
     [
-        ([1, 2], promise(1.0, "comparison", "flip"), "labels must be 0 or 1"),
-        ([1, 0], promise(np.inf, "comparison", "flip"), "epsilon must be finite"),
-        ([1, 0], promise(1.0, "user", "flip"), "needs users"),
-        ([1, 0], promise(1.0, "comparison", "replace"), "can't promise"),
+        (of_labels(1, 2), promise(1.0, "comparison", "flip"), "0 or"),
+        (of_labels(1, 0), promise(np.inf, "comparison", "flip"), "finite"),
+        (of_labels(1, 0), promise(1.0, "user", "flip"), "users"),
+        (of_labels(1, 0), promise(1.0, "comparison", "replace"), "replace"),
+        (of_file(max_per_user=2), promise(1.0, "comparison", "flip"), "max_per_user"),
+        (of_file(), promise(1.0, "user", "replace"), "replace"),
+        (of_file(PreferenceFields(user=None)), promise(1.0, "user", "flip"), "'user'"),
+        (of_ties, promise(1.0, "comparison", "flip"), "same"),
     ],
 )
-def test_refusals(labels, privacy, said):
-    with pytest.raises(ValueError, match=said):
-        randomized_labels.release(labels, privacy)
+def test_refusals(source, tmp_path, call, privacy, word):
+    with pytest.raises(ValueError, match=word):
+        call(source, tmp_path / "out.jsonl", privacy)
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 @pytest.fixture
@@ -89,30 +108,9 @@ def test_a_whole_file(source, tmp_path):
     assert all(answer.startswith("yes") for answer in table.chosen)
     assert table.others["q"] == ("?",) * 4
     assert (guarantee.unit, guarantee.epsilon, guarantee.numerics) == ("user", 90.0, "exact")
-    privatize_preferences(source, promise(40.0, "comparison", "flip"), out)
+    privatize_preferences(source, promise(40.0, "comparison", "flip"), out, keep="topic")
     assert read_preferences(out).epsilon.tolist() == [40.0] * 6
-
-
-def test_a_file_that_does_not_do(source, tmp_path):
-    out = tmp_path / "out.jsonl"
-    with pytest.raises(ValueError, match="max_per_user"):
-        privatize_preferences(source, promise(1.0, "comparison", "flip"), out, max_per_user=2)
-    with pytest.raises(ValueError, match="can't promise"):
-        privatize_preferences(source, promise(1.0, "user", "replace"), out)
-    nobody = PreferenceFields(user=None)
-    with pytest.raises(DataError, match="no field 'user'"):
-        privatize_preferences(source, promise(1.0, "user", "flip"), out, fields=nobody)
-    source.write_text('{"chosen": "a", "rejected": "a"}')
-    with pytest.raises(DataError, match="the same"):
-        privatize_preferences(source, promise(1.0, "comparison", "flip"), out)
-    assert not out.exists()
-
-
-def test_one_name_of_a_field_to_keep(source, tmp_path):
-    privatize_preferences(
-        source, promise(1.0, "comparison", "flip"), tmp_path / "out.jsonl", keep="topic"
-    )
-    assert set(read_preferences(tmp_path / "out.jsonl").others) == {"topic"}
+    assert set(read_preferences(out).others) == {"topic"}
 
 
 def test_soft_labels_in_bfloat16_are_rounded_as_others():
