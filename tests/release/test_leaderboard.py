@@ -60,17 +60,16 @@ BOTH = ("", ".published")
      ("flip", "laplace", None, "unbounded-tree"), ("replace", "gaussian", 50, None)],
 )  # fmt: skip
 def test_errors_are_those_of_the_simulation(tmp_path, adjacency, noise, steps, strategy, key):
-    record, shape = continual_totals, (50, 3)
-    if adjacency == "replace":
-        record, shape = continual_score_sums, (50, 3, 3)
-    stream = np.zeros(shape) if adjacency == "flip" else WinCounts(jnp.zeros(shape))
+    flip = adjacency == "flip"
+    record = continual_totals if flip else continual_score_sums
+    stream = np.zeros((50, 3)) if flip else WinCounts(jnp.zeros((50, 3, 3)))
     with opened(tmp_path / "board", noise, steps=steps, asked={"adjacency": adjacency}) as board:
         board.publish(stream)
         told, asked = board.diagnostics, board.guarantee.promise
     simulated = record(key, stream, asked, noise=noise, strategy=strategy).diagnostics
-    for name in ("noise_scale", "deviations", "pair_scale", "pair_deviations"):
-        if getattr(simulated, name) is not None:
-            np.testing.assert_allclose(getattr(told, name), getattr(simulated, name), rtol=1e-3)
+    for name, value in vars(simulated).items():
+        if value is not None:
+            np.testing.assert_allclose(getattr(told, name), value, rtol=1e-3)
 
 
 @NOISES
@@ -210,28 +209,23 @@ def test_an_older_state_goes_on_with_the_same_data_alone(tmp_path, names, shared
 
 def test_two_copies_of_a_state_that_share_a_ledger_publish_a_step_once(tmp_path, monkeypatch):
     """Also where each looked into the ledger before the other one wrote there."""
-    path, copy = tmp_path / "board", tmp_path / "copy"
+    path, copy, ledger = tmp_path / "board", tmp_path / "copy", book(tmp_path)
     published(path, STREAM[0])
     put(BOTH, path, copy)
-    ledger = book(tmp_path)
-    with (
-        Ledger(ledger) as one,
-        Ledger(ledger) as other,
-        opened(path, ledger=one) as board,
-        opened(copy, ledger=other) as late,
-    ):
-        remember = Store.remember
+    remember = Store.remember
+    with Ledger(ledger) as paid, opened(path, ledger=paid) as board:
 
         def between(*told):
             monkeypatch.setattr(Store, "remember", remember)
             board.publish(STREAM[1])
             remember(*told)
 
-        monkeypatch.setattr(Store, "remember", between)
+        with opened(copy, ledger=paid) as late:
+            monkeypatch.setattr(Store, "remember", between)
+            with pytest.raises(LeaderboardError, match="published before"):
+                late.publish(STREAM[2])
         with pytest.raises(LeaderboardError, match="published before"):
-            late.publish(STREAM[2])
-    with Ledger(ledger) as one, pytest.raises(LeaderboardError, match="published before"):
-        opened(copy, ledger=one)
+            opened(copy, ledger=paid)
 
 
 def test_the_file_beside_the_state_belongs_to_it(tmp_path):
@@ -260,9 +254,9 @@ def test_the_file_beside_the_state_belongs_to_it(tmp_path):
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ("steps SET counts = '[0, 0, 0]' WHERE step = 1", "not what was drawn"),
+        ("steps SET counts = '[0, 0, 0]' WHERE step = 1", "was altered"),
         ("steps SET counts = '[' WHERE step = 1", "is damaged"),
-        (f"boards SET key = '{'0' * 64}'", "not what was drawn"),
+        (f"boards SET key = '{'0' * 64}'", "was altered"),
         ("boards SET key = 'none'", "hexadecimal"),
     ],
 )
@@ -289,7 +283,7 @@ def test_there_is_no_state_before_the_first_step(tmp_path):
     assert stored_board(path) is None
     with opened(path, steps=9) as board, opened(path, steps=9) as late:
         board.publish(STREAM[0])
-        with pytest.raises(LeaderboardError, match="another process began"):
+        with pytest.raises(LeaderboardError, match="another process"):
             late.publish(STREAM[1])
         found = stored_board(path)
         assert found is not None
@@ -313,17 +307,14 @@ class Killed(BaseException):
 
 def killed_after(patch, statements):
     """End the process, as it were, after so many statements in any of the files."""
-    left = itertools.count(statements, -1)
+    left, run = itertools.count(statements, -1), Store.run
 
-    def counted(done):
-        def one(*given):
-            if "PRAGMA" not in given[1] and next(left) <= 0:
-                raise Killed
-            return done(*given)
+    def counted(store, query, *cells):
+        if "PRAGMA" not in query and next(left) <= 0:
+            raise Killed
+        return run(store, query, *cells)
 
-        return one
-
-    patch.setattr(Store, "run", counted(Store.run))
+    patch.setattr(Store, "run", counted)
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -1,4 +1,4 @@
-"""The exact samplers' own output against the laws of their proofs: χ², scale, tails, each place by itself, neighbors.
+"""The exact samplers' own output against the laws of their proofs: χ², scale, tails.
 
 The noise can't be seeded. Each comparison fails by chance once in 10⁹ runs (``RATE``), all of this file together once
 in 10⁷. Noise that is 5 % smaller than it must be fails the comparison of scale, in each test that has one, with
@@ -21,22 +21,13 @@ from privrank_jax.exact import sorting
 from privrank_jax.exact.randomized_response import flipped_bits, kept_below
 from privrank_jax.mallows import sample
 from privrank_jax.pairwise import noisy_counts
-from privrank_jax.release import (
-    exact_bound,
-)
-from tests.exact.laws import (
-    LESS,
-    RATE,
-    assert_mean,
-    assert_shares,
-    gaussian_pmf,
-    laplace_pmf,
-    power,
-)
+from privrank_jax.release import exact_bound
+from tests.exact import laws
+from tests.exact.laws import LESS, RATE, assert_mean, assert_shares, power
 from tests.promises import promise, user
 from tests.totals import wins_of
 
-PMF = {"laplace": laplace_pmf, "gaussian": gaussian_pmf}
+PMF = {"laplace": laws.laplace_pmf, "gaussian": laws.gaussian_pmf}
 
 
 def size_of_noise(noise, scale):
@@ -68,57 +59,21 @@ def assert_noise(draws, noise, scale):
 # --- noise on totals -----------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module", params=["laplace", "gaussian"])
-def totals(request):
-    """Noise on eight totals, one call a row, and its scale; on twice the totals, where it is of integers."""
-    noise, calls = request.param, {"laplace": 4500, "gaussian": 2400}[request.param]
-    delta = 1e-5 if noise == "gaussian" else 0.0
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("discrete_laplace", "discrete_gaussian"):
-            patch.setattr(exact, name, functools.cache(getattr(exact, name)))
-        found = [
-            noisy_counts.release(
-                wins_of(np.arange(8.0)), promise(1.0, delta=delta), sensitivity=1.5, noise=noise
-            )
-            for _ in range(calls)
-        ]
-    draws = 2 * (np.stack([estimate.value for estimate in found]) - np.arange(8))
-    return noise, draws, 2 * found[0].diagnostics.noise_scale
-
-
-def test_noise_on_totals_has_its_law(totals):
-    noise, draws, scale = totals
+@pytest.mark.parametrize(
+    ("noise", "calls", "delta"), [("laplace", 4500, 0.0), ("gaussian", 2400, 1e-5)]
+)
+def test_noise_on_totals_has_its_law(monkeypatch, noise, calls, delta):
+    """Of eight totals a call, on twice the totals, where it is of integers."""
+    for name in ("discrete_laplace", "discrete_gaussian"):
+        monkeypatch.setattr(exact, name, functools.cache(getattr(exact, name)))
+    given, asked = wins_of(np.arange(8.0)), promise(1.0, delta=delta)
+    told = {"sensitivity": 1.5, "noise": noise}
+    found = [noisy_counts.release(given, asked, **told) for _ in range(calls)]
+    draws = 2 * (np.stack([one.value for one in found]) - np.arange(8))
+    scale = 2 * found[0].diagnostics.noise_scale
     if noise == "laplace":
         assert scale == pytest.approx(3.0)  # 2·1.5/ε
     assert_noise(draws, noise, scale)
-
-
-def in_fifths(draws, noise, scale):
-    """Each draw's cell of five, and the cells' probabilities."""
-    edges = np.array([-1.4, -0.4, 0.4, 1.4]) * scale
-    grid = np.arange(-math.ceil(60 * scale), math.ceil(60 * scale) + 1)
-    chances = np.bincount(np.searchsorted(edges, grid), PMF[noise](grid, scale))
-    return np.searchsorted(edges, draws), chances
-
-
-def test_noise_on_each_total_has_the_law_by_itself(totals):
-    noise, draws, scale = totals
-    cells, chances = in_fifths(draws, noise, scale)
-    for cell in cells.T:
-        assert_shares(np.bincount(cell, minlength=5), chances)
-
-
-def test_noise_on_two_totals_is_independent(totals):
-    """Neighbors in a call, its ends, and the last of a call with the first of the next."""
-    noise, draws, scale = totals
-    cells, chances = in_fifths(draws, noise, scale)
-    both = np.outer(chances, chances).ravel()
-    for first, second in (
-        (cells[:, :-1], cells[:, 1:]),
-        (cells[:, 0], cells[:, -1]),
-        (cells[:-1, -1], cells[1:, 0]),
-    ):
-        assert_shares(np.bincount((5 * first + second).ravel(), minlength=25), both)
 
 
 def assert_coin(hits, draws, chance, less):
@@ -212,20 +167,6 @@ def assert_rankings(found, gamma):
 def test_synthetic_rankings_have_their_law(items, epsilon, draws):
     found = sample.release(np.tile(np.arange(items), (draws, 1)), epsilon)
     assert_rankings(found, epsilon / (items - 1))
-
-
-def test_steps_of_one_user_and_neighboring_users_are_independent():
-    items, users, epsilon = 4, 30_000, 3.0
-    found = sample.release(np.tile(np.arange(items), (users, 1)), epsilon)
-    back = [np.sum(found[:, :t] > found[:, t : t + 1], axis=1) for t in range(items)]
-    law = [np.exp(-epsilon / (items - 1) * np.arange(t + 1)) for t in range(items)]
-    law = [odds / odds.sum() for odds in law]
-    for first, second in ((1, 2), (1, 3), (2, 3)):
-        cell = back[first] * (second + 1) + back[second]
-        both = np.outer(law[first], law[second]).ravel()
-        assert_shares(np.bincount(cell, minlength=both.size), both)
-    cell = back[3][:-1] * 4 + back[3][1:]
-    assert_shares(np.bincount(cell, minlength=16), np.outer(law[3], law[3]).ravel())
 
 
 # --- rows that stay ------------------------------------------------------------------------------

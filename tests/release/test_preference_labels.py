@@ -38,18 +38,21 @@ def test_reports_and_their_guarantee():
 def test_labels_are_flipped_and_soft_ones_rounded_as_often_as_stated():
     """Shares of 40,000 reports from the operating system: 6 standard errors are 0.015, passed once in 5 * 10^8 times;
     the law without rounding, or at 2ε, is 0.05 off."""
-    labels = np.repeat([0.0, 0.3, 1.0], 40_000)
-    found = randomized_labels.release(labels, promise(1.0, "comparison", "flip")).value.reshape(
-        3, -1
-    )
+    asked, labels = promise(1.0, "comparison", "flip"), np.repeat([0.0, 0.3, 1.0], 40_000)
+    found = randomized_labels.release(labels, asked).value.reshape(3, -1)
     flip = 1 / (1 + np.e)
     expected = flip + (1 - 2 * flip) * np.array([0.0, 0.3, 1.0])
     np.testing.assert_allclose(found.mean(1), expected, atol=0.015)
     users = np.repeat(np.arange(20_000), 2)
-    shared = randomized_labels.release(
-        np.ones(40_000, int), promise(2.0, "user", "flip"), users=users
-    ).value
+    asked, ones = promise(2.0, "user", "flip"), np.ones(40_000, int)
+    shared = randomized_labels.release(ones, asked, users=users).value
     np.testing.assert_allclose(shared.mean(), 1 - flip, atol=0.015)
+    halves = jnp.array([0.0, 0.5, 1.0] * 20, jnp.bfloat16)
+    asked = promise(80.0, "comparison", "flip")
+    found = randomized_labels.release(halves, asked).value.reshape(20, 3)
+    assert not found[:, 0].any()
+    assert found[:, 2].all()
+    assert found[:, 1].any()  # all 20 coins fail once in 10^6
 
 
 def of_labels(*labels):
@@ -111,13 +114,3 @@ def test_a_whole_file(source, tmp_path):
     privatize_preferences(source, promise(40.0, "comparison", "flip"), out, keep="topic")
     assert read_preferences(out).epsilon.tolist() == [40.0] * 6
     assert set(read_preferences(out).others) == {"topic"}
-
-
-def test_soft_labels_in_bfloat16_are_rounded_as_others():
-    labels = jnp.array([0.0, 0.5, 1.0] * 20, jnp.bfloat16)
-    found = randomized_labels.release(labels, promise(80.0, "comparison", "flip")).value.reshape(
-        20, 3
-    )
-    assert not found[:, 0].any()
-    assert found[:, 2].all()
-    assert found[:, 1].any()  # all 20 coins fail once in 10^6
