@@ -67,20 +67,3 @@ def test_refusals(table, asked, word):
     for record in (noisy_sums, noisy_sums_and_ties):
         with pytest.raises(ValueError, match=word):
             record.release(table, asked)
-
-
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-@pytest.mark.parametrize("asked", [FLIPS, USERS], ids=["comparison", "user"])
-def test_ties_cost_the_sums_no_noise_where_users_share_nothing(asked, noise):
-    asked = dataclasses.replace(asked, delta=1e-4)
-    found = noisy_sums_and_ties.release(TABLE, asked, noise=noise)
-    alone = noisy_sums.release(TABLE, asked, noise=noise)
-    of_both = (found.guarantee, alone.guarantee)
-    together, single = (dataclasses.replace(one, rho=None) for one in of_both)
-    assert together == single
-    assert (found.guarantee.rho or 0) == pytest.approx(alone.guarantee.rho or 0, rel=1e-14)
-    ratio = found.diagnostics.noise_scale / alone.diagnostics.noise_scale
-    if asked.unit == "comparison":
-        assert ratio == pytest.approx(1, rel=0.01)
-    else:
-        assert 0.99 < ratio < 1.5  # users share some questions

@@ -14,7 +14,7 @@ from privrank_jax import Privacy
 from privrank_jax._neighbors import COVERS, PUBLIC
 from privrank_jax.release.decimals import plain
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError, amount
-from tests.release.ledgers import USERS, promise, spent
+from tests.release.conftest import USERS, promise, spent
 
 
 def test_decimals_add_up_exactly(made):
@@ -102,32 +102,26 @@ def test_history(made):
         assert ledger.left()[0] == Decimal("0.5")
 
 
-@pytest.mark.parametrize("promised", COVERS)
-def test_only_guarantees_as_strong_as_the_promise_count(made, promised):
-    path = made(1, unit=promised[0], adjacency=promised[1])
-    with Ledger(path) as ledger:
-        for unit, adjacency in COVERS:
-            release = promise(0.01, unit=unit, adjacency=adjacency)
-            if release.covers(ledger.account.budget):
-                ledger.spend(release)
-            else:
-                with pytest.raises(LedgerError, match="not enough"):
-                    ledger.spend(release)
-        counted = {one.privacy.kind for one in ledger.spends()}
-    assert promised in counted
-    # A weaker guarantee never counts as a stronger one.
-    assert not (promised[0] == "user" and any(unit != "user" for unit, _ in counted))
-    assert not (promised[1] == "replace" and any(other == "flip" for _, other in counted))
-
-
 FACTS = sorted(set(PUBLIC) - {"ties"})
 FLIP, COMPARISON = {"adjacency": "flip"}, {"unit": "comparison", "adjacency": "flip"}
 VOTER = {"users": "column 'voter'"}
 
 
+def of_kind(kind):
+    return dict(zip(USERS, kind))
+
+
+def test_a_weaker_guarantee_never_counts_as_a_stronger_one():
+    for (unit, adjacency), kinds in COVERS.items():
+        assert unit != "user" or {one for one, _ in kinds} == {"user"}
+        assert adjacency != "replace" or "flip" not in {one for _, one in kinds}
+
+
 @pytest.mark.parametrize(
     ("kept", "asked", "word"),
     [
+        *((of_kind(kept), of_kind(asked), None if asked in COVERS[kept] else "not enough")
+          for kept in COVERS for asked in COVERS),
         # What a release takes as public must be public in the ledger; what takes less as public is stronger.
         *(({}, {"public": (fact,)}, PUBLIC[fact]) for fact in FACTS),
         *(({"public": (fact, "items")}, {"public": (fact,)}, None) for fact in FACTS),
@@ -147,7 +141,7 @@ VOTER = {"users": "column 'voter'"}
         ({"contributions": 5}, {"contributions": 10}, None),
         ({"contributions": 5}, {}, None),
     ],
-)
+)  # fmt: skip
 def test_a_release_is_as_strong_as_the_ledger_or_refused(made, kept, asked, word):
     release = promise(0.1, **asked)
     with Ledger(made(1, **kept)) as ledger:

@@ -16,7 +16,7 @@ from privrank_jax.release.decimals import noise_cell, noise_from
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError
 from privrank_jax.release.ledger_filter import Filter
 from tests.reference import accounting as naive
-from tests.release.ledgers import USERS, promise
+from tests.release.conftest import USERS, promise
 
 SPREAD = (2,) * 10
 SLACK = {"delta": "1e-6", "slack": "1e-6"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import select
 import signal
@@ -39,13 +38,11 @@ while True:
 def spenders(path, epsilon, *per_opening):
     """Processes that spend, and begin at once."""
     run = [sys.executable, "-c", SPENDER, path, str(epsilon)]
-    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
     processes = [subprocess.Popen([*run, str(number)], **pipes) for number in per_opening]
-    for process in processes:
-        assert os.read(process.stdout.fileno(), 1) == b"r"
+    assert all(process.stdout.read(1) == b"r" for process in processes)
     for process in processes:
         process.stdin.write(b"g")
-        process.stdin.flush()
     return processes
 
 
@@ -64,10 +61,7 @@ def test_eight_processes_cannot_overspend(made, epsilon, budget, paid):
 
 def kill_at_random(path, epsilon, rounds, seed):
     """Kill spenders, two at a time, and compare the ledger with what they printed; return how many died at work."""
-    chance = random.Random(seed)
-    budget = None
-    before = Decimal(0)
-    shown = amid = 0
+    chance, before, shown, amid = random.Random(seed), Decimal(0), 0, 0
     for _ in range(rounds):
         processes = spenders(path, epsilon, *chance.choices([1, 5], k=2))
         # From the first result on, so that few are killed before they do anything; half of them at once, amid a spend.
@@ -80,8 +74,7 @@ def kill_at_random(path, epsilon, rounds, seed):
             amid += process.returncode == -signal.SIGKILL
         with Ledger(path) as ledger:  # checks the integrity of the file
             now, spends = ledger.spent()[0], ledger.spends()
-            budget = ledger.account.budget.epsilon
-        assert before <= now <= budget
+            assert before <= now <= ledger.account.budget.epsilon
         assert now == len(spends) * Decimal(epsilon)
         assert sum(one.state == "printed" for one in spends) <= shown <= len(spends)
         before = now

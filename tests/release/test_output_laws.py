@@ -19,7 +19,6 @@ from privrank_jax.aggregation import PairWeights, dp_kwiksort
 from privrank_jax.exact import integer_noise as exact
 from privrank_jax.exact import sorting
 from privrank_jax.exact.randomized_response import flipped_bits, kept_below
-from privrank_jax.mallows import sample
 from privrank_jax.pairwise import noisy_counts
 from privrank_jax.release import exact_bound
 from tests.exact import laws
@@ -132,41 +131,6 @@ def test_flips_have_their_rate_and_neighbors_are_independent():
         for apart in (1, 2, 8, 64):  # bits, bytes and words
             pair = 2 * flips[:-apart] + flips[apart:]
             assert_shares(np.bincount(pair, minlength=4), both)
-
-
-# --- rankings ------------------------------------------------------------------------------------
-
-
-def mallows_law(items, gamma):
-    """Every ranking of some items, the pairs that it turns, and its probability."""
-    every = np.array(list(itertools.permutations(range(items))))
-    turned = np.sum(np.triu(every[:, :, None] > every[:, None, :], 1), axis=(1, 2))
-    odds = np.exp(-gamma * turned)
-    return every, turned, odds / odds.sum()
-
-
-def assert_rankings(found, gamma):
-    """Rankings drawn around the order of the items: how often each came, and the pairs that are turned."""
-    every, turned, chances = mallows_law(found.shape[1], gamma)
-    code = found.shape[1] ** np.arange(found.shape[1])
-    order = np.argsort(every @ code)
-    drawn = order[np.searchsorted(every[order] @ code, found @ code)]
-    np.testing.assert_array_equal(every[drawn], found)
-
-    def moments(chances):
-        mean = np.sum(chances * turned)
-        return mean, math.sqrt(np.sum(chances * turned**2) - mean**2)
-
-    right = moments(chances)
-    assert power(len(found), right, moments(mallows_law(found.shape[1], gamma / LESS)[2])) > 0.99
-    assert_mean(turned[drawn], *right)
-    assert_shares(np.bincount(drawn, minlength=len(every)), chances)
-
-
-@pytest.mark.parametrize(("items", "epsilon", "draws"), [(3, 1.6, 60_000), (5, 4.0, 25_000)])
-def test_synthetic_rankings_have_their_law(items, epsilon, draws):
-    found = sample.release(np.tile(np.arange(items), (draws, 1)), epsilon)
-    assert_rankings(found, epsilon / (items - 1))
 
 
 # --- rows that stay ------------------------------------------------------------------------------

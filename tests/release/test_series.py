@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from privrank_jax.release.ledger import BudgetExhausted, DataSet, Ledger, LedgerError, create
-from tests.release.ledgers import promise, spent
+from tests.release.conftest import promise, spent
 
 NAME = "citizen survey"
 

@@ -15,7 +15,7 @@ import pytest
 from privrank_jax.release import store
 from privrank_jax.release.ledger import Ledger, content_sha256, create
 from privrank_jax.release.store import LeaderboardError, LedgerError, Store, StoreError
-from tests.release.ledgers import promise, spent
+from tests.release.conftest import promise, spent
 
 CONTENT = "ab" * 32
 KINDS = pytest.mark.parametrize("error", [LedgerError, LeaderboardError])
