@@ -48,12 +48,16 @@ def test_queries_of_kwiksort(monkeypatch, noise):
     assert stated(5, 9) == ((), None)
 
 
+USER_FLIPS = Privacy(EPSILON, unit="user", adjacency="flip")
+FLIPS = Privacy(EPSILON, unit="comparison", adjacency="flip")
+
+
 @pytest.mark.parametrize(
     ("promise", "sensitivity", "stated"),
     [
-        (Privacy(EPSILON, unit="comparison", adjacency="flip"), None, (2, 2)),
-        (Privacy(EPSILON, unit="user", adjacency="flip"), 3, (3, 3)),
-        (Privacy(EPSILON, unit="user", adjacency="flip"), 1.5, (2, 1)),
+        (FLIPS, None, (2, 2)),
+        (USER_FLIPS, 3, (3, 3)),
+        (USER_FLIPS, 1.5, (2, 1)),
         (Privacy(EPSILON, **USERS, contributions=3), 4, (6, 2)),
         (Privacy(EPSILON, **USERS), 4, (8,)),
         (Privacy(EPSILON, unit="user", adjacency="add-remove", contributions=3), None, (6,)),
@@ -67,15 +71,15 @@ def test_smaller_sensitivities(promise, sensitivity, stated):
 
 
 def test_what_is_not_proven_states_nothing():
-    single = Privacy(EPSILON, unit="comparison", adjacency="flip")
-    assert one_shot_top_k.release(wins_of([3.0, 1.0]), single, 1).guarantee.changes == ()
-    asked = Privacy(EPSILON, unit="user", adjacency="flip", public=("questionnaire",))
+    wins, loose = wins_of([3.0, 4, 2]), dataclasses.replace(FLIPS, delta=1e-6)
+    asked = dataclasses.replace(USER_FLIPS, public=("questionnaire",))
     counts = questionnaire_counts(np.array([[0, 1], [1, 2]]), 3)
-    shaped = noisy_counts.release(wins_of([3.0, 4, 2]), asked, questionnaire=counts)
-    assert shaped.guarantee.changes == ()
-    approximate = Privacy(EPSILON, unit="comparison", adjacency="flip", delta=1e-6)
-    gaussian = noisy_counts.release(wins_of([3.0, 4.0]), approximate, noise="gaussian").guarantee
-    assert gaussian.changes == ()
+    for found in (
+        one_shot_top_k.release(wins, FLIPS, 1),
+        noisy_counts.release(wins, asked, questionnaire=counts),
+        noisy_counts.release(wins, loose, noise="gaussian"),
+    ):
+        assert found.guarantee.changes == ()
 
 
 def test_rho_of_one_gaussian_mechanism_in_parts(monkeypatch):

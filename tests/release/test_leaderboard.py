@@ -50,8 +50,6 @@ def put(names, one, other):
 
 BOTH = ("", ".published")
 
-# --- what is published ---------------------------------------------------------------------------
-
 
 @NOISES
 @pytest.mark.parametrize("steps", [40, None])
@@ -101,9 +99,6 @@ def test_little_noise_shows_all_that_it_publishes(tmp_path, adjacency, noise, st
             assert board.diagnostics.pair_deviations.shape == (70,)
 
 
-# --- noise of a key ------------------------------------------------------------------------------
-
-
 @NOISES
 def test_other_data_have_other_noise_in_this_step_and_all_later_ones(tmp_path, noise, monkeypatch):
     """States of one key that nobody watches, of data that differ in one count: from there on they share no noise."""
@@ -145,9 +140,6 @@ def test_noise_of_a_key_stays_as_it_is(tmp_path, monkeypatch, adjacency, noise, 
     with opened(tmp_path / "board", noise, steps=steps, asked=asked) as board:
         board.publish(counts)
         assert [step["noisy"] for step in board._steps()] == drawn
-
-
-# --- older copies --------------------------------------------------------------------------------
 
 
 def book(folder, sha256="0" * 64):
@@ -249,9 +241,6 @@ def test_an_altered_state_is_refused(tmp_path, change, word):
         board.publish(STREAM[2])
 
 
-# --- the first step, and crashes -----------------------------------------------------------------
-
-
 def test_there_is_no_state_before_the_first_step(tmp_path):
     """So what is refused fixes no terms; and a creation that was cut short, which leaves an empty file, is none."""
     path = tmp_path / "board"
@@ -342,9 +331,6 @@ def test_a_crash_between_any_two_statements_loses_no_spend_and_draws_nothing_twi
             with Ledger(folder / "ledger") as paid:
                 assert len(paid.spends()) == 1
         assert statements > 20
-
-
-# --- refusals ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

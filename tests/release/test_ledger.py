@@ -74,13 +74,6 @@ def test_delta_has_a_budget_of_its_own(made):
         with pytest.raises(BudgetExhausted, match="--noise gaussian"):
             pure.spend(promise(1, 1e-9))
         assert pure.spent() == (0, 0)
-    with Ledger(made(3, "2e-9", name="other")) as ledger:
-        ledger.spend(promise(1, 1e-9))
-        ledger.spend(promise(1, 1e-9))
-        with pytest.raises(BudgetExhausted, match="delta 0"):
-            ledger.spend(promise(0.5, 1e-12))
-        ledger.spend(promise(1))
-        assert ledger.left() == (0, 0)
 
 
 def test_history(made):

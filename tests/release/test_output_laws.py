@@ -55,9 +55,6 @@ def assert_noise(draws, noise, scale):
         assert stats.binomtest(int(tail.sum()), draws.size, beyond).pvalue > RATE
 
 
-# --- noise on totals -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("noise", "calls", "delta"), [("laplace", 4500, 0.0), ("gaussian", 2400, 1e-5)]
 )
@@ -82,9 +79,6 @@ def assert_coin(hits, draws, chance, less):
     assert stats.binomtest(hits, draws, chance).pvalue > RATE
 
 
-# --- noise on rankings ---------------------------------------------------------------------------
-
-
 def test_answers_to_queries_have_their_law(monkeypatch):
     """A stand-in for the sort asks one pair repeatedly, as often as the budget allows."""
     queries, users = 100_000, 1000
@@ -104,9 +98,6 @@ def test_answers_to_queries_have_their_law(monkeypatch):
         return math.exp(-33 / scale) / (1 + math.exp(-1 / scale))
 
     assert_coin(sum(heard), queries, chance(scale), chance(LESS * scale))
-
-
-# --- randomized response -------------------------------------------------------------------------
 
 
 def test_every_position_of_a_call_is_flipped_alike():
@@ -131,9 +122,6 @@ def test_flips_have_their_rate_and_neighbors_are_independent():
         for apart in (1, 2, 8, 64):  # bits, bytes and words
             pair = 2 * flips[:-apart] + flips[apart:]
             assert_shares(np.bincount(pair, minlength=4), both)
-
-
-# --- rows that stay ------------------------------------------------------------------------------
 
 
 def test_rows_that_stay_are_any_and_users_independent():

@@ -59,9 +59,6 @@ def test_a_file_that_others_may_read_or_write_is_refused(made, mode, error):
     Store.find(path, error).close()
 
 
-# --- making, and which files are refused ---------------------------------------------------------
-
-
 def test_making(made, tmp_path, monkeypatch):
     path, strange, late = made(1), tmp_path / "it's ?#%25.ledger", tmp_path / "late"
     with pytest.raises(LedgerError, match="never replaced"):
@@ -137,9 +134,6 @@ def test_refusals(tmp_path, call, word):
     assert [one.name for one in tmp_path.iterdir()] == ["state"]
 
 
-# --- damage --------------------------------------------------------------------------------------
-
-
 def test_damaged_files(made):
     path = made(100)
     with Ledger(path) as ledger:
@@ -170,9 +164,6 @@ def test_cells_that_no_ledger_writes(made, change):
     altered(path, "PRAGMA ignore_check_constraints = ON", f"UPDATE {change}")
     with pytest.raises(LedgerError, match="damaged"), Ledger(path) as ledger:
         (ledger.spends(), ledger.left())
-
-
-# --- other processes, and the disk ---------------------------------------------------------------
 
 
 def test_a_transaction_is_on_the_disk_before_it_returns_and_holds_those_within(made):
