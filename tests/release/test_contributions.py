@@ -11,8 +11,7 @@ from privrank_jax.release import exact_bound
 def test_the_smallest_words_of_each_user_stay(monkeypatch):
     words = np.array([5, 1, 9, 2, 2, 2, 0], np.uint64)
     monkeypatch.setattr("secrets.token_bytes", lambda size: words.tobytes()[:size])
-    kept = exact_bound([1, 1, 1, 2, 2, 2, 7], 2)
-    # If words agree, which hardly ever happens, the first rows stay.
+    kept = exact_bound([1, 1, 1, 2, 2, 2, 7], 2)  # the first rows of those whose words agree
     assert kept.tolist() == [True, True, False, True, True, False, True]
 
 

@@ -45,7 +45,6 @@ def test_many_users_give_the_law_of_the_simulated_twin(key, prepare_once):
     assert 0.2 < chance < 0.8
     drawn = [sort.release(exact, privacy, **told).value.tolist() for _ in range(draws)]
     found = drawn.count([0, 1, 2])
-    # 5 standard deviations, and what rounding may change.
     slack = 5 * math.sqrt(chance * (1 - chance) / draws) + 0.02
     assert abs(found / draws - chance) < slack
 

@@ -77,9 +77,7 @@ def test_no_strategy_exceeds_the_budget(epsilon, slack):
     def outcomes(of, changes):
         unit = float(of) / (sum(changes) or 1)
         each = [naive.laplace_outcomes(unit, change) for change in changes or (1,)]
-        return [
-            tuple(math.prod(law) for law in zip(*several)) for several in itertools.product(*each)
-        ]
+        return [tuple(map(math.prod, zip(*several))) for several in itertools.product(*each)]
 
     releases = [(float(of), 0.0, one.cost(of, changes), False) for of, changes in kinds]
     of_ledger = naive.LedgerRule(float(epsilon), float(slack), float(slack), float(one.order))
@@ -101,11 +99,8 @@ def test_gaussian_noise_fails_within_the_plain_sum(counts):
     cost = one.cost(Decimal("0.3"), (), Decimal(rho))
     assert 0.99 * cost < divergence <= cost
     failure = math.fsum(max(0.0, p - math.exp(0.3) * q) for p, q in gaussian)
-    releases = [
-        (0.3, failure, cost, True),
-        (1e-9, 0.05, 1e-9, False),
-        (0.7, 0.0, one.cost(Decimal("0.7")), False),
-    ]
+    last = one.cost(Decimal("0.7"))
+    releases = [(0.3, failure, cost, True), (1e-9, 0.05, 1e-9, False), (0.7, 0.0, last, False)]
     of_ledger = naive.LedgerRule(epsilon, delta, 0.01, order, counts)
     laws = [gaussian, failing, pure]
     found = naive.worst_adaptive_delta(of_ledger, releases, laws, epsilon, most=4)

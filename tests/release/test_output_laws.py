@@ -1,8 +1,7 @@
 """The exact samplers' own output against the laws of their proofs: χ², scale, tails.
 
-The noise can't be seeded. Each comparison fails by chance once in 10⁹ runs (``RATE``), all of this file together once
-in 10⁷. Noise that is 5 % smaller than it must be fails the comparison of scale, in each test that has one, with
-probability 99 % and more: ``power`` computes that from the law before anything is drawn, and the test asserts it.
+Each comparison fails by chance once in 10⁹ runs (``RATE``). Noise that is 5 % smaller than it must be fails that of
+scale with probability 99 % and more, which ``power`` computes from the law before anything is drawn.
 """
 
 from __future__ import annotations

@@ -33,7 +33,6 @@ OTHERS = (
 
 
 def taken():
-    """Exact releases of data that pad."""
     yield noisy_design, (WINS, COMPARISONS, [0.0, 0.0])
     yield noisy_ties, (WinCounts(WINS.matrix, MASK, 0), FLIPS)
     for package, (data, promise) in KINDS.items():

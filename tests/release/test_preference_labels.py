@@ -26,15 +26,6 @@ def test_shares_add_up_to_epsilon_at_most_and_nearly(epsilon):
         assert share * number > epsilon * (1 - 1e-15 * 4)
 
 
-def test_reports_and_their_guarantee():
-    users = np.array([3, 1, 3])
-    found = randomized_labels.release([1, 0, 0], promise(100.0, "user", "flip"), users=users)
-    assert found.value.tolist() == [True, False, False]
-    assert found.diagnostics.epsilon.tolist() == [50.0, 100.0, 50.0]
-    guarantee = found.guarantee
-    assert (guarantee.numerics, guarantee.trust, guarantee.unit) == ("exact", "local", "user")
-
-
 def test_labels_are_flipped_and_soft_ones_rounded_as_often_as_stated():
     """Shares of 40,000 reports from the operating system: 6 standard errors are 0.015, passed once in 5 * 10^8 times;
     the law without rounding, or at 2ε, is 0.05 off."""
@@ -110,7 +101,8 @@ def test_a_whole_file(source, tmp_path):
     assert table.epsilon.tolist() == [45.0] * 4
     assert all(answer.startswith("yes") for answer in table.chosen)
     assert table.others["q"] == ("?",) * 4
-    assert (guarantee.unit, guarantee.epsilon, guarantee.numerics) == ("user", 90.0, "exact")
+    assert (guarantee.unit, guarantee.epsilon, guarantee.trust) == ("user", 90.0, "local")
+    assert guarantee.numerics == "exact"
     privatize_preferences(source, promise(40.0, "comparison", "flip"), out, keep="topic")
     assert read_preferences(out).epsilon.tolist() == [40.0] * 6
     assert set(read_preferences(out).others) == {"topic"}

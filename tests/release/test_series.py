@@ -63,12 +63,10 @@ def test_any_order_of_releases_keeps_the_budget(steps):
         with Ledger(path) as ledger:
             assert list(ledger.spent()) == sums
             assert [one.data_set for one in ledger.spends()] == numbers
-            found = ledger.data_sets()
-            assert [(one.number, one.data) for one in found] == [
-                (place, data(number)[1]) for place, number in enumerate(joined, 1)
+            found = [
+                (one.number, one.data, ledger.spent(one.number)[0]) for one in ledger.data_sets()
             ]
-            for one, number in zip(found, joined):
-                assert ledger.spent(one.number)[0] == of[number]
+            assert found == [(place, data(one)[1], of[one]) for place, one in enumerate(joined, 1)]
 
 
 def test_a_ledger_of_one_data_set_becomes_that_of_a_series_with_what_it_has_spent(made):

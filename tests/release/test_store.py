@@ -22,7 +22,6 @@ KINDS = pytest.mark.parametrize("error", [LedgerError, LeaderboardError])
 
 
 def altered(path, *statements):
-    """Change a file behind the back of the library."""
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         for statement in statements:
             connection.execute(statement)
