@@ -12,13 +12,7 @@ if TYPE_CHECKING:
     from privrank_jax.data.engine import ComparisonRows, RankingRows
     from privrank_jax.data.errors import DataError
     from privrank_jax.data.file import File
-    from privrank_jax.data.preference_pairs import PreferenceFields
-    from privrank_jax.data.preferences import (
-        Preferences,
-        read_preferences,
-        scan_preferences,
-        write_preferences,
-    )
+    from privrank_jax.data.preferences import Preferences
     from privrank_jax.data.rankings import Approvals, Rankings, Ratings
     from privrank_jax.data.reader import load, named_sets, read
     from privrank_jax.data.reports import Reports, write_reports
@@ -33,7 +27,6 @@ _NAMES = {
     "Covariates": "covariates",
     "DataError": "errors",
     "File": "file",
-    "PreferenceFields": "preference_pairs",
     "Preferences": "preferences",
     "RankingRows": "engine",
     "Rankings": "rankings",
@@ -43,9 +36,6 @@ _NAMES = {
     "load": "reader",
     "named_sets": "reader",
     "read": "reader",
-    "read_preferences": "preferences",
-    "scan_preferences": "preferences",
-    "write_preferences": "preferences",
     "write_reports": "reports",
     "write_synthetic_rankings": "synthetic",
 }
@@ -59,7 +49,6 @@ __all__ = [
     "Covariates",
     "DataError",
     "File",
-    "PreferenceFields",
     "Preferences",
     "RankingRows",
     "Rankings",
@@ -69,9 +58,6 @@ __all__ = [
     "load",
     "named_sets",
     "read",
-    "read_preferences",
-    "scan_preferences",
-    "write_preferences",
     "write_reports",
     "write_synthetic_rankings",
 ]

@@ -291,7 +291,7 @@ def read_planned(table: Table, plan: Plan) -> Comparisons:
     reading = Reading(table, roles, plan.columns)
     faults, cells, items = reading.faults, reading.cells, reading.items
     if written.items is not None and not items.closed:
-        reading.items = items = Names("item", written.items, (), roles.blank)
+        reading.items = items = Names("item", written.items, roles.blank)
     if not items.closed:
         items.columns = {form(column) for column in table.header}
     if roles.blank and written.kind != "pairs":

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
+import re
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,9 +16,10 @@ from privrank_jax.data.cells import is_nothing, number_of, parsed_time
 from privrank_jax.data.columns import Column, Table
 from privrank_jax.data.errors import DataError, listed, quoted, short
 from privrank_jax.data.file import File
+from privrank_jax.data.header import letters
 from privrank_jax.data.names import unclear
 from privrank_jax.data.outcomes import form_of
-from privrank_jax.data.reader import KINDS, kind_of, named_sets, open_table, read_told
+from privrank_jax.data.reader import KINDS, defines_users, kind_of, open_table, read_told
 from privrank_jax.data.roles import ComparisonRoles
 
 _FEW = 12  # words or items that are shown
@@ -25,88 +29,46 @@ _FORMS = (
     "rank FILE --left COLUMN --right COLUMN --outcome COLUMN",
     "rank FILE --chosen COLUMN --shown COLUMN",
     "rank FILE --best COLUMN --worst COLUMN --shown COLUMN",
+    "aggregate FILE --item COLUMN --rank COLUMN",
+    "aggregate FILE --order COLUMN --order-separator SIGN",
     "aggregate FILE --items COLUMN..COLUMN",
     "aggregate FILE --items COLUMN..COLUMN --ratings LOW:HIGH",
     "aggregate FILE --items COLUMN..COLUMN --approvals",
-    "aggregate FILE --item COLUMN --rank COLUMN",
-    "aggregate FILE --order COLUMN --order-separator SIGN",
 )
-_OF_KIND = {
-    "reports": "rank",
-    "synthetic": "aggregate",
-    "preferences": "privatize",
-    "rankings": "aggregate",
-}
+_USERS = re.compile(
+    "(user|voter|respondent|participant|worker|judge|rater|annotator|assessor|student|person|subject|visitor)"
+    "(id|name)?|pid|uid|email"
+)
+_PREFERRED = re.compile("win|won|prefer|chosen|better", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Look:
-    """What a table holds, and how it is read. Private: for the holder of the data.
+    """What a table holds, and how it is read. Private: for the holder of the data; print it to see all.
 
     Attributes:
-        name: of the data.
-        rows: their number.
-        columns: groups of columns of like content, and what that is, in words.
         kind: what the table holds by the usual names of its columns; "" if they have none.
-        roles: the columns that have a role by their usual names.
-        reading: what was recognized.
-        users, most: the number of users, and the most rows of one; None where no column names them.
         items: how often each item occurs, the most frequent first; None where it is not known what is an item.
         odd: words that may be marks rather than items.
-        refused: why it can't be read as it is; "" if it can.
-        commands: forms of the next command; where no usual names say what the data are, FILE and COLUMN are left open.
+        commands: forms of the next command; what only the holder knows is left open, in capitals.
+        told: all that was seen, a sentence or a list each.
     """
 
-    name: str
-    rows: int
-    columns: tuple[tuple[tuple[str, ...], str], ...]
     kind: str
-    roles: dict[str, str]
-    reading: tuple[str, ...]
-    users: int | None
-    most: int | None
     items: tuple[tuple[str, int], ...] | None
     odd: tuple[str, ...]
-    refused: str
     commands: tuple[str, ...]
+    told: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} at {self.name!r}; print it to see what the data hold>"
+        return f"<{type(self).__name__}; print it to see what the data hold>"
 
     def __str__(self) -> str:
         return "\n".join(self.paragraphs())
 
-    def paragraphs(self) -> Iterator[str]:
-        """What it says, a sentence or a list each."""
-        yield f"{self.name}: {self.rows:,} rows. For you alone: nothing here is private."
-        for columns, content in self.columns:
-            names = (
-                listed(columns, 4)
-                if len(columns) < 5
-                else f"{columns[0]!r} to {columns[-1]!r} ({len(columns)})"
-            )
-            yield f"  {names}: {content}"
-        if self.kind:
-            roles = ", ".join(f"{one} is {column!r}" for one, column in self.roles.items())
-            yield f"Read as {self.kind} by usual names{f': {roles}' * bool(roles)}."
-        else:
-            yield "No usual names say what it holds: name the columns, as below."
-        yield from (f"{one}." for one in self.reading)
-        if self.users is not None:
-            yield f"{self.users:,} users, of whom one has up to {self.most:,} rows."
-        if self.items is not None:
-            shown = ", ".join(f"{short(item)} ({number:,})" for item, number in self.items[:_FEW])
-            yield f"{len(self.items)} items: {shown}{', …' * (len(self.items) > _FEW)}"
-        if self.odd:
-            yield f"Words that may name no item (`blank`): {listed(self.odd)}"
-        if self.refused:
-            yield f"Refused as it is: {self.refused}"
-        yield (
-            "Next:"
-            if self.kind
-            else "Next, one of (with --user COLUMN, and --items seen or a list for a release):"
-        )
-        yield from (f"  privrank {command}" for command in self.commands)
+    def paragraphs(self) -> tuple[str, ...]:
+        """What was seen, and the commands."""
+        return (*self.told, "Next:", *(f"  privrank {command}" for command in self.commands))
 
 
 def look(
@@ -123,105 +85,95 @@ def look(
         source, name, separator, encoding, sheet: as for :func:`privrank_jax.read`.
 
     Returns:
-        What was seen: columns, kind, items, odd words, and the commands to go on with.
+        What was seen.
 
     Raises:
-        DataError: the table can't be opened.
+        DataError: the table can't be opened, or its format says itself what it holds.
 
     >>> found = look({"user": ["ann", "bob"], "winner": ["tea", "milk"], "loser": ["milk", "tea"]})
-    >>> found.kind, found.users, found.items, found.commands
-    ('comparisons', 2, (('milk', 2), ('tea', 2)), ('rank FILE --epsilon 1 --items seen --max-per-user L',))
+    >>> found.kind, found.items, found.commands
+    ('comparisons', (('milk', 2), ('tea', 2)), ('rank FILE --user user --epsilon 1 --items seen --max-per-user L',))
     """
     if isinstance(source, str | os.PathLike):
-        if str(source) in named_sets():
-            raise DataError(f"{source} is a named data set: read it, and see its `notes`")
+        if defines_users(source):
+            raise DataError(f"{source} says itself what it holds: read it, and see its notes")
         source = source if isinstance(source, File) else File(source, separator, encoding)
     table = open_table(source, name, sheet)
     columns = table.columns(list(dict.fromkeys(table.header)))
-    kind = kind_of(table.name, table.header, {})
-    found, refused = None, ""
+    kind, found, refused = kind_of(table.name, table.header, {}), None, ""
     if kind != "preferences":
         try:
             found = read_told(source, {}, name=name, sheet=sheet)
         except DataError as error:
             refused = str(error) if kind else ""
-    users = getattr(found, "num_users", None) if getattr(found, "has_users", False) else None
-    return Look(
-        name=table.name,
-        rows=len(columns[0]) if columns else 0,
-        columns=tuple(_groups(columns)),
-        kind=kind,
-        roles=_roles(table, kind),
-        reading=tuple(getattr(found, "reading", table.reading)),
-        users=users,
-        most=getattr(found, "comparisons_per_user", 1) if users is not None else None,
-        items=_counts(found),
-        odd=tuple(sorted({word for column in columns for word in _odd(column)})),
-        refused=refused,
-        commands=tuple(_commands(kind, str(source) if isinstance(source, File) else "FILE")),
-    )
-
-
-def _groups(columns: Sequence[Column]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Neighboring columns of like content, and that content."""
-    group: list[str] = []
-    content = ""
-    for column in columns:
-        found = _content(column)
-        if group and found != content:
-            yield tuple(group), content
-            group = []
-        group, content = [*group, column.name], found
-    if group:
-        yield tuple(group), content
+    roles, items = _roles(table, kind), _counts(found)
+    odd = tuple(sorted({word for column in columns for word in _odd(column)}))
+    rows = len(columns[0]) if columns else 0
+    told = [f"{table.name}: {rows:,} rows. For you alone: nothing here is private."]
+    for content, group in itertools.groupby(columns, _content):
+        told.append(f"  {listed([column.name for column in group])}: {content}")
+    by_role = ", ".join(f"{one} is {column!r}" for one, column in roles.items())
+    unknown = "No usual names say what it holds: name the columns, as below."
+    told.append(f"Read as {kind} by usual names{by_role and f': {by_role}'}." if kind else unknown)
+    told += [f"{one}." for one in getattr(found, "reading", table.reading)]
+    if found is not None and getattr(found, "has_users", False):
+        most = getattr(found, "comparisons_per_user", 1)
+        told.append(f"{found.num_users:,} users, of whom one has up to {most:,} rows.")
+    if items is not None:
+        shown = ", ".join(f"{short(item)} ({number:,})" for item, number in items[:_FEW])
+        told.append(f"{len(items)} items: {shown}{', …' * (len(items) > _FEW)}")
+    if odd:
+        told.append(f"Words that may name no item (`blank`): {listed(odd)}")
+    if refused:
+        told.append(f"Refused as it is: {refused}")
+    file = shlex.quote(str(source)) if isinstance(source, File) else "FILE"
+    commands = (one.replace("FILE", file) for one in _commands(kind, columns, roles, odd))
+    return Look(kind, items, odd, tuple(commands), tuple(told))
 
 
 def _content(column: Column) -> str:
     """What the cells of a column are, in words."""
     words = [word for _, _, word in column.in_order()]
-    filled = [word for word in words if isinstance(word, tuple) or not is_nothing(word)]
-    blanks = ", with blanks" if len(filled) < len(words) else ""
+    filled: list[Any] = [one for one in words if isinstance(one, tuple) or not is_nothing(one)]
+    blanks = ", with blanks" * (len(filled) < len(words))
     if not filled:
         return "blank"
     if any(isinstance(word, tuple) for word in filled):
         return f"lists{blanks}"
-    texts = [str(word) for word in filled]
-    numbers = [number_of(word) for word in texts[:_MANY]]
-    if all(number is not None for number in numbers):
-        whole = all(float(number or 0).is_integer() for number in numbers)
-        ends = f"{min(map(float, numbers)):g} to {max(map(float, numbers)):g}"  # type: ignore[arg-type]
-        return f"{'whole ' * whole}numbers from {ends}{blanks}"
-    if all(parsed_time(word) is not None for word in texts[:_FEW]):
+    numbers = [number for word in filled if (number := number_of(word)) is not None]
+    if len(numbers) == len(filled):
+        whole = "whole " * all(map(float.is_integer, numbers))
+        return f"{whole}numbers from {min(numbers):g} to {max(numbers):g}{blanks}"
+    if all(parsed_time(word) is not None for word in filled[:_FEW]):
         return f"times{blanks}"
     if len(filled) <= _FEW:
-        return f"{', '.join(map(quoted, sorted(texts)))}{blanks}"
+        return f"{', '.join(map(quoted, sorted(filled)))}{blanks}"
     return f"{len(filled):,} different texts, such as {quoted(filled[0])}{blanks}"
 
 
-def _odd(column: Column) -> list[str]:
-    """Words of a column that may be marks rather than items, where most are neither blank nor numbers."""
-    words = [word for word in column.words if isinstance(word, str) and word.strip()]
-    if len(words) > _MANY or sum(number_of(word) is None for word in words) < 2:
-        return []
-    return [word for word in words if unclear(word)]
+def _texts(column: Column) -> set[str]:
+    """The words of a column that are neither blank nor numbers."""
+    words = (word for word in column.words if isinstance(word, str) and word.strip())
+    return {word for word in words if number_of(word) is None}
+
+
+def _odd(column: Column) -> set[str]:
+    """Words of a column that may be marks rather than items, where others are items."""
+    texts = _texts(column) if len(column.words) <= _MANY else set()
+    found = set(filter(unclear, texts))
+    return found if found != texts else set()
 
 
 def _roles(table: Table, kind: str) -> dict[str, str]:
+    """The columns that have a role by their usual names."""
     if kind == "comparisons":
-        found = form_of(table.name, table.header, ComparisonRoles()).columns
-    elif kind:
-        roles = KINDS[kind].roles()
-        found = roles.find(table.header, *roles.columns())
-    else:
-        return {}
-    user = {} if kind in ("", "preferences") else ComparisonRoles().find(table.header, "user")
-    return {**({"user": "user"} if "user" in table.header else user), **found}
+        return form_of(table.name, table.header, ComparisonRoles()).columns
+    found = (roles := KINDS[kind].roles()).find(table.header, *roles.columns()) if kind else {}
+    return {role: column for role, column in found.items() if column in table.header}
 
 
 def _counts(data: Any) -> tuple[tuple[str, int], ...] | None:
     """How often each item occurs."""
-    if data is None:
-        return None
     if hasattr(data, "ranks"):
         number = np.sum(data.ranks >= 0, axis=0)
     elif hasattr(data, "sets"):
@@ -230,18 +182,51 @@ def _counts(data: Any) -> tuple[tuple[str, int], ...] | None:
         number = np.bincount(np.concatenate([data.winners, data.losers]), minlength=data.num_items)
     else:
         return None
-    order = sorted(zip(data.item_names, number.tolist()), key=lambda pair: (-pair[1], pair[0]))
-    return tuple(order)
+    pairs = zip(data.item_names, number.tolist())
+    return tuple(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
 
 
-def _commands(kind: str, file: str) -> Iterator[str]:
+def _commands(
+    kind: str, columns: Sequence[Column], roles: dict[str, str], odd: Sequence[str]
+) -> Iterator[str]:
     """Forms of the next command; what only the holder knows is left open."""
+    pair = () if kind else _winner_and_loser(columns)
+    names = " --winner {} --loser {}".format(*map(shlex.quote, pair)) if pair else ""
+    told = f" --user {shlex.quote(_user(columns, {*roles.values(), *pair}))}"
+    if words := [word for word in odd if "," not in word and word.isprintable()]:
+        told += f" --blank {shlex.quote(','.join(words))}"
+    told += " --epsilon 1"
     if kind in ("reports", "synthetic"):
-        yield f"{_OF_KIND[kind]} {file}"
+        yield f"{'rank' if kind == 'reports' else 'aggregate'} FILE"
     elif kind == "preferences":
-        yield f"privatize {file} --epsilon 1 --out private.jsonl"
-    elif kind:
-        bound = " --max-per-user L" if kind != "rankings" else ""
-        yield f"{_OF_KIND.get(kind, 'rank')} {file} --epsilon 1 --items seen{bound}"
+        yield "privatize FILE --epsilon 1 --out private.jsonl"
+    elif kind == "rankings":
+        yield f"aggregate FILE{told} --items seen"
+    elif kind or pair:
+        yield f"rank FILE{names}{told} --items seen --max-per-user L"
     else:
-        yield from _FORMS
+        yield from (f"{one}{told}{' --items seen' * ('--items' not in one)}" for one in _FORMS)
+
+
+def _user(columns: Sequence[Column], taken: set[str]) -> str:
+    """The column of users: one of a usual name, else the only one of texts that all repeat, else left open."""
+    usual = [column.name for column in columns if _USERS.fullmatch(letters(column.name))]
+    usual.sort(key=lambda name: letters(name) != "user")
+    texts = [column for column in columns if 2 < len(column.words) == len(_texts(column))]
+    again = [
+        one.name for one in texts if np.bincount(one.codes).min() > 1 and one.name not in taken
+    ]
+    return usual[0] if usual else again[0] if len(again) == 1 else "COLUMN"
+
+
+def _winner_and_loser(columns: Sequence[Column]) -> list[str]:
+    """The only two columns with most of their words in common, if the name of one says that it was preferred."""
+    few = [column for column in columns if len(column.words) <= _MANY]
+    words = {column.name: set(column.words) - {None, ""} for column in few}
+    alike = [
+        sorted(pair, key=lambda name: not _PREFERRED.search(name))
+        for pair in itertools.combinations(words, 2)
+        if 2 * len(words[pair[0]] & words[pair[1]]) > min(len(words[name]) for name in pair)
+    ]
+    found = alike[0] if len(alike) == 1 else []
+    return found if sum(bool(_PREFERRED.search(name)) for name in found) == 1 else []

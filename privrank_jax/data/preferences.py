@@ -1,90 +1,146 @@
 """Preferences for training: ``prompt``, ``chosen``, ``rejected``, perhaps ``id`` and ``user``, in a table of any kind.
 
 The answers are texts, or lists of messages with ``role`` and ``content``, as TRL's data sets have them; ``prompt`` may
-be absent where it is the beginning of both. What is protected is the *order*: which of the two answers was chosen.
-Prompts and texts of both answers are public, and so is who answered which prompt.
-
-**A randomized file** of JSON Lines has the same fields, so that whatever trains on such data reads it, and
-``label_epsilon``, by which it is known: the ε at which the order of its line was randomized. ``chosen`` is the answer
-that the report names.
+be absent. What is protected is the *order*: which of the two answers was chosen. Prompts, the texts of both answers,
+and who answered which prompt are public. A randomized file has the same fields, ``chosen`` is the answer that the
+report names, and ``label_epsilon`` the ε at which the order of the line was randomized.
 
 **What must not tell the order.** The two answers are read as a set: the bit that is randomized says whether the chosen
 one is the first when both are sorted as text, and each answer is written in one form, whatever the order of its keys.
 Lines are sorted by a hash of what is public in them, since their order in the source may follow the answers. Other
 fields are left out unless they are named, and refused if their names or contents tell of the order.
-
-**Memory.** A source is read twice, a file as a stream. Kept between are some fifty bytes for each line, and the names
-of the users; lines are sorted on disk.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import functools
 import gzip
 import hashlib
 import json
 import os
-import tempfile
-from array import array
+import re
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Integer
 
 from privrank_jax._neighbors import NO_COLUMN, of_column
-from privrank_jax._validate import check_choice
 from privrank_jax._whole_file import whole_file
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import Origin
 from privrank_jax.data.json_lines import SUFFIXES, Records
-from privrank_jax.data.names import Names
-from privrank_jax.data.preference_pairs import (
-    MARK,
-    OPTIONAL,
-    Pair,
-    PreferenceFields,
-    check_fields,
-    field,
-    roles_of,
-    written,
-)
+from privrank_jax.data.names import Names, did_you_mean
 from privrank_jax.data.reports import check_writable, epsilon_of, largest_sum
 from privrank_jax.data.roles import PreferenceRoles, reader_of
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.local import CODINGS
 from privrank_jax.privacy.privacy import Privacy
 
+MARK = "label_epsilon"
+"""Field of a randomized file: the ε at which the order of its line was randomized."""
+_BESIDE = ("id", "user", "prompt")  # may be absent in all lines; written in this order
+_TELLING = re.compile(
+    r"chosen|reject|winner|loser|prefer|margin|scor|rating|rank|vote|better|worse|label(?!er)", re.I
+)
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False
+)
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class PreferenceScan:
-    """What a first reading of N records finds; the texts stay in their table.
+
+# --- one line -----------------------------------------------------------------------------------------
+
+
+def written(value: Any) -> str:
+    """A JSON value as text; equal values are written alike, whatever the order of their keys."""
+    try:
+        return _ENCODER.encode(value).encode().decode()
+    except ValueError as error:  # half of a surrogate pair, or infinity
+        raise BadCell(f"it can't be written as JSON in UTF-8 ({error}): correct it") from None
+
+
+def field(record: Mapping[str, Any], name: str) -> Any:
+    """The value of a field; :class:`BadCell` if there is none of this name."""
+    if name in record:
+        return record[name]
+    known = ", ".join(map(repr, record))
+    raise BadCell(f"no field {name!r}{did_you_mean(name, record)}; the fields are {known}")
+
+
+def _answer(record: Mapping[str, Any], name: str) -> str:
+    answer = field(record, name)
+    for one in answer if isinstance(answer, list) else ():
+        if not isinstance(one, dict) or not {"role", "content"} <= one.keys():
+            raise BadCell(f"{name!r} is a list, but not of messages with 'role' and 'content'")
+        if telling := next(filter(_TELLING.search, one), ""):
+            raise BadCell(f"{telling!r} in a message may tell which answer was chosen: remove it")
+    if answer == [] or not isinstance(answer, str | list):
+        raise BadCell(f"{name!r} is {written(answer)[:40]}: write a text, or a list of messages")
+    return written(answer)
+
+
+def pair_of(
+    record: Mapping[str, Any], names: Mapping[str, str], keep: Sequence[str]
+) -> tuple[tuple[str, str], bool]:
+    """The two answers of a line, written as text and sorted, and whether the first one was chosen."""
+    if MARK in record:
+        raise BadCell(f"a field {MARK!r}, so its order is randomized already: leave it as it is")
+    for role in _BESIDE:
+        if role in names and field(record, names[role]) is None:
+            raise BadCell(f"the {role} is null: fill it in or remove the line")
+    chosen, rejected = (_answer(record, names[role]) for role in ("chosen", "rejected"))
+    if chosen[0] != rejected[0]:  # a quote, or a bracket
+        raise BadCell("one answer is a text, the other a list of messages: write both in one form")
+    for name in keep:
+        text, inner = written(field(record, name)), list[str]()
+        json.loads(text, object_pairs_hook=lambda pairs, into=inner: into.extend(dict(pairs)))
+        if any(map(_TELLING.search, inner)) or chosen in text or rejected in text:
+            raise BadCell(f"{name!r} can't be kept: what it holds may tell which answer was chosen")
+    return (min(chosen, rejected), max(chosen, rejected)), chosen <= rejected
+
+
+def _user(given: Any) -> str:
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise BadCell(f"the user is {written(given)[:40]}: write a text or a whole number")
+    return str(given)
+
+
+# --- a table is read ----------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class _Lines:
+    """N preferences as they were read.
 
     Attributes:
-        source: the table.
+        name: of the file.
         names: role to field of ``chosen``, ``rejected``, and of ``prompt``, ``id`` and ``user`` where the table has it.
         keep: further fields that are carried over.
-        bits: ``(N,)`` bool, whether the chosen answer is the first of the two sorted as text; what is protected.
+        lines: of each record the other fields by role or name, and the two answers, sorted; all written as JSON.
+        bits: ``(N,)`` bool, whether the chosen answer is the first of the two; what is protected.
         users: ``(N,)`` int, a number for each user; the row number where the table names no users.
-        epsilon: ``(N,)`` float64, personal ε; None without a field of these.
-        ties: numbers of the rows whose answers are equal.
-        checksum: SHA-256 of the text.
-        ignored: names of fields that are left out, of the first record.
         user_names: names of the users, or ().
+        epsilon: ``(N,)`` float64, of each; None without a field of these.
+        ties: numbers of the rows whose answers are equal.
+        ignored: names of fields that are left out, of the first record.
+        users_are: what one user is.
+        origin: of the file, or of the table.
     """
 
-    source: Records
+    name: str
     names: dict[str, str]
     keep: tuple[str, ...]
+    lines: list[tuple[dict[str, str], tuple[str, str]]]
     bits: Bool[np.ndarray, "rows"]
     users: Integer[np.ndarray, "rows"]
+    user_names: tuple[str, ...]
     epsilon: Float[np.ndarray, "rows"] | None
     ties: tuple[int, ...]
-    checksum: str
     ignored: tuple[str, ...]
-    user_names: tuple[str, ...]
+    users_are: str
+    origin: Origin
 
     def __len__(self) -> int:
         return self.bits.size
@@ -98,132 +154,145 @@ class PreferenceScan:
         return "user" in self.names
 
     @property
-    def name(self) -> str:
-        """Name of the file."""
-        return self.source.name
-
-    @property
-    def users_are(self) -> str:
-        """What one user is."""
-        return of_column(self.names["user"]) if self.has_users else NO_COLUMN
-
-    @property
     def sha256(self) -> str:
-        """Checksum of the file as it is now, or of the table; what is written is checked against what was read."""
-        return self.checksum if self.source.file is None else Origin(self.source.file).sha256
+        """Checksum of the file or the table; :class:`DataError` if the file has changed since it was read."""
+        return self.origin.sha256
 
-    def check_no_ties(self) -> None:
-        """Raise :class:`DataError` if some pairs are twice the same answer."""
+
+class PreferenceScan(_Lines):
+    """N preferences whose order nobody has randomized yet."""
+
+    def check(self, users: bool) -> None:
+        """Raise :class:`DataError` if a pair is twice the same answer, or the table does not name ``users``."""
         if self.ties:
+            where = f"row {self.ties[0] + 1}, the first of {len(self.ties):,}"
             raise DataError(
-                f"{self.name}: chosen and rejected are the same in {len(self.ties):,} lines, first in row "
-                f"{self.ties[0] + 1}: there is no order to protect or to learn from. Remove them"
+                f"{self.name}, {where}: chosen and rejected are the same: remove the row"
             )
-
-    def check_users(self) -> None:
-        """Raise :class:`DataError` unless the table names users."""
-        if not self.has_users:
-            raise DataError(
-                f"{self.name} has no field 'user', so what a user gave is not known: name the field of users, or "
-                "protect each comparison by itself"
-            )
+        if users and not self.has_users:
+            raise DataError(f"{self.name} has no field 'user': name it, or protect each comparison")
 
 
-def scan_preferences(
-    source: Any,
-    fields: PreferenceFields,
-    *,
-    keep: str | Sequence[str] = (),
-    epsilon: str | None = None,
-) -> PreferenceScan:
-    """Read and check preferences.
+class Preferences(_Lines):
+    """N randomized preferences, with arrays for the losses of :mod:`privrank_jax.preferences`.
 
-    Args:
-        source: a .jsonl, .ndjson or .json file, also .gz, or Parquet; a frame, a dict of columns, dicts, or a data set
-            of Hugging Face, as :class:`~privrank_jax.data.json_lines.Records` takes them.
-        fields: their names.
-        keep: further fields to carry over, or one name.
-        epsilon: field of personal ε.
-
-    Returns:
-        What is needed to randomize it.
-
-    Raises:
-        DataError: what is wrong, in which line, and how to fix it.
+    Their attributes are ``chosen`` and ``rejected``, and ``bits``, the reports: whether the chosen answer is the first
+    of the two when both are sorted as text; ``epsilon``, that of each report; ``users`` and ``user_names``.
     """
-    records, keep = Records.of(source), (keep,) if isinstance(keep, str) else tuple(keep)
-    check_fields(records.name, fields, keep)
-    found, _ = _scanned(records, fields, keep, epsilon)
-    loose = not keep and fields.prompt is not None and not {"prompt", "id"} & found.names.keys()
-    if (
-        found.ignored and loose
-    ):  # lines are written sorted, and nothing would join them to their prompts
+
+    read = reader_of(PreferenceRoles)
+
+    @functools.cached_property
+    def chosen(self) -> tuple[Any, ...]:
+        """The N answers that the reports name, each a text or a list of messages."""
+        return self._answers(True)
+
+    @functools.cached_property
+    def rejected(self) -> tuple[Any, ...]:
+        """The other N answers."""
+        return self._answers(False)
+
+    def _answers(self, chosen: bool) -> tuple[Any, ...]:
+        pairs = zip(self.lines, self.bits.tolist())
+        return tuple(json.loads(answers[bit != chosen]) for (_, answers), bit in pairs)
+
+    def column(self, name: str) -> tuple[Any, ...]:
+        """The N values of a field beside them: ``"prompt"``, ``"id"``, or one that was kept."""
+        return tuple(json.loads(cells[name]) for cells, _ in self.lines)
+
+
+_Kind = TypeVar("_Kind", PreferenceScan, Preferences)
+
+
+def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
+    """Read and check preferences, of whose fields is told what :meth:`Preferences.read` takes."""
+    records, roles = Records.of(source), PreferenceRoles(**told)
+    if others := roles.told.keys() & {"items", "blank", "ignore", "count"}:
+        raise DataError(f"the data are read as preferences: leave out `{others.pop()}`")
+    for name in roles.keep:
+        if _TELLING.search(name) or name in _BESIDE:
+            raise DataError(
+                f"{records.name}: the field {name!r} can't be kept, for its name may tell which answer was chosen, or "
+                "is that of another field that is written: rename it"
+            )
+    answers = (roles.chosen or "chosen", roles.rejected or "rejected")
+    used = [*answers, *filter(None, (roles.prompt, roles.id, roles.user)), *roles.keep]
+    if twice := [name for name in used if used.count(name) > 1]:
+        raise DataError(f"{records.name}: the field {twice[0]!r} is named twice: name one for each")
+    found = _scanned(records, roles, PreferenceScan)
+    loose = roles.prompt is not None and not {"prompt", "id"} & found.names.keys()
+    if found.ignored and loose and not roles.keep:  # nothing would join the sorted lines to prompts
         raise DataError(
-            f"{records.name} has no prompt and no id, as far as named, so its lines, which are written sorted, could "
-            f"not be joined to the fields left out: {', '.join(found.ignored)}. Name the field of prompts by `prompt` "
-            "or that of ids by `id`, or carry a field over by `keep`; prompt=None if the answers need no prompt"
+            f"{records.name} has no prompt and no id to join lines to the fields left out, {', '.join(found.ignored)}: "
+            "name one by `prompt` or `id`, or carry a field over by `keep`; prompt=None if answers need no prompt"
         )
     return found
 
 
-def _scanned(
-    records: Records,
-    fields: PreferenceFields,
-    keep: tuple[str, ...],
-    epsilon: str | None,
-    randomized: bool = False,
-) -> tuple[PreferenceScan, dict[str, list[Any]]]:
-    """Read all records; the columns of those that are randomized are held, of others none."""
+def read_preferences(source: Any) -> Preferences:
+    """Read randomized preferences, as ``privrank privatize`` writes them; others are refused."""
+    return _scanned(Records.of(source), PreferenceRoles(epsilon=MARK), Preferences)
+
+
+def _scanned(records: Records, roles: PreferenceRoles, kind: type[_Kind]) -> _Kind:
+    """Read all records; those that are randomized with all of their fields."""
+    randomized = kind is Preferences
     names: dict[str, str] = {}
     first: dict[str, Any] = {}
-    absent: set[str | None] = set()
-    held: dict[str, list[Any]] = {}
-    bits, ties, budgets, users = array("b"), array("b"), array("d"), array("i")
-    people = Names("user")
+    absent: set[str] = set()
+    keep = tuple(roles.keep)
+    lines, bits, budgets, users, people = [], [], [], [], Names("user")
+    origin = None if records.file is None else Origin(records.file)
     for record in records:
         try:
             if randomized and MARK not in record:
                 raise BadCell(f"no field {MARK!r}, so its order was not randomized: privatize it")
-            if epsilon is not None:
-                given = field(record, epsilon)
+            if roles.epsilon is not None:
+                given = field(record, roles.epsilon)
                 budgets.append(epsilon_of(given if isinstance(given, str) else written(given)))
             if randomized:
                 del record[MARK]
             if not names:
-                names, first = roles_of(record, fields), record
-                absent = {getattr(fields, role) for role in OPTIONAL if role not in names}
+                names, first = _fields_of(record, roles), record
+                absent = {one for one in _BESIDE if getattr(roles, one) and one not in names}
+                if randomized:
+                    keep = tuple(name for name in first if name not in names.values())
             if late := absent & record.keys():
                 raise BadCell(f"a field {late.pop()!r}, which the first line does not have")
-            pair = Pair.of(record, names, keep)
-            if "user" in names:
-                users.append(people[_user(record[names["user"]])])
             if randomized and record.keys() != first.keys():
                 raise BadCell("other fields than in the first line")
+            answers, chosen_first = pair_of(record, names, roles.keep)
+            if "user" in names:
+                users.append(people[_user(record[names["user"]])])
         except BadCell as error:
             raise records.fault(str(error)) from None
-        bits.append(pair.chosen_first)
-        ties.append(pair.tied)
-        for name in first if randomized else ():
-            held.setdefault(name, []).append(record[name])
-    if not names:
+        beside = {role: record[names[role]] for role in _BESIDE if role in names}
+        beside |= {name: record[name] for name in keep}
+        lines.append(({name: written(value) for name, value in beside.items()}, answers))
+        bits.append(chosen_first)
+    if not lines:
         raise DataError(f"{records.name} is empty: it needs one JSON object per line")
-    used = {*names.values(), *keep, epsilon}
-    scan = PreferenceScan(
-        *(records, names, keep, np.frombuffer(bits, np.int8).astype(bool)),
-        users=np.frombuffer(users, np.int32) if "user" in names else np.arange(len(bits)),
-        epsilon=None if epsilon is None else np.frombuffer(budgets, np.float64),
-        ties=tuple(np.flatnonzero(ties).tolist()),
-        checksum=records.checksum(),
-        ignored=tuple(name for name in first if name not in used),
+    used = {*names.values(), *keep, roles.epsilon}
+    return kind(
+        *(records.name, names, keep, lines, np.array(bits)),
+        users=np.array(users if "user" in names else range(len(bits)), np.int32),
         user_names=tuple(people),
+        epsilon=None if roles.epsilon is None else np.array(budgets),
+        ties=tuple(row for row, (_, (one, other)) in enumerate(lines) if one == other),
+        ignored=tuple(name for name in first if name not in used),
+        users_are=of_column(names["user"]) if "user" in names else NO_COLUMN,
+        origin=origin or Origin(None, records.checksum()),
     )
-    return scan, held
 
 
-def _user(given: Any) -> str:
-    if isinstance(given, bool) or not isinstance(given, (str, int)):
-        raise BadCell(f"the user is {written(given)[:40]}: write a text or a whole number")
-    return str(given)
+def _fields_of(record: Mapping[str, Any], roles: PreferenceRoles) -> dict[str, str]:
+    """Role to field of a table, by its first record; those of ``_BESIDE`` under their own names may be absent."""
+    told = {role: getattr(roles, role) for role in _BESIDE}
+    told = {role: name for role, name in told.items() if name and (name != role or name in record)}
+    found = {"chosen": roles.chosen or "chosen", "rejected": roles.rejected or "rejected", **told}
+    for name in found.values():
+        field(record, name)
+    return found
 
 
 def labels_guarantee(
@@ -235,10 +304,7 @@ def labels_guarantee(
     numerics: str,
     note: str = "",
 ) -> Guarantee:
-    """Guarantee of randomized labels of the rows that are ``kept``: for a comparison, and for a user if there are some.
-
-    ``epsilon`` is that of each label, ``asked`` what was asked for, None for personal ε of comparisons.
-    """
+    """Guarantee of randomized labels of the rows that are ``kept``; ``asked`` is None for personal ε of comparisons."""
     found = [Privacy.proven(float(epsilon.max()), unit="comparison", adjacency="flip")]
     if asked is not None and asked.unit == "user":
         found.insert(0, Privacy.proven(float(asked.epsilon), unit="user", adjacency="flip"))
@@ -248,12 +314,15 @@ def labels_guarantee(
     return Guarantee(found[0], trust="local", numerics=numerics, note=note, also=tuple(found[1:]))
 
 
+# --- randomized preferences are written ---------------------------------------------------------------
+
+
 def check_preferences_destination(path: str | os.PathLike[str]) -> None:
     """Raise :class:`DataError` unless preferences can be written to a file of this name."""
     path = Path(path)
     if not path.name.lower().endswith(SUFFIXES):
         raise DataError(
-            f"{path.name}: preferences are written as JSON Lines: name a {' or '.join(SUFFIXES)} file"
+            f"{path.name} is no file of JSON Lines: name one in {' or '.join(SUFFIXES)}"
         )
     check_writable(path)
 
@@ -267,179 +336,34 @@ def write_preferences(
     *,
     users: bool = True,
 ) -> tuple[str, ...]:
-    """Read the source again and write randomized preferences atomically, replacing an existing file.
+    """Write randomized preferences atomically, and return the fields written.
 
     Lines are sorted by a hash of what is public in them, so that their order depends on the *set* of lines alone.
 
     Args:
-        path: ends in .jsonl or .jsonl.gz.
-        scan: of the source.
+        path: ends in .jsonl or .jsonl.gz; an existing file is replaced.
+        scan: what was read.
         kept: the rows to write.
         reports: for each of these, whether the first answer of its pair is written as the chosen one.
         epsilon: ε of each report.
         users: whether to write the users.
-
-    Returns:
-        The fields written.
-
-    Raises:
-        DataError: as :func:`check_preferences_destination`; the source has changed since it was read.
     """
     path = Path(path)
     check_preferences_destination(path)
-    names = {role: name for role, name in scan.names.items() if users or role != "user"}
-    keys, starts, labels = bytearray(), array("q"), zip(reports.tolist(), epsilon.tolist())
-    with (
-        whole_file(path) as temporary,
-        temporary.open("wb") as file,
-        _compressed(file, path) as out,
-        tempfile.TemporaryFile(dir=path.absolute().parent) as unsorted,
-    ):
-        for row, record in enumerate(scan.source):
-            if row < len(kept) and kept[row]:
-                line, public = _line(record, scan, names, *next(labels))
-                keys += _digest(public) + _digest(line)  # several lines may share what is public
-                starts.append(unsorted.tell())
-                unsorted.write(line)
-        if scan.source.checksum() != scan.checksum:
-            raise DataError(f"{scan.name} has changed while it was read: nothing was written")
-        for k in np.argsort(np.frombuffer(keys, f"S{2 * _DIGEST}"), kind="stable").tolist():
-            unsorted.seek(starts[k])
-            out.write(unsorted.readline())
-    order = [role for role in ("id", "user", "prompt") if role in names]
-    return (*order, "chosen", "rejected", MARK, *scan.keep)
-
-
-_DIGEST = 16  # bytes
-
-
-def _digest(text: bytes) -> bytes:
-    return hashlib.sha256(text).digest()[:_DIGEST]
-
-
-def _line(
-    record: dict[str, Any],
-    scan: PreferenceScan,
-    names: dict[str, str],
-    report: bool,
-    epsilon: float,
-) -> tuple[bytes, bytes]:
-    """The line to write for a record, and what is public in it."""
-    pair = Pair.of(record, scan.names, scan.keep)
-    before = {
-        role: written(record[names[role]]) for role in ("id", "user", "prompt") if role in names
-    }
-    after = {MARK: repr(epsilon)} | {name: written(record[name]) for name in scan.keep}
-    chosen, rejected = pair.answers if report else pair.answers[::-1]
-    cells = {**before, "chosen": chosen, "rejected": rejected, **after}
-    line = ", ".join(f"{written(name)}: {cell}" for name, cell in cells.items())
-    return f"{{{line}}}\n".encode(), json.dumps([before, after, pair.answers]).encode()
-
-
-def _compressed(file: Any, path: Path) -> contextlib.AbstractContextManager[Any]:
-    if path.name.lower().endswith(".gz"):
-        return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
-    return contextlib.nullcontext(file)
-
-
-# --- randomized preferences, read back ----------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Preferences:
-    """N randomized preferences.
-
-    Attributes:
-        chosen: the N answers that the reports name, each a text or a list of messages.
-        rejected: the other ones.
-        reports: ``(N,)`` bool, whether the chosen one is ``first``.
-        epsilon: ``(N,)`` float64, the ε of each report.
-        prompts: N prompts; empty where the file has none.
-        ids: N ids of lines, texts or whole numbers; empty where the file has none.
-        users: ``(N,)`` int, a number for each user; the row number where the file names no users.
-        user_names: names of the users, or ().
-        others: further fields that were kept, N values each.
-        name: name of the file.
-    """
-
-    chosen: tuple[Any, ...]
-    rejected: tuple[Any, ...]
-    reports: Bool[np.ndarray, "rows"]
-    epsilon: Float[np.ndarray, "rows"]
-    prompts: tuple[Any, ...]
-    ids: tuple[Any, ...]
-    users: Integer[np.ndarray, "rows"]
-    user_names: tuple[str, ...]
-    others: Mapping[str, tuple[Any, ...]]
-    name: str = ""
-
-    read = reader_of(PreferenceRoles)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}, {len(self):,} randomized preferences>"
-
-    def __len__(self) -> int:
-        return self.reports.size
-
-    @property
-    def first(self) -> tuple[Any, ...]:
-        """The answer of each pair that comes first as text, whatever the report."""
-        return tuple(c if r else j for c, j, r in zip(self.chosen, self.rejected, self.reports))
-
-    @property
-    def second(self) -> tuple[Any, ...]:
-        """The other answer of each pair."""
-        return tuple(j if r else c for c, j, r in zip(self.chosen, self.rejected, self.reports))
-
-    def labels(self, coding: str) -> Integer[np.ndarray, "rows"]:
-        """The reports as labels of the pairs ``(first, second)``, for a loss with the same ``coding``.
-
-        Args:
-            coding: ``"0/1"`` or ``"-1/1"``; 1 says that ``first`` was reported as the chosen one.
-        """
-        check_choice("coding", coding, tuple(CODINGS))
-        return np.where(self.reports, *CODINGS[coding][::-1]).astype(np.int8)
-
-    @property
-    def weights(self) -> Float[np.ndarray, "rows"]:
-        """tanh²(ε/2), the information of each report: weights for the mean of any loss but the likelihood."""
-        return np.tanh(0.5 * self.epsilon) ** 2
-
-    @property
-    def largest_epsilon(self) -> float:
-        """Largest ε of a report."""
-        return float(self.epsilon.max())
-
-    @property
-    def largest_epsilon_of_a_user(self) -> float | None:
-        """Largest sum of the ε of one user's reports; None without users."""
-        return largest_sum(self.users, self.epsilon) if self.user_names else None
-
-
-def read_preferences(source: Any) -> Preferences:
-    """Read randomized preferences, as ``privrank privatize`` writes them.
-
-    Args:
-        source: a file or another table, as of :func:`scan_preferences`, with the fields ``chosen``, ``rejected`` and
-            ``label_epsilon``, and perhaps ``prompt``, ``id``, ``user`` and others.
-
-    Returns:
-        The texts in the memory of the host, with arrays for the losses: ``epsilon`` for
-        :func:`~privrank_jax.preferences.reward_loss` and :func:`~privrank_jax.preferences.dpo_loss`, which take the
-        answers as chosen and rejected; ``weights`` for the mean of the losses; ``labels`` for the losses of a
-        difference ``first - second``.
-
-    Raises:
-        DataError: what is wrong, in which line, and how to fix it; a file whose order was not randomized.
-    """
-    found, held = _scanned(Records.of(source), PreferenceFields(), (), MARK, randomized=True)
-    columns = {name: tuple(values) for name, values in held.items()}
-    chosen, rejected, prompts, ids, _ = (
-        columns.pop(role, ()) for role in ("chosen", "rejected", "prompt", "id", "user")
-    )
-    assert found.epsilon is not None
-    return Preferences(
-        *(chosen, rejected, found.bits, found.epsilon, prompts, ids, found.users, found.user_names),
-        others=columns,
-        name=found.name,
-    )
+    beside = [role for role in _BESIDE if role in scan.names and (users or role != "user")]
+    lines = []
+    drawn = zip(compress(scan.lines, kept), reports, epsilon.tolist())
+    for (cells, answers), report, label in drawn:
+        before = {role: cells[role] for role in beside}
+        after = {MARK: repr(label)} | {name: cells[name] for name in scan.keep}
+        public = json.dumps([before, after, answers]).encode()  # which several lines may share
+        chosen, rejected = answers if report else answers[::-1]
+        ordered = {**before, "chosen": chosen, "rejected": rejected, **after}
+        line = ", ".join(f"{written(name)}: {cell}" for name, cell in ordered.items())
+        line = f"{{{line}}}\n".encode()
+        lines.append((*(hashlib.sha256(text).digest() for text in (public, line)), line))
+    packed = path.name.lower().endswith(".gz")
+    with whole_file(path) as temporary, temporary.open("wb") as file:
+        text = b"".join(line for *_, line in sorted(lines))
+        file.write(gzip.compress(text, mtime=0) if packed else text)
+    return (*beside, "chosen", "rejected", MARK, *scan.keep)

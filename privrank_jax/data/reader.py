@@ -311,18 +311,14 @@ def _records_of(
     name = source.name if isinstance(source, File) else "the table"
     if not (told or wanted) and kind_of(name, header, given, kinds) != "preferences":
         return None
-    from privrank_jax.data.preference_pairs import MARK, PreferenceFields
-    from privrank_jax.data.preferences import read_preferences, scan_preferences
+    from privrank_jax.data.preferences import MARK, read_preferences, scan_preferences
 
     if MARK in header:
         return read_preferences(source)
-    fields = {
-        one: given[one] for one in ("chosen", "rejected", "prompt", "id", "user") if one in given
-    }
-    if others := sorted(given.keys() - {*fields, "keep", "epsilon", "items"}):
+    fields = {field.name for field in dataclasses.fields(PreferenceRoles)} - {"items"}
+    if others := sorted(given.keys() - fields - {"items"}):
         raise DataError(f"the data are read as preferences: leave out {_ticked(others)}")
-    beside = {"keep": given.get("keep", ()), "epsilon": given.get("epsilon")}
-    return scan_preferences(source, PreferenceFields(**fields), **beside)
+    return scan_preferences(source, **{one: given[one] for one in fields & given.keys()})
 
 
 def _header_in_memory(source: Any) -> list[str]:

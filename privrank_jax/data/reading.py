@@ -80,7 +80,7 @@ class Reading:
             number = self.faults.read(self.cells["count"], count_of, np.int64)
             self.take(np.flatnonzero(number))
             self.number = number[number > 0]
-        self.items = Names("item", roles.public, (), roles.blank)
+        self.items = Names("item", roles.public, roles.blank)
         self.people = Names("user")
 
     def _user(self, header: Sequence[str]) -> str | None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from privrank_jax.data.preferences import (
-    PreferenceFields,
     labels_guarantee,
     scan_preferences,
     write_preferences,
@@ -25,9 +23,8 @@ def privatize_preferences(
     privacy: Privacy,
     out: str | Path,
     *,
-    fields: PreferenceFields | None = None,
-    keep: str | Sequence[str] = (),
     max_per_user: int | None = None,
+    **told: Any,
 ) -> Guarantee:
     """Randomize which answer was chosen in a table of preferences, and write the file that may be shared.
 
@@ -35,12 +32,11 @@ def privatize_preferences(
 
     Args:
         source: prompts, chosen and rejected answers, in a file or in any table that
-            :func:`~privrank_jax.data.scan_preferences` takes.
+            :class:`~privrank_jax.data.Preferences` reads.
         privacy: unit comparison (one label) or user, adjacency ``flip``; ε finite.
         out: the file to write, .jsonl or .jsonl.gz; an existing one is replaced.
-        fields: names of the fields of ``source``; by default those that TRL's data sets have.
-        keep: further fields to carry over, or one name; they must not tell which answer was chosen.
         max_per_user: for unit user, the most labels of one user; users with more keep a random choice.
+        told: names of fields, and those to ``keep``, as of :meth:`~privrank_jax.data.Preferences.read`.
 
     Returns:
         The guarantee of the file.
@@ -49,12 +45,13 @@ def privatize_preferences(
         DataError: what is wrong with the file, and where; no prompt, no id and no field kept where there are others.
         ValueError: as :func:`~privrank_jax.preferences.randomized_labels`.
     """
-    scan = scan_preferences(source, fields or PreferenceFields(), keep=keep)
-    scan.check_no_ties()
+    scan = scan_preferences(source, **told)
+    if scan.epsilon is not None:
+        raise ValueError("`privacy` has the epsilon of all labels: leave out `epsilon`.")
     promised(privacy, "privatize_preferences")
+    scan.check(users=privacy.unit == "user")
     kept = np.ones(len(scan), bool)
     if privacy.unit == "user":
-        scan.check_users()
         if max_per_user is not None:
             kept = exact_bound(scan.users, max_per_user)
     elif max_per_user is not None:

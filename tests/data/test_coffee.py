@@ -45,10 +45,10 @@ def test_rankings_are_complete_and_follow_the_qualities():
 
 
 def test_both_say_that_they_are_made_up():
-    assert load("coffee").notes == load("coffee-rankings").notes == (named.MADE_UP,)
+    assert load("coffee").notes == load("coffee-rankings").notes == (named._MADE_UP,)
 
 
 def test_a_changed_file_is_refused(monkeypatch):
-    monkeypatch.setitem(named._PACKAGED, "coffee/rankings.csv", "0" * 64)
+    monkeypatch.setitem(named.FILES, "coffee/rankings.csv", named.KnownFile("0" * 64, "here"))
     with pytest.raises(DataError, match="is not the published file"):
         load("coffee-rankings")

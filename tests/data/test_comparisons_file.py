@@ -333,7 +333,7 @@ REFUSED = {
     "blank winner": (["user,winner,loser", "a,x,y", "a,,y"], "line 3, column 'winner': the item is missing"),
     "blank user": (["user,winner,loser", " ,x,y"], "line 2, column 'user': the user is missing"),
     "nan item": (["user,winner,loser", "a,x,NaN"], "line 2, column 'loser': 'NaN'"),
-    "nan user": (["user,winner,loser", "null,x,y"], "line 2, column 'user': the user is 'null'"),
+    "nan user": (["user,winner,loser", "null,x,y"], "line 2, column 'user': the user is missing"),
     "itself": (["user,winner,loser", "a,x,y", "a,x,x"], "line 3, column 'loser': item 'x' is compared with itself"),
     "bad tie": (["user,winner,loser,tie", "a,x,y,2"], "line 2, column 'tie': '2'"),
     "by blanks": (["user,winner,loser", "a,P,y", "a,y,P "], "line 3, column 'loser': item named twice.*differ only by"),

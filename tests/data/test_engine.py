@@ -360,7 +360,7 @@ def test_users_are_counted_and_spellings_of_one_are_refused():
         )
 
     assert users("u", "v", "u", "é x") == (3, 2, ())
-    with pytest.raises(DataError, match="marks a missing value"):
+    with pytest.raises(DataError, match="user is missing"):
         users("u", "NaN")
     for one, other in (
         ("u", "u "),

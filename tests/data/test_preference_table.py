@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from privrank_jax.data import DataError, read_preferences
+from privrank_jax.data import DataError
+from privrank_jax.data.preferences import read_preferences
 from privrank_jax.preferences import likelihood_loss, reward_loss
 
 ROWS = [
@@ -26,38 +27,31 @@ def test_texts_and_arrays(tmp_path):
     rows = [{**row, "topic": k} for k, row in enumerate(ROWS)]
     table = read_preferences(save(tmp_path / "x.jsonl", rows))
     assert (table.chosen, table.rejected) == (("b", "a", "d"), ("a", "c", "e"))
-    assert (table.first, table.second) == (("a", "a", "d"), ("b", "c", "e"))
-    assert table.labels("0/1").tolist() == [0, 1, 1]
-    assert table.labels("-1/1").tolist() == [-1, 1, 1]
+    assert table.bits.tolist() == [False, True, True]
     assert table.epsilon.tolist() == [0.5, 2.0, 0.1]
-    np.testing.assert_allclose(table.weights, np.tanh(np.array([0.25, 1.0, 0.05])) ** 2)
-    assert (table.prompts, table.ids) == (("p", "q", "r"), (7, 8, 9))
+    assert (table.column("prompt"), table.column("id")) == (("p", "q", "r"), (7, 8, 9))
     assert (table.users.tolist(), table.user_names) == ([0, 1, 0], ("ann", "bob"))
-    assert dict(table.others) == {"topic": (0, 1, 2)}
-    assert (table.largest_epsilon, table.largest_epsilon_of_a_user) == (2.0, 2.0)
+    assert (table.keep, table.column("topic")) == (("topic",), (0, 1, 2))
     assert "ann" not in repr(table)
-    with pytest.raises(ValueError, match="coding must be"):
-        table.labels("yes/no")
 
 
 def test_both_ways_into_the_losses_agree(tmp_path):
     table = read_preferences(save(tmp_path / "x.jsonl", ROWS))
     score = {"a": 0.3, "b": -1.0, "c": 2.0, "d": 0.1, "e": 0.0}
-    rewards = {name: np.array([score[x] for x in getattr(table, name)])
-               for name in ("chosen", "rejected", "first", "second")}  # fmt: skip
-    named = reward_loss(rewards["chosen"], rewards["rejected"], table.epsilon)
-    gap = rewards["first"] - rewards["second"]
-    for coding in ("0/1", "-1/1"):
-        found = likelihood_loss(gap, table.labels(coding), table.epsilon, coding=coding)
-        np.testing.assert_allclose(found, named, rtol=1e-12)
+    chosen, rejected = (
+        np.array([score[x] for x in side]) for side in (table.chosen, table.rejected)
+    )
+    named = reward_loss(chosen, rejected, table.epsilon)
+    gap = np.where(table.bits, 1, -1) * (chosen - rejected)
+    found = likelihood_loss(gap, table.bits.astype(int), table.epsilon, coding="0/1")
+    np.testing.assert_allclose(found, named, rtol=1e-12)
 
 
 def test_without_users_prompts_and_ids(tmp_path):
     rows = [{name: row[name] for name in ("chosen", "rejected", "label_epsilon")} for row in ROWS]
     table = read_preferences(save(tmp_path / "x.jsonl", rows))
-    assert (table.prompts, table.ids, table.user_names) == ((), (), ())
+    assert (table.names.keys(), table.user_names) == ({"chosen", "rejected"}, ())
     assert table.users.tolist() == [0, 1, 2]
-    assert table.largest_epsilon_of_a_user is None
 
 
 @pytest.mark.parametrize(

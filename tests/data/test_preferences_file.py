@@ -9,18 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrank_jax.data import (
-    DataError,
-    PreferenceFields,
-    read_preferences,
-    scan_preferences,
-    write_preferences,
-)
+from privrank_jax.data import DataError
 from privrank_jax.data.json_lines import Records
+from privrank_jax.data.preferences import read_preferences, scan_preferences, write_preferences
 from privrank_jax.jobs.randomize import labels_guarantee
 from tests.promises import promise
-
-FIELDS = PreferenceFields()
 
 
 def save(path, records):
@@ -38,7 +31,7 @@ def records(count, turned=()):
 
 
 def randomized(folder, rows, reports, name="out.jsonl", **options):
-    scan = scan_preferences(save(folder / "in.jsonl", rows), FIELDS, **options)
+    scan = scan_preferences(save(folder / "in.jsonl", rows), **options)
     everything = np.ones(len(rows), bool)
     write_preferences(
         folder / name, scan, everything, np.array(reports, bool), np.full(len(rows), 0.5)
@@ -51,7 +44,7 @@ def test_a_scan_finds_the_bits_and_the_users(tmp_path):
     rows[5]["budget"] = 2
     for row in rows[:5]:
         row["budget"] = "0.25"
-    scan = scan_preferences(save(tmp_path / "x.jsonl", rows), FIELDS, epsilon="budget")
+    scan = scan_preferences(save(tmp_path / "x.jsonl", rows), epsilon="budget")
     assert scan.bits.tolist() == [False, True, False, False, True, False]  # "no" sorts first
     assert scan.users.tolist() == [0, 1, 2, 0, 1, 2]
     assert scan.epsilon.tolist() == [0.25] * 5 + [2.0]
@@ -79,16 +72,16 @@ def test_the_file_depends_on_reports_and_public_facts_alone(tmp_path):
 @pytest.mark.parametrize("held", [list, iter, pd.DataFrame])
 def test_a_table_in_memory_gives_the_same_file(held, tmp_path):
     rows, known = records(8), randomized(tmp_path, records(8), np.arange(8) % 2)
-    scan = scan_preferences(held(rows), FIELDS)
+    scan = scan_preferences(held(rows))
     write_preferences(
         tmp_path / "o.jsonl", scan, np.ones(8, bool), np.arange(8) % 2 == 1, np.full(8, 0.5)
     )
     assert (tmp_path / "o.jsonl").read_bytes() == known
-    assert scan.sha256 == scan_preferences(rows, FIELDS).sha256
-    assert scan.sha256 != scan_preferences(rows[1:], FIELDS).sha256
+    assert scan.sha256 == scan_preferences(rows).sha256
+    assert scan.sha256 != scan_preferences(rows[1:]).sha256
     lines = Records(map(json.loads, known.decode().splitlines()))
     assert "label_epsilon" in next(iter(lines))
-    assert read_preferences(lines).ids == read_preferences(tmp_path / "o.jsonl").ids
+    assert read_preferences(lines).lines == read_preferences(tmp_path / "o.jsonl").lines
 
 
 def test_lines_that_share_what_is_public_do_not_follow_the_order_of_the_source(tmp_path):
@@ -112,8 +105,8 @@ def test_what_is_written(tmp_path):
 
 def test_names_may_differ_and_rows_may_be_left_out(tmp_path):
     rows = [{"win": "a", "lose": "b", "who": k, "q": "?"} for k in range(4)]
-    fields = PreferenceFields("win", "lose", prompt="q", id=None, user="who")
-    scan = scan_preferences(save(tmp_path / "x.jsonl", rows), fields)
+    fields = {"chosen": "win", "rejected": "lose", "prompt": "q", "id": None, "user": "who"}
+    scan = scan_preferences(save(tmp_path / "x.jsonl", rows), **fields)
     some = np.array([True, False, False, True])
     written = write_preferences(
         tmp_path / "o.jsonl", scan, some, np.ones(2, bool), np.ones(2), users=False
@@ -146,34 +139,30 @@ def test_names_may_differ_and_rows_may_be_left_out(tmp_path):
 )  # fmt: skip
 def test_faults_name_the_line(rows, options, said, tmp_path):
     with pytest.raises(DataError, match=said):
-        scan_preferences(save(tmp_path / "x.jsonl", rows), FIELDS, **options)
+        scan_preferences(save(tmp_path / "x.jsonl", rows), **options)
 
 
 def test_ties_and_missing_users_are_refused_where_they_matter(tmp_path):
     rows = [{"chosen": "a", "rejected": c} for c in "bab"]
-    scan = scan_preferences(save(tmp_path / "x.jsonl", rows), FIELDS)
+    scan = scan_preferences(save(tmp_path / "x.jsonl", rows))
     assert scan.ties == (1,)
-    with pytest.raises(DataError, match="the same in 1 lines, first in row 2"):
-        scan.check_no_ties()
+    with pytest.raises(DataError, match="row 2, the first of 1"):
+        scan.check(users=False)
     with pytest.raises(DataError, match="no field 'user'"):
-        scan.check_users()
+        scan_preferences(rows[:1]).check(users=True)
 
 
-def test_a_source_that_changes_meanwhile_gives_no_file(tmp_path):
-    scan = scan_preferences(save(tmp_path / "x.jsonl", records(3)), FIELDS)
-    for rows in (records(3, turned={1}), records(4), records(2)):
-        save(tmp_path / "x.jsonl", rows)
-        with pytest.raises(DataError, match="has changed"):
-            write_preferences(
-                tmp_path / "o.jsonl", scan, np.ones(3, bool), np.ones(3, bool), np.ones(3)
-            )
-    assert [path.name for path in tmp_path.iterdir()] == ["x.jsonl"]
-    with pytest.raises(DataError, match="written as JSON Lines"):
+def test_a_source_that_changes_has_no_checksum(tmp_path):
+    scan = scan_preferences(save(tmp_path / "x.jsonl", records(3)))
+    save(tmp_path / "x.jsonl", records(4))
+    with pytest.raises(DataError, match="changed"):
+        _ = scan.sha256
+    with pytest.raises(DataError, match=r"o\.csv"):
         write_preferences(tmp_path / "o.csv", scan, *[np.ones(3, bool)] * 2, np.ones(3))
 
 
 def test_the_guarantee_is_that_of_the_largest_label_and_sum(tmp_path):
-    scan = scan_preferences(save(tmp_path / "x.jsonl", records(4)), FIELDS)  # u0 has two
+    scan = scan_preferences(save(tmp_path / "x.jsonl", records(4)))  # u0 has two
     epsilon, some = np.array([0.1, 0.7, 0.2]), np.array([True, True, False, True])
     found = labels_guarantee(scan, some, epsilon, asked=None, numerics="exact")
     assert (found.unit, found.adjacency, found.trust, found.epsilon) == (

@@ -11,7 +11,6 @@ from tests.sources import NAME, ROOT, Function, Module, modules, parameters_of, 
 
 # Examples of these would need files, pictures, tables in an engine, or a whole study.
 WITHOUT_EXAMPLE = {
-    "data.preferences": {"read_preferences", "scan_preferences", "write_preferences"},
     "data.reports": {"write_reports"},
     "data.synthetic": {"write_synthetic_rankings"},
     "experiments.runner": {"run"},

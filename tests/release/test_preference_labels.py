@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.data.preferences import PreferenceFields, read_preferences
+from privrank_jax.data.preferences import read_preferences
 from privrank_jax.preferences import randomized_labels
 from privrank_jax.preferences.label_reports import split_epsilon
 from privrank_jax.release import privatize_preferences
@@ -50,10 +50,8 @@ def of_labels(*labels):
     return lambda source, out, asked: randomized_labels.release(labels, asked)
 
 
-def of_file(fields=None, **more):
-    return lambda source, out, asked: privatize_preferences(
-        source, asked, out, fields=fields, **more
-    )
+def of_file(**more):
+    return lambda source, out, asked: privatize_preferences(source, asked, out, **more)
 
 
 def of_ties(source, out, asked):
@@ -70,7 +68,7 @@ def of_ties(source, out, asked):
         (of_labels(1, 0), promise(1.0, "comparison", "replace"), "replace"),
         (of_file(max_per_user=2), promise(1.0, "comparison", "flip"), "max_per_user"),
         (of_file(), promise(1.0, "user", "replace"), "replace"),
-        (of_file(PreferenceFields(user=None)), promise(1.0, "user", "flip"), "'user'"),
+        (of_file(user=None), promise(1.0, "user", "flip"), "'user'"),
         (of_ties, promise(1.0, "comparison", "flip"), "same"),
     ],
 )
@@ -100,9 +98,9 @@ def test_a_whole_file(source, tmp_path):
     assert len(table) == 4
     assert table.epsilon.tolist() == [45.0] * 4
     assert all(answer.startswith("yes") for answer in table.chosen)
-    assert table.others["q"] == ("?",) * 4
+    assert table.column("q") == ("?",) * 4
     assert (guarantee.unit, guarantee.epsilon, guarantee.trust) == ("user", 90.0, "local")
     assert guarantee.numerics == "exact"
     privatize_preferences(source, promise(40.0, "comparison", "flip"), out, keep="topic")
     assert read_preferences(out).epsilon.tolist() == [40.0] * 6
-    assert set(read_preferences(out).others) == {"topic"}
+    assert read_preferences(out).keep == ("topic",)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from privrank_jax.data import read_preferences
+from privrank_jax.data.preferences import read_preferences
 from privrank_jax.jobs.randomize import best_limit, worth
 from privrank_jax.release.ledger import Ledger
 
@@ -42,7 +42,9 @@ def test_labels_by_themselves(run, tmp_path):
     assert done.code == 0
     table = read_preferences(tmp_path / "out.jsonl")
     assert all(answer.startswith("yes") for answer in table.chosen)
-    assert sorted(zip(table.ids, table.others["topic"])) == [(k, "abc"[k % 3]) for k in range(9)]
+    assert sorted(zip(table.column("id"), table.column("topic"))) == [
+        (k, "abc"[k % 3]) for k in range(9)
+    ]
     for words in ("which answer was chosen", "the fields topic", "epsilon = 120"):
         assert words in done.out
     assert "score_chosen" not in done.out
@@ -166,7 +168,7 @@ def test_lines_that_could_not_be_joined_again_cost_no_budget(run, privrank, pref
     assert privrank("ledger", ledger, *make).code == 0
     done = run("--epsilon", 1, "--ledger", ledger)
     assert done.code == 2
-    for words in ("fields left out: question", "--prompt", "by --id", "--keep", "--prompt none"):
+    for words in ("question", "--prompt", "--id", "--keep", "--prompt none"):
         assert words in done.err
     assert not (tmp_path / "out.jsonl").exists()
     with Ledger(ledger) as opened:
@@ -200,7 +202,8 @@ def test_messages_in_parquet(run, tmp_path):
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "chats.parquet")
     assert run("--epsilon", 1, source=tmp_path / "chats.parquet").code == 0
     found = read_preferences(tmp_path / "out.jsonl")
-    assert sorted(one[1]["content"] for one in found.first) == [f"no {k}" for k in range(4)]
+    texts = sorted(one[1]["content"] for one in (*found.chosen, *found.rejected))
+    assert texts == [f"{word} {k}" for word in ("no", "yes") for k in range(4)]
 
 
 @pytest.mark.parametrize("out", ["out.jsonl", "out.csv"])
