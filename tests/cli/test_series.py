@@ -83,7 +83,7 @@ def test_what_is_spent_is_shown_file_by_file(privrank, ledger, years):
     refused(privrank("rank", years[0], *run, "0.1"), "epsilon 0 left")
     shown = privrank("ledger", path)
     assert "releases from the series 'citizen survey'" in shown.out
-    assert "the same person is in all of these data sets" in shown.out
+    assert "in all of these data sets" in shown.out
     assert "Left: epsilon 0 of epsilon 2. Spent: epsilon 2." in shown.out
     document = privrank("ledger", path, "--json", "--delta 1e-6").json()
     assert document["series"] == NAME
