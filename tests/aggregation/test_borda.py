@@ -31,37 +31,8 @@ def test_the_largest_rank_of_a_byte_is_not_a_gap():
     np.testing.assert_allclose(w, PairWeights.from_ranks(ranks[None].astype(int)).matrix)
 
 
-def test_weights_that_are_no_numbers_are_refused(key):
-    w = np.array([[0.0, np.nan], [0.5, 0.0]])
-    with pytest.raises(ValueError, match="the weights must be finite"):
-        aggregation.dp_borda(key, PairWeights(w, 5), user(1.0))
-    padded = np.pad(np.array([[0.0, 0.9], [0.1, 0.0]]), (0, 1), constant_values=np.nan)
-    mask = np.array([True, True, False])
-    value = aggregation.dp_borda(key, PairWeights(padded, 5, mask), user(jnp.inf)).value
-    np.testing.assert_allclose(value, [0.9, 0.1, 0.0])
-
-
 def test_masked_items_do_not_count():
     mask = np.array([True, False, True, True])
     want = np.zeros(4)
     want[mask] = W[np.ix_(mask, mask)].sum(1)
     np.testing.assert_allclose(aggregation.borda_scores(W, mask), want)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"num_users": 0}, "num_users must be"),
-        ({"num_users": 0.5}, "num_users must be at least 1"),
-        ({"matrix": np.zeros((2, 3))}, "square"),
-        ({"matrix": np.zeros((2, 4, 4))}, "jax.vmap"),
-        ({"matrix": 50 * W}, "shares of users"),
-        ({"matrix": 0.5 * W}, "summing to 1"),
-        ({"mask": np.array([True])}, "mask must have shape"),
-    ],
-)
-def test_bad_arguments_are_refused(settings, message, key):
-    weights = PairWeights(**({"matrix": W, "num_users": 10} | settings))
-    for private in (aggregation.dp_borda, aggregation.noise_all):
-        with pytest.raises(ValueError, match=message):
-            private(key, weights, user(1.0))

@@ -57,22 +57,12 @@ RUNS = {
 }
 
 
-def test_every_kind_is_run():
+def test_every_kind_is_run_and_says_of_all_whether_it_is_public():
     assert {kind for kind, _ in RUNS.values()} == set(KINDS)
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_kinds_are_frozen_pytrees_that_say_what_is_public(kind):
-    names = [field.name for field in dataclasses.fields(kind)]
-    said = said_of(kind)
-    assert list(said) == names
-    for words in said.values():
-        assert ("public" in words) != ("private" in words), words
-    told = kind(*map(float, range(len(names))))
-    assert jax.tree.leaves(told) == list(range(len(names)))
-    assert jax.tree.map(lambda leaf: leaf + 1, told) == kind(*map(float, range(1, len(names) + 1)))
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        setattr(told, names[0], 0)
+    for kind in KINDS:
+        said = said_of(kind)
+        assert list(said) == [field.name for field in dataclasses.fields(kind)]
+        assert all(("public" in words) != ("private" in words) for words in said.values())
 
 
 @pytest.mark.parametrize("name", RUNS)

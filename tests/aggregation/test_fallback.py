@@ -23,13 +23,6 @@ def replaced(stopped, ranks, compute, *arguments):
     return found.or_else(compute, *arguments).ranks
 
 
-@pytest.mark.parametrize("needed", [True, False])
-def test_one_ranking_is_replaced_where_needed(needed):
-    value = replaced(needed, RANKS[0], ranks_of, SCORES[0], 5)
-    np.testing.assert_array_equal(value, [5, 7, 6] if needed else RANKS[0])
-    assert value.dtype == RANKS.dtype
-
-
 @pytest.mark.parametrize("pattern", [0b0000, 0b0001, 0b0100, 0b1011, 0b1111])
 def test_replicates_are_replaced_one_by_one(pattern):
     """Batched values, arguments included, follow their replicate; the others are shared."""
@@ -42,25 +35,6 @@ def test_replicates_are_replaced_one_by_one(pattern):
     ]
     np.testing.assert_array_equal(run(needed, RANKS, SCORES), want)
     np.testing.assert_array_equal(jax.jit(run)(needed, RANKS, SCORES), want)
-
-
-@pytest.mark.parametrize("needed", [True, False])
-def test_need_or_ranks_may_be_shared_by_all_replicates(needed):
-    shared_need = jax.vmap(lambda ranks: replaced(needed, ranks, ranks_of, SCORES[0], 0))
-    want = [ranks_of(KEY, SCORES[0], 0) if needed else row for row in RANKS]
-    np.testing.assert_array_equal(shared_need(RANKS), want)
-    shared_ranks = jax.vmap(lambda scores: replaced(needed, RANKS[0], ranks_of, scores, 0))
-    want = [ranks_of(KEY, row, 0) if needed else RANKS[0] for row in SCORES]
-    np.testing.assert_array_equal(shared_ranks(SCORES), want)
-
-
-def test_worlds_of_replicates():
-    """Two levels of vmap, as in studies: worlds, and draws within each."""
-    needed = jnp.array([[True, False], [False, True]])
-    run = jax.vmap(jax.vmap(lambda need, ranks, scores: replaced(need, ranks, ranks_of, scores, 0)))
-    value = run(needed, RANKS.reshape(2, 2, 3), SCORES.reshape(2, 2, 3)).reshape(4, 3)
-    want = [ranks_of(KEY, SCORES[0], 0), RANKS[1], RANKS[2], ranks_of(KEY, SCORES[3], 0)]
-    np.testing.assert_array_equal(value, want)
 
 
 def test_only_replicates_in_need_are_computed():

@@ -97,25 +97,3 @@ def test_transitive_majorities_are_sorted_exactly(masked, key):
         real = np.flatnonzero(mask)
         np.testing.assert_array_equal(got[real], np.argsort(np.argsort(ranks[real])))
         np.testing.assert_array_equal(got[~mask], np.arange(len(real), items))
-
-
-def test_inconsistent_weights_are_compared_in_both_directions(key):
-    """0.3 against 0.2: the item goes first although its weight is below 1/2."""
-    w = [[0.0, 0.3], [0.2, 0.0]]
-    ranks = jax.vmap(lambda k: kwiksort(k, w))(jax.random.split(key, 20))
-    assert np.all(np.asarray(ranks) == [0, 1])
-
-
-def test_bad_arguments_are_refused(key):
-    with pytest.raises(ValueError, match="square"):
-        kwiksort(key, np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="mask"):
-        kwiksort(key, np.zeros((3, 3)), mask=[True])
-
-
-def test_dtype_and_reproducibility(key):
-    w = np.random.default_rng(1).random((9, 9))
-    ranks = kwiksort(key, w)
-    assert ranks.dtype == jnp.int32
-    np.testing.assert_array_equal(ranks, kwiksort(key, w))
-    assert sorted(ranks.tolist()) == list(range(9))

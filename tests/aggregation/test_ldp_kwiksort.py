@@ -14,7 +14,7 @@ import pytest
 import scipy.stats
 
 from privrank_jax.aggregation import ldp_kwiksort, local_weights
-from privrank_jax.aggregation.ldp_sorting import local_plan, local_sort
+from privrank_jax.aggregation.ldp_sorting import local_sort
 from privrank_jax.aggregation.query_budgets import refusal_bound
 from tests.aggregation.ldp_laws import THREE, exact_law
 from tests.promises import user
@@ -63,17 +63,6 @@ def test_users_that_only_pad_a_sort_are_never_asked(key):
     assert_law(found.ranks, found.queries, 1.5)
 
 
-def test_simulated_responses_are_flipped_as_often_as_stated(key):
-    """Two users agree on two items, one of them is asked: 80,000 runs within 5 standard errors of e^ε to 1; responses
-    at 1.1ε are rejected."""
-    runs = 80_000
-    run = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, np.array([[0, 1], [0, 1]]), user(1.0)).value))
-    seen = np.mean(np.asarray(run(jax.random.split(key, runs)))[:, 0] == 0)
-    error = 5 * math.sqrt(0.25 / runs)
-    assert abs(seen - 1 / (1 + math.exp(-1.0))) < error
-    assert abs(seen - 1 / (1 + math.exp(-1.1))) > error
-
-
 def test_the_simulated_fallback_has_its_share_of_epsilon(key, monkeypatch):
     """Reports that are true above some ε₂ and reversed below it: the ranking tells where ε₂ lies, to 1 in 10⁶."""
     epsilon, truth = 0.6, np.array([2, 0, 1])
@@ -99,31 +88,3 @@ def test_the_simulated_fallback_has_its_share_of_epsilon(key, monkeypatch):
         share = (1 - split) * epsilon
         assert ranks_if_above(share * (1 - 1e-6), split).tolist() == [truth.tolist()]
         assert ranks_if_above(share * (1 + 1e-6), split).tolist() == [(2 - truth).tolist()]
-
-
-def test_one_item_is_ranked(key):
-    assert ldp_kwiksort(key, np.zeros((5, 1), int), user(1.0)).value.tolist() == [0]
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"missing": "first"}, "missing must be one of"),
-        ({"split": 0.0}, "split must lie"),
-        ({"max_queries": 0}, "max_queries must be an int of at least 1"),
-        ({"num_groups": 0}, "num_groups must be a whole number"),
-        ({"num_groups": 2.5}, "num_groups must be a whole number"),
-        ({"num_groups": 4}, "groups need as many users"),
-        ({"ranks": THREE[:2]}, "groups need as many users"),
-        ({"ranks": THREE + 0.5}, "ranks must be integers"),
-    ],
-)
-def test_bad_arguments_are_refused(settings, message, key):
-    with pytest.raises(ValueError, match=message):
-        ldp_kwiksort(key, **({"ranks": THREE, "privacy": user(1.0)} | settings))
-
-
-def test_there_is_no_exact_release():
-    with pytest.raises(ValueError, match="no exact release"):
-        ldp_kwiksort.release(THREE, user(1.0))
-    assert ldp_kwiksort.scale(user(1.0), 30) == local_plan(30, user(1.0)).epsilon_per_query

@@ -55,13 +55,6 @@ def test_responses_have_the_stated_probabilities_and_loss(response, epsilon):
         assert sides[0] < sides[1]
 
 
-def test_the_majority_of_a_group_decides(key):
-    """Two of three users, without noise, whatever the pivot."""
-    ranks = np.array([[0, 1], [0, 1], [1, 0]])
-    run = jax.vmap(lambda k: ldp_kwiksort(k, ranks, user(math.inf), num_groups=1).value)
-    assert np.all(np.asarray(run(jax.random.split(key, 40)))[:, 0] == 0)
-
-
 def test_groups_of_different_size_count_their_own_users_only(key):
     """Three users in groups of two and one, no noise. Over pivots, the user who is alone, and the group that is
     asked, P[0 first] = 1/3. 4,000 runs, 5 standard errors."""
@@ -71,37 +64,30 @@ def test_groups_of_different_size_count_their_own_users_only(key):
     assert abs(first - 1 / 3) < 5 * math.sqrt(2 / 9 / 4000)
 
 
-@pytest.mark.parametrize("items", [5, 30, 60])
-@pytest.mark.parametrize("split", [0.5, 0.9])
-def test_plan_spends_epsilon_exactly(items, split):
-    plan = local_plan(items, user(0.8), split=split)
-    pairs = items * (items - 1) // 2
-    spent = plan.max_uses * plan.epsilon_per_query + (
-        plan.fallback_epsilon if plan.may_refuse else 0
-    )
+@pytest.mark.parametrize(
+    ("items", "told"),
+    [
+        *((items, {"split": split}) for items in (5, 30, 60) for split in (0.5, 0.9)),
+        *((30, {"num_groups": groups}) for groups in (20, 90, 327)),
+    ],
+)
+def test_plan_spends_epsilon_exactly(items, told):
+    plan = local_plan(items, user(0.8), **told)
+    pairs, groups = items * (items - 1) // 2, told.get("num_groups", items)
+    spent = plan.max_uses * plan.epsilon_per_query
+    spent += plan.fallback_epsilon if plan.may_refuse else 0
     assert spent == pytest.approx(0.8)
     assert float(plan.guarantee.epsilon) == 0.8
     assert plan.guarantee.trust == "local"
     if plan.may_refuse:
-        assert plan.max_uses == use_budget(items)
+        assert plan.max_uses == use_budget(items, num_groups=groups)
         assert plan.epsilon_per_query > 0.8 / pairs
-        assert refusal_bound(items, plan.max_uses) <= items**-4.0
+        assert refusal_bound(items, plan.max_uses, num_groups=groups) <= items**-4.0
+        assert refusal_bound(items, plan.max_uses - 1, num_groups=groups) > items**-4.0
+        few = local_plan(items, user(0.8), max_queries=300, **told)
+        assert few.max_uses == max(1, 600 // groups)
     else:
         assert plan.max_uses == pairs
-
-
-@pytest.mark.parametrize("groups", [20, 90, 327])
-def test_plans_of_other_groups_spend_epsilon_and_ask_less_of_more_groups(groups):
-    drawn = local_plan(30, user(0.8), num_groups=groups)
-    assert drawn.max_uses == use_budget(30, num_groups=groups)
-    assert refusal_bound(30, drawn.max_uses, num_groups=groups) <= 30**-4.0
-    assert refusal_bound(30, drawn.max_uses - 1, num_groups=groups) > 30**-4.0
-    assert drawn.may_refuse
-    spent = drawn.max_uses * drawn.epsilon_per_query + drawn.fallback_epsilon
-    assert spent == pytest.approx(0.8)
-    assert float(drawn.guarantee.epsilon) == 0.8
-    few = local_plan(30, user(0.8), num_groups=groups, max_queries=300)
-    assert few.max_uses == max(1, 600 // groups)
 
 
 def test_published_plan():

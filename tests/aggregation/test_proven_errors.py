@@ -84,29 +84,3 @@ def test_cost_above_the_optimum_holds_for_all_rankings(key):
             assert worst <= proven.cost() + 1e-9
             assert worst <= proven.cost(best) + 1e-9
             assert proven.cost(best) <= proven.cost(1.5 * best) <= proven.cost() <= 6
-
-
-def test_cost_at_the_ends():
-    row = aggregation.proven_errors(4, 100, user(1.0))[0]
-    exact = dataclasses.replace(row, ratio=2.0, additive=0.0)
-    assert exact.cost(0.0) == 0
-    assert exact.cost(1.0) == 1
-    assert exact.cost() == pytest.approx(
-        2
-    )  # OPT = 2: twice that, and no order costs more than 6 - 2
-    assert dataclasses.replace(row, additive=np.inf).cost(0.0) == 6
-    with pytest.raises(ValueError, match="optimum must"):
-        row.cost(-1.0)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: aggregation.proven_errors(1, 10, user(1.0)), "at least 2"),
-        (lambda: aggregation.proven_errors(5, 10, user(1.0), trust="none"), "trust"),
-        (lambda: aggregation.proven_errors(5, 10, user(1.0), trust="shuffled"), "needs delta > 0"),
-    ],
-)
-def test_bad_arguments_are_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -37,15 +37,7 @@ def test_the_mean_is_the_users_own_rank(tables):
     )
 
 
-def test_the_variance_is_far_below_that_of_laplace_noise(tables):
-    epsilons, chance, found = tables
-    mean = jnp.einsum("eco,eoi->eci", chance, found**2) - CENTERS**2
-    laplace = 8 * (4 / epsilons) ** 2
-    assert np.all(mean[:2].mean((1, 2)) < 0.3 * laplace[:2])
-    assert np.all(mean[:2].mean((1, 2)) > 0.1 * laplace[:2])
-
-
-def test_limits_missing_items_and_refusals():
+def test_limits_and_missing_items():
     np.testing.assert_allclose(mallows.unbiased_ranks([2, 0, 1], jnp.inf), [2, 0, 1])
     part = mallows.unbiased_ranks([2, -1, 0, 1, -7], 3.0)
     np.testing.assert_allclose(part[jnp.array([0, 2, 3])], mallows.unbiased_ranks([2, 0, 1], 3.0))
@@ -55,7 +47,3 @@ def test_limits_missing_items_and_refusals():
     assert mallows.unbiased_ranks(np.uint8([1, 0]), 9.0)[0] > 0.9  # -1 is not an unsigned number
     wide = mallows.unbiased_ranks(np.arange(1000), jnp.float32(1e-3))
     np.testing.assert_allclose(wide + wide[::-1], 999.0, atol=40)  # of values up to 7e6
-    with pytest.raises(ValueError, match="epsilon"):
-        mallows.unbiased_ranks([1, 0], 0.0)
-    with pytest.raises(ValueError, match="synthetic_ranks"):
-        mallows.unbiased_ranks([1, 1], 1.0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,12 +14,10 @@ from privrank_jax.personalized import (
     TwoTowers,
     Users,
     pair_weights,
-    pairwise_accuracy,
     pairwise_risk,
     train,
 )
-from privrank_jax.rankings import ranks_from_scores
-from tests.personalized.worlds import KEY, WORLD, world
+from tests.personalized.worlds import KEY, WORLD
 from tests.reference import personalized as reference
 
 SMALL = TwoTowers(width=3, layers=1)
@@ -142,43 +138,3 @@ def test_a_penalty_gives_debiased_targets_a_minimum_and_training_finds_it():
     )  # fmt: skip
     np.testing.assert_allclose(found.params["item"], wanted.x, atol=2e-4)
     assert float(found.risk) == pytest.approx(wanted.fun, abs=1e-6)
-
-
-@pytest.mark.slow
-def test_two_towers_learn_personal_rankings_that_a_linear_scorer_cannot():
-    x, y, _, wins = world(KEY, users=300, items=6)
-    new, _, _, _ = world(jax.random.key(1), users=200)
-    new_ranks = jax.vmap(lambda user: ranks_from_scores(user[0] * y[:, 0]))(new)
-
-    def accuracy(scorer):
-        found = train(
-            KEY, scorer, y, Users(x[50:], wins[50:]), Users(x[:50], wins[:50]), max_rounds=60
-        )
-        score = functools.partial(scorer.score, found.params)
-        each = jax.vmap(lambda user, ranks: pairwise_accuracy(score(user, y), ranks))
-        return float(jnp.mean(each(new, new_ranks)))
-
-    assert accuracy(TwoTowers()) > 0.9
-    assert accuracy(Linear()) < 0.65
-
-
-def test_refusals():
-    x, y, _, wins = WORLD(KEY)
-    users = Users(x, wins)
-    refused = {
-        "features of training": (Users(x[0], wins), users),
-        "targets of training": (Users(x, wins[:5]), users),
-        "mask of validation": (users, Users(x, wins, jnp.ones(3, bool))),
-        "validation has no user": (users, Users(x, wins, jnp.zeros(12, bool))),
-        "training holds NaN": (Users(x, wins.at[3, 1].set(jnp.nan)), users),
-        "validation has 1": (users, Users(x[:, :1], wins)),
-    }
-    for message, pair in refused.items():
-        with pytest.raises(ValueError, match=message):
-            train(KEY, SMALL, y, *pair)
-    with pytest.raises(ValueError, match="items"):
-        train(KEY, SMALL, y[0], users, users)
-    with pytest.raises(ValueError, match="steps"):
-        train(KEY, SMALL, y, users, users, steps=0)
-    with pytest.raises(ValueError, match="batch_size"):
-        train(KEY, SMALL, y, users, users, batch_size=0)

@@ -14,7 +14,6 @@ from privrank_jax.preferences import (
     dpo_loss,
     randomized_labels,
     reward_loss,
-    soft_label_loss,
 )
 
 S = jnp.array([1.0, -2.0, 0.5, 3.0])
@@ -30,8 +29,12 @@ def test_labels_and_epsilon_of_few_bits_are_taken(name, dtype):
     exact = loss(S, LABELS, EPSILON)
     np.testing.assert_array_equal(loss(S, LABELS, EPSILON.astype(dtype)), exact)
     np.testing.assert_array_equal(loss(S, LABELS.astype(dtype), EPSILON), exact)
+    if dtype == jnp.bfloat16:  # scores that float32 takes from
+        assert loss(S.astype(dtype), LABELS, EPSILON).dtype == jnp.float32
+        slope = jax.grad(lambda s: jnp.sum(loss(s, LABELS, EPSILON)))(S.astype(dtype))
+        assert slope.dtype == dtype
     np.testing.assert_array_equal(loss(S, SIGNS.astype(dtype), EPSILON, coding="-1/1"), exact)
-    with pytest.raises(ValueError, match="reports must be 0 or 1"):
+    with pytest.raises(ValueError, match="reports"):
         loss(S, LABELS.astype(dtype) + 2, EPSILON)
 
 
@@ -53,39 +56,6 @@ def test_numbers_of_few_bits_are_taken_beside_the_losses(key):
 
 
 COLUMN, MANY = S[:, None], "squeeze the last axis: scores"
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_scores_in_a_column_are_refused_beside_rows(name):
-    """(n, 1) and (n,) broadcast to (n, n) losses, whose mean looks like any other."""
-    loss = LOSSES[name]
-    for labels, epsilon in ((LABELS, 1.0), (1, EPSILON), (LABELS, EPSILON)):
-        with pytest.raises(ValueError, match=MANY):
-            loss(COLUMN, labels, epsilon)
-        with pytest.raises(ValueError, match=MANY):
-            jax.jit(loss)(COLUMN, labels, epsilon)
-    with pytest.raises(ValueError, match="squeeze the last axis: epsilon"):
-        loss(S, LABELS, EPSILON[:, None])
-    with pytest.raises(ValueError, match="squeeze the last axis: reports"):
-        loss(1.0, LABELS[:, None], EPSILON)
-    with pytest.raises(ValueError, match=r"epsilon has shape \(3,\), scores \(4,\): give"):
-        loss(S, LABELS, EPSILON[:3])
-
-
-def test_columns_are_refused_by_all_that_takes_scores():
-    for refused in (
-        lambda: reward_loss(COLUMN, S, 1.0),
-        lambda: reward_loss(COLUMN, -COLUMN, EPSILON),
-        lambda: dpo_loss(COLUMN, COLUMN, S, S, 1.0),
-        lambda: dpo_loss(COLUMN, COLUMN, COLUMN, COLUMN, EPSILON),
-        lambda: soft_label_loss(COLUMN, EPSILON / 2),
-    ):
-        with pytest.raises(ValueError, match=MANY):
-            refused()
-    with pytest.raises(ValueError, match="squeeze the last axis, scores"):
-        debiased_accuracy(COLUMN, LABELS, 1.0)
-    with pytest.raises(ValueError, match=r"rejected has shape \(3,\): give them one shape"):
-        reward_loss(S, S[:3], 1.0)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -123,14 +93,9 @@ def test_a_traced_epsilon_that_is_not_positive_gives_nan(name, bad):
     assert np.all(np.isfinite(good))
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan])
-def test_an_accuracy_with_a_traced_epsilon_that_is_not_positive_is_nan(bad):
-    found = jax.jit(debiased_accuracy)(S, LABELS, EPSILON.at[2].set(bad))
-    assert np.all(np.isnan(jnp.stack(found)))
-    assert np.all(np.isfinite(jnp.stack(jax.jit(debiased_accuracy)(S, LABELS, EPSILON))))
-
-
-def test_an_epsilon_of_zero_is_told_what_infinity_means():
-    for refused in (debiased_accuracy, *LOSSES.values()):
-        with pytest.raises(ValueError, match="or inf, which means labels that were not randomized"):
-            refused(S, LABELS, 0.0)
+def test_what_is_no_label_gives_nan_where_it_is_traced():
+    wrong = jnp.array([2, 0.5, -0.5, -2, np.nan, np.inf])
+    for loss in LOSSES.values():
+        assert np.isnan(jax.jit(loss)(1.0, wrong, 1.0)).all()
+    accuracy = jax.jit(debiased_accuracy)(S, LABELS, EPSILON.at[2].set(-1.0))
+    assert np.all(np.isnan(jnp.stack(accuracy)))

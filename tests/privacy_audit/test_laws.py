@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import itertools
 
-import jax
 import numpy as np
 import pytest
 import scipy.integrate
 import scipy.special
 import scipy.stats
 
-from privrank_jax import mallows, privacy_audit
-from privrank_jax.aggregation import kemeny_score
 from privrank_jax.aggregation.split_weights import private_weights
 from privrank_jax.mechanism import Facts
-from privrank_jax.privacy_audit import audited_rankings, enumeration, laws, neighbors
-from privrank_jax.privacy_audit.contents import pair_weights
+from privrank_jax.privacy_audit import audited_rankings, laws
 from tests.promises import user
 
 
@@ -59,31 +55,6 @@ def test_additive_noise_loses_its_shift():
     for i, j in itertools.combinations(range(5), 2):
         shift = np.abs(centers[i] - centers[j]).sum()
         assert np.abs(logs[i] - logs[j]).max() == pytest.approx(shift / 0.7)
-
-
-def test_mallows_law_is_log_prob():
-    orders = neighbors.strict_orders(4)
-    logs = laws.softmax(-1.2 / 3 * laws.kendall_distances(orders, orders))
-    found = jax.vmap(lambda c: jax.vmap(lambda r: mallows.log_prob(r, c, 1.2))(orders))(orders)
-    np.testing.assert_allclose(logs, found, atol=1e-12)
-
-
-def test_exponential_law_is_that_of_enumeration():
-    row = privacy_audit.get("exponential-kemeny")
-    logs = enumeration.log_densities(row, 0.7, np.stack(row.neighbors))
-    for counts, found in zip(row.neighbors, logs):
-        weights = pair_weights(counts)
-        costs = [kemeny_score(ranks, weights) for ranks in neighbors.strict_orders(3)]
-        logits = -0.7 / 6 * weights.num_users * np.array(costs)
-        np.testing.assert_allclose(found, logits - scipy.special.logsumexp(logits), atol=1e-12)
-
-
-@pytest.mark.parametrize("gap", [-40.0, -3.0, 0.0, 1.5, 12.0])
-def test_the_largest_of_two_noisy_scores_in_closed_form(gap):
-    """The difference of two Laplace variables exceeds g >= 0 with probability (1 + g/(2λ)) e^{-g/λ}/2."""
-    tail = (1 + abs(gap) / 4) * np.exp(-abs(gap) / 2) / 2
-    found = np.exp(laws.one_shot(np.array([[gap, 0.0]]), 2.0, 1)[0])
-    np.testing.assert_allclose(found, [tail, 1 - tail] if gap < 0 else [1 - tail, tail], rtol=1e-12)
 
 
 @pytest.mark.parametrize("focus", [0.5, 0.9])

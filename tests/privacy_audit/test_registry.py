@@ -6,7 +6,6 @@ import importlib
 import inspect
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -18,8 +17,7 @@ from privrank_jax import (
     privacy,
     privacy_audit,
 )
-from privrank_jax.aggregation import PairWeights, dp_borda
-from privrank_jax.comparisons import WinCounts
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.mechanism import Mechanism
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.guarantee import TRUSTS
@@ -64,19 +62,6 @@ def test_rows_make_sense():
         assert not all(map(np.array_equal, first, second))
 
 
-def test_what_rows_take_as_public():
-    """Of covariates, sets and ties the meetings are public: outcomes flip; fits with private ones protect all."""
-    for row in ROWS:
-        if row.function in ("noisy_ties", "noisy_choices", "noisy_sums", "noisy_sums_and_ties"):
-            assert row.promise.adjacency == "flip"
-        of_covariates = row.function.startswith("noisy_sums") or row.name.startswith("covariate-")
-        of_questions = row.name == "questionnaire-replace"
-        assert (
-            row.promise.public
-            == ("covariates",) * of_covariates + ("questionnaire",) * of_questions
-        )
-
-
 # --- mechanisms of one's own -----------------------------------------------------------------------
 
 
@@ -85,7 +70,6 @@ def noisy(key, data, privacy):
 
 
 WEIGHTS = PairWeights.from_ranks([[0, 1]])
-WINS = WinCounts.from_matrix([[0, 1], [2, 0]])
 
 
 def own(**changed):
@@ -100,20 +84,6 @@ def own(**changed):
     return Audited(**row | changed)
 
 
-def test_weights_are_audited_as_the_array_that_release_builds_them_from(key):
-    """As the refusal of a pytree says."""
-    found = audit(
-        key,
-        own(
-            neighbors=(WEIGHTS.matrix, WEIGHTS.matrix.T),
-            release=lambda key, data, privacy: dp_borda(key, PairWeights(data, 1), privacy),
-            promise=Privacy(1.0, unit="user", adjacency="replace"),
-        ),
-        draws=2000,
-    )
-    assert found.verdict != "violated"
-
-
 def test_a_mechanism_of_ones_own_needs_no_words(key):
     found = audit(key, own(neighbors=([5.0, 3.0], [4.0, 4.0])), draws=20_000)
     assert found.verdict == "violated"
@@ -125,48 +95,34 @@ def test_a_mechanism_of_ones_own_needs_no_words(key):
 
 
 @pytest.mark.parametrize(
-    ("changed", "kind", "message"),
+    ("changed", "kind", "word"),
     [
-        ({"promise": 1.0}, TypeError, r"must be a Privacy, got 1\.0"),
-        (
-            {"neighbors": (np.ones(2), np.ones(1))},
-            ValueError,
-            r"one shape, got .*\[2\] and .*\[1\]",
-        ),
-        ({"neighbors": (np.ones(2),)}, ValueError, "two arrays of real numbers"),
-        ({"neighbors": {"a": 1}}, ValueError, "two arrays of real numbers"),
-        ({"neighbors": (WEIGHTS, WEIGHTS)}, ValueError, "got PairWeights and .*release"),
-        ({"neighbors": (WINS, WINS)}, ValueError, "got WinCounts and .*release"),
-        ({"neighbors": (np.ones(2) + 1j,) * 2}, ValueError, r"numbers, .*got complex128\[2\]"),
-        ({"neighbors": (np.array(["a"]),) * 2}, ValueError, r"numbers, .*got <U1\[1\]"),
+        ({"promise": 1.0}, TypeError, "Privacy"),
+        ({"neighbors": (np.ones(2), np.ones(1))}, ValueError, "shape"),
+        ({"neighbors": (np.ones(2),)}, ValueError, "two arrays"),
+        ({"neighbors": {"a": 1}}, ValueError, "two arrays"),
+        ({"neighbors": (WEIGHTS, WEIGHTS)}, ValueError, "PairWeights"),
+        ({"neighbors": (np.ones(2) + 1j,) * 2}, ValueError, "complex128"),
+        ({"neighbors": (np.array(["a"]),) * 2}, ValueError, "<U1"),
     ],
 )
-def test_what_no_audit_can_run_is_refused_at_once(changed, kind, message):
-    with pytest.raises(kind, match=message):
+def test_what_no_audit_can_run_is_refused_at_once(changed, kind, word):
+    with pytest.raises(kind, match=word):
         own(**changed)
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("changed", "word"),
     [
-        ({"reduce": lambda value: value}, r"one real number .* got float64\[2\]: give a `reduce`"),
-        ({"reduce": lambda value: value[:1]}, r"got float64\[1\]"),
-        ({"reduce": lambda value: {"a": value[0]}}, "got dict"),
-        ({"reduce": lambda value: value[0] + 1j}, r"got complex128\[\]"),
-        (
-            {"outcomes": ("a", "b")},
-            r"the number of an outcome of each release, and got float64\[\]",
-        ),
+        ({"reduce": lambda value: value}, "reduce"),
+        ({"reduce": lambda value: {"a": value[0]}}, "dict"),
+        ({"reduce": lambda value: value[0] + 1j}, "complex128"),
+        ({"outcomes": ("a", "b")}, "outcome"),
     ],
 )
-def test_releases_must_be_reduced_to_one_number(changed, message, key):
-    with pytest.raises(ValueError, match=message):
+def test_releases_must_be_reduced_to_one_number(changed, word, key):
+    with pytest.raises(ValueError, match=word):
         audit(key, own(**changed), draws=1000)
-
-
-def test_truth_values_are_outcomes(key):
-    row = own(reduce=lambda value: jnp.less(value[0], value[1]), outcomes=("no", "yes"))
-    assert audit(key, row, draws=20_000).event in ("the outcome is no", "the outcome is yes")
 
 
 def test_an_audit_of_a_mechanism_leaves_out_what_was_published_wrongly():
