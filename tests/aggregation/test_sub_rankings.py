@@ -1,4 +1,4 @@
-"""The order of a few items of each user: its law, unbiased weights within their variance, the size of least error."""
+"""The order of a few items of each user: its law, and the size of least error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Weights of pairs, against naive counts."""
+"""Weights of pairs and scores of users, against naive counts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights, kemeny_score
+from privrank_jax.aggregation.borda import user_scores
 from privrank_jax.aggregation.counting import order_lead
+from tests.promises import user
 from tests.reference import aggregation as reference
+from tests.reference import borda as reference_borda
 
 
 def incomplete_rankings(users, items, seed=0):
@@ -127,3 +131,30 @@ def test_shares_stay_within_0_and_1(users):
     assert matrix.max() <= 1
     np.testing.assert_allclose(matrix, np.triu(np.ones((3, 3)), 1), atol=1e-15)
     assert repr(PairWeights(matrix, users)) == "<PairWeights of 3 items; shares not shown>"
+
+
+W = np.array([[0, 0.9, 0.7, 0.8], [0.1, 0, 0.6, 0.5], [0.3, 0.4, 0, 0.9], [0.2, 0.5, 0.1, 0]])
+USERS = np.array([[0, 1, 2, 3], [1, 1, 0, -1], [-1, 2, -1, 0], [3, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+def test_scores_are_those_of_the_pairs(missing):
+    want = np.array([reference_borda.pair_shares(user, missing).sum(1) for user in USERS])
+    np.testing.assert_allclose(user_scores(USERS, missing=missing), want)
+    w = PairWeights.from_ranks(USERS, missing=missing)
+    np.testing.assert_allclose(aggregation.borda_scores(w), want.mean(0))
+    np.testing.assert_allclose(user_scores(USERS[1], missing=missing), want[1])
+
+
+def test_the_largest_rank_of_a_byte_is_not_a_gap():
+    ranks = np.array([127, 0, -1], np.int8)
+    assert user_scores(ranks).tolist() == [1.0, 2.0, 0.0]
+    w = aggregation.local_weights(jax.random.key(0), ranks[None], user(jnp.inf)).value
+    np.testing.assert_allclose(w, PairWeights.from_ranks(ranks[None].astype(int)).matrix)
+
+
+def test_masked_items_do_not_count():
+    mask = np.array([True, False, True, True])
+    want = np.zeros(4)
+    want[mask] = W[np.ix_(mask, mask)].sum(1)
+    np.testing.assert_allclose(aggregation.borda_scores(W, mask), want)

@@ -1,5 +1,4 @@
-"""Debiased pairs of synthetic rankings: unbiased for every crowd, weighted, with correct standard errors; the
-counterexample."""
+"""Debiased pairs and scores of synthetic rankings: weighted, unbiased, with correct standard errors."""
 
 from __future__ import annotations
 

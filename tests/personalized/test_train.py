@@ -1,4 +1,4 @@
-"""Training against slow twins: early stopping, masked users, one program for many replicates."""
+"""Scorers and training against slow twins: early stopping, masked users, one program for many replicates."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from privrank_jax.personalized import (
     Linear,
     TwoTowers,
     Users,
+    logistic_risk,
     pair_weights,
     pairwise_risk,
     train,
@@ -95,26 +96,14 @@ def test_any_start_and_any_risk_of_pairs_and_masks_in_full_batches():
         return jax.vmap(pair_weights)(ranks).at[1].set(jnp.nan)
 
     start = {"user": jnp.zeros(1), "item": jnp.array([0.3, 0.2, 0.1])}
-    found = train(
-        KEY,
-        Linear(),
-        y,
-        Users(x, weights(ranks), mask),
-        Users(x, weights(2 - ranks), mask),
-        risk=pairwise_risk,
-        batch_size=None,
-        steps=2,
-        patience=4,
-        start=start,
-    )
+    told = {"risk": pairwise_risk, "batch_size": None, "start": start}
+    willing, against = (Users(x, weights(one), mask) for one in (ranks, 2 - ranks))
+    found = train(KEY, Linear(), y, willing, against, steps=2, patience=4, **told)
     assert (int(found.best_round), int(found.rounds)) == (0, 4)
     np.testing.assert_array_equal(found.params["item"], start["item"])
     slow = reference.risk([0.3, 0.2, 0.1], reference.weights([2, 1, 0]))
     np.testing.assert_allclose(found.risk, slow, rtol=1e-9)
-    willing = Users(x, weights(ranks), mask)
-    found = train(
-        KEY, Linear(), y, willing, willing, risk=pairwise_risk, batch_size=None, start=start
-    )
+    found = train(KEY, Linear(), y, willing, willing, **told)
     assert np.all(np.diff(found.params["item"]) < -0.5)
 
 
@@ -138,3 +127,31 @@ def test_a_penalty_gives_debiased_targets_a_minimum_and_training_finds_it():
     )  # fmt: skip
     np.testing.assert_allclose(found.params["item"], wanted.x, atol=2e-4)
     assert float(found.risk) == pytest.approx(wanted.fun, abs=1e-6)
+
+
+def test_scores_are_those_of_slow_twins():
+    scorer = TwoTowers(width=3, layers=3)
+    x, y, _, _ = WORLD(KEY)
+    params = scorer.init(KEY, 2, 2)
+    assert [layer["weight"].shape for layer in params["user"]] == [(2, 3), (3, 3), (3, 3)]
+    flat = jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(params)])
+    assert len(np.unique(flat)) == 66  # two towers of 9 + 12 + 12, no two alike
+    assert abs(flat).max() <= 2**-0.5
+    found = scorer.score(params, x[0], y)
+    np.testing.assert_allclose(found, reference.two_tower_scores(params, x[0], y), rtol=1e-9)
+    line = {"user": jnp.array([1.0, 2.0]), "item": jnp.array([-1.0, 0.5])}
+    np.testing.assert_allclose(
+        Linear().score(line, x[0], y), x[0, 0] + 2 * x[0, 1] - y[:, 0] + 0.5 * y[:, 1], rtol=1e-12
+    )
+
+
+def test_a_linear_scorer_never_learns_of_users():
+    x, y, _, wins = WORLD(KEY)
+    params = {"user": jnp.array([1.0, 2.0]), "item": jnp.array([-1.0, 0.5])}
+
+    def risk(params):
+        return logistic_risk(Linear().score(params, x[0], y), wins[0])
+
+    slope = jax.jit(jax.grad(risk))(params)
+    np.testing.assert_allclose(slope["user"], 0, atol=1e-12)
+    assert abs(slope["item"]).max() > 0.01

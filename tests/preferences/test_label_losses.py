@@ -1,4 +1,4 @@
-"""Unbiased losses from privatized labels: exact expectations over the flip, stability, optax."""
+"""Unbiased losses from privatized labels: exact expectations over the flip, and stability."""
 
 from __future__ import annotations
 
