@@ -59,7 +59,7 @@ def test_numbers_of_few_bits_are_taken_beside_the_losses(key):
     assert randomized_labels(key, soft, promise).value[1]
 
 
-COLUMN, MANY = S[:, None], "squeeze the last axis: scores"
+COLUMN = S[:, None]
 
 
 @pytest.mark.parametrize("name", LOSSES)
