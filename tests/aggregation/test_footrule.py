@@ -9,6 +9,7 @@ import pytest
 
 from privrank_jax.aggregation import PositionHistograms, dp_footrule, footrule_optimal
 from privrank_jax.aggregation.footrule import assignment, cost_deviation, footrule_costs
+from privrank_jax.mechanism import Facts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from tests.reference import aggregation as weights_reference
@@ -78,11 +79,19 @@ def test_padded_items_are_last_and_real_ones_ranked_as_without_them(key):
     assert places[~MASK].tolist() == [7, 8]
     spent = real[np.arange(7), places[MASK]].sum()
     assert spent == pytest.approx(reference.least_cost(real), abs=1e-5)
+    promise = Privacy(1.0, unit="user", adjacency="replace")
+
+    @jax.jit
+    def scale(mask):
+        return dp_footrule(key, PositionHistograms(counts, 6, mask), promise).diagnostics
+
+    stated = float(dp_footrule.scale(promise, Facts(7, 6)))
+    assert float(scale(MASK).noise_scale) == pytest.approx(stated, rel=1e-5)
     with pytest.raises(ValueError, match="no padding"):
         footrule_optimal(padded)
     others = PositionHistograms(counts, 6, np.roll(MASK, 1))
     with pytest.raises(ValueError, match="histograms"):
-        dp_footrule(key, others, Privacy(1.0, unit="user", adjacency="replace"))
+        dp_footrule(key, others, promise)
 
 
 @pytest.mark.parametrize("noise", SHAPED_NOISES)

@@ -25,6 +25,17 @@ def test_probabilities_are_those_of_the_enumeration(epsilon):
         np.testing.assert_allclose(log_p, np.log(mass), atol=1e-12, rtol=1e-12)
 
 
+def test_other_items_than_those_of_the_center_have_no_probability():
+    """And infinite ε leaves only the center."""
+    for ranks, center, epsilon, expected in (
+        ([0, 1, -1, 2], CENTERS[1], 1.0, -np.inf),
+        ([0, 1, 2, 3], CENTERS[1], 1.0, -np.inf),
+        ([2, 0, 1, 3], [2, 0, 1, 3], np.inf, 0.0),
+        ([0, 1, 2, 3], [2, 0, 1, 3], np.inf, -np.inf),
+    ):
+        assert float(mallows.log_prob(ranks, center, epsilon)) == expected
+
+
 def test_normalizer_has_its_limits_and_never_overflows():
     for items in (1, 2, 5):
         sums = [

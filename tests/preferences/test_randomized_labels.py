@@ -21,6 +21,14 @@ def test_a_user_shares_epsilon_among_labels(key):
     assert float(found.guarantee.epsilon) == 1.2
     alone = randomized_labels(key, np.ones(6, int), COMPARISON).diagnostics.epsilon
     np.testing.assert_array_equal(alone, np.ones(6))
+    bounded = promise(1.0, "user", "flip", contributions=1)  # no bound is needed
+    found = randomized_labels(key, [1, 0], bounded, users=[0, 0])
+    assert found.guarantee.attained.contributions is None
+    assert found.diagnostics.epsilon.tolist() == [0.5, 0.5]
+    users = jnp.array([[0, 0, 0], [0, 1, 1]])  # of each problem of a batch
+    run = jax.vmap(lambda key, users: randomized_labels(key, np.ones(3, int), USER, users=users))
+    found = run(jax.random.split(key, 2), users)
+    np.testing.assert_allclose(found.diagnostics.epsilon, [[0.4] * 3, [1.2, 0.6, 0.6]])
 
 
 def test_labels_are_flipped_and_soft_ones_rounded_as_often_as_stated(key):
