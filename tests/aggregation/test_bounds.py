@@ -113,19 +113,6 @@ def test_the_bound_of_private_weights_holds_their_error(noise, key):
         assert sizes.mean() - 5 * sizes.std() / 2_000**0.5 < alone.additive < 1.03 * sizes.mean()
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 3.0])
-def test_the_exponential_mechanism_within_its_exact_law(epsilon):
-    """All 24 rankings of four items, for crowds of which one is unanimous: the worst for the bound."""
-    orders = reference_borda.orders(4)
-    for ranks in (np.arange(4)[None].repeat(9, 0), np.random.default_rng(1).permuted(
-        np.tile(np.arange(4), (9, 1)), axis=1
-    )):  # fmt: skip
-        costs = reference_borda.kemeny_scores(reference_borda.weights(ranks), orders)
-        odds = np.exp(-epsilon * 9 / 12 * (costs - costs.min()))
-        mean = (odds @ costs) / odds.sum()
-        assert mean <= costs.min() + bounds.bound("exponential", 4, 9, user(epsilon)).additive
-
-
 def test_the_footrule_bound_holds_for_assignments(key):
     """2,000 rankings of a divided crowd: the mean cost, the optimum by enumeration."""
     ranks = np.random.default_rng(3).permuted(np.tile(np.arange(5), (30, 1)), axis=1)

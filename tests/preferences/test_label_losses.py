@@ -115,32 +115,6 @@ def test_soft_labels_are_linear_and_include_debiased_reports():
         )
 
 
-def test_variance_over_the_flip_is_as_documented():
-    s, epsilon = 1.7, 0.8
-    flip, noise = float(label_smoothing(epsilon)), 1 / (4 * math.sinh(epsilon / 2) ** 2)
-    for function, variance in (
-        (debiased_loss, s**2 * noise),
-        (jax.grad(debiased_loss), noise),
-        (square_loss, math.tanh(s / 2) ** 2 * noise),
-    ):
-        values = np.array([float(function(s, y, epsilon)) for y in (1, 0)])
-        assert flip * (1 - flip) * (values[0] - values[1]) ** 2 == pytest.approx(variance)
-
-
-def test_square_loss_is_bounded_and_weighted_least_squares():
-    s, epsilon = jnp.linspace(-40, 40, 161), 0.6
-    odds, flip = 1 / math.expm1(epsilon), float(label_smoothing(epsilon))
-    for report in (0, 1):
-        values = square_loss(s, report, epsilon)
-        assert float(jnp.min(values)) >= -odds * (1 + 1e-12)
-        assert float(jnp.max(values)) <= (1 + odds) * (1 + 1e-12)
-        slopes = jax.vmap(jax.grad(square_loss), (0, None, None))(s, report, epsilon)
-        assert float(jnp.max(jnp.abs(slopes))) <= 8 / 27 + odds / 2
-        residual = report - (1 - flip) * jax.nn.sigmoid(s) - flip * jax.nn.sigmoid(-s)
-        gap = residual**2 - math.tanh(epsilon / 2) ** 2 * values
-        np.testing.assert_allclose(gap, gap[0], atol=1e-14)
-
-
 @pytest.mark.parametrize("name", LOSSES)
 def test_a_coding_is_kept_to(name):
     loss, s = LOSSES[name], np.ones(2)
