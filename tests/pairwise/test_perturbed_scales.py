@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -47,19 +45,6 @@ def floor_of(link, **settings):
     promised, _ = asked(settings)
     times = promised.comparisons_per_unit
     return 4 / math.expm1(promised.epsilon / 2 / times)
-
-
-@pytest.mark.parametrize("comparisons", [1, 7])
-@pytest.mark.parametrize(
-    ("adjacency", "constant"), [("flip", 2), ("replace", 4), ("add-remove", 2)]
-)
-def test_logistic_table(adjacency, constant, comparisons):
-    """λ = 2L/ε or 4L/ε; γ ≥ λ but for flips."""
-    settings = {"adjacency": adjacency, "contributions": comparisons, "epsilon": 0.5}
-    scale, gamma = calibrate(**settings)
-    assert scale == pytest.approx(constant * comparisons / 0.5)
-    assert gamma == pytest.approx(1.0 if adjacency == "flip" else scale)
-    assert calibrate(**settings, gamma=1e4) == pytest.approx((scale, 1e4))
 
 
 @pytest.mark.parametrize(("link", "kappa1", "kappa2"), [("logistic", 1, 0.25), ("laplace", 2, 2)])
@@ -132,15 +117,6 @@ def test_gaussian_noise_is_what_the_theorem_asks_for(link, adjacency, comparison
         assert scale == pytest.approx(expected, rel=1e-9)
 
 
-def test_gaussian_noise_of_scores_is_close_to_that_of_the_gaussian_mechanism():
-    """Users of 10 comparisons, ε = 1, δ = 1e-6: what a bound that pays for the determinant had at 216."""
-    scale, gamma = calibrate(adjacency="replace", contributions=10, delta=1e-6, noise="gaussian")
-    plain = reference.gaussian_scale(20 * math.sqrt(2), 1.0, 1e-6)
-    assert plain == pytest.approx(119.5, abs=0.1)
-    assert 1 < scale / plain < 1.003
-    assert gamma == pytest.approx(40.0)
-
-
 def test_gaussian_noise_of_scores_is_never_rounded_below_the_exact_one():
     rng = np.random.default_rng(1)
     epsilons = (10 ** rng.uniform(-2.5, 1.3, 15)).astype(np.float32)
@@ -168,26 +144,17 @@ def test_gaussian_noise_of_scores_is_never_rounded_below_the_exact_one():
     assert ratio.max() <= 1.01
 
 
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize(
-    ("adjacency", "noise", "link"),
-    [
-        (a, n, k)
-        for a, n, k in itertools.product(
-            ("flip", "replace", "add-remove"), ("laplace", "gaussian"), ("logistic", "laplace")
-        )
-        if (a, k) != ("flip", "logistic")
-    ],
+    ("adjacency", "link"),
+    [("replace", "logistic"), ("add-remove", "laplace"), ("flip", "laplace")],
 )
 def test_gamma_below_its_floor_is_refused_and_raised_where_traced(adjacency, noise, link):
-    settings = {
-        "adjacency": adjacency,
-        "noise": noise,
-        "delta": 1e-3 if noise == "gaussian" else 0.0,
-    }
-    settings |= {"epsilon": 0.5, "contributions": 2}
-    floor = floor_of(link, **{name: settings[name] for name in settings if name != "noise"})
-    assert floor > 0
-    with pytest.raises(ValueError, match=r"below .* least ridge"):
+    settings = {"adjacency": adjacency, "epsilon": 0.5, "contributions": 2}
+    settings["delta"] = 1e-3 if noise == "gaussian" else 0.0
+    floor = floor_of(link, **settings)
+    settings["noise"] = noise
+    with pytest.raises(ValueError, match="least ridge"):
         calibrate(link, gamma=(1 - 1e-5) * floor, **settings)
     scale, _ = calibrate(link, gamma=floor, **settings)
     rounded = calibrate(link, gamma=(1 - 1e-7) * floor, **settings)
@@ -197,47 +164,11 @@ def test_gamma_below_its_floor_is_refused_and_raised_where_traced(adjacency, noi
     assert traced == pytest.approx((scale, floor), rel=1e-6)
 
 
-def test_flips_under_the_logistic_link_take_any_gamma():
-    assert calibrate() == (2.0, 1.0)  # of one comparison, at the γ wanted unless told otherwise
-    for gamma in (0.0, 1e-6, 1e6):
-        assert calibrate(gamma=gamma) == pytest.approx((2.0, gamma))
-
-
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
 @pytest.mark.parametrize("link", ["logistic", "laplace"])
-def test_infinite_epsilon_adds_no_noise(link, adjacency, noise):
-    settings = {
-        "adjacency": adjacency,
-        "noise": noise,
-        "delta": 1e-3 if noise == "gaussian" else 0.0,
-    }
-    assert calibrate(link, epsilon=math.inf, gamma=0.5, **settings) == (0.0, 0.5)
-
-    def scale_at(epsilon):
-        promised, options = asked({**settings, "epsilon": epsilon})
-        return scale_of(link, promised, **options)[0]
-
-    scales = jax.vmap(scale_at)(jnp.array([0.5, 1.0, 4.0, math.inf]))
-    assert np.all(np.diff(scales) < 0)
-    assert scales[-1] == 0.0
-
-
-def test_normal_link_is_refused_with_the_alternatives():
-    with pytest.raises(ValueError, match=r"κ₁ = ∞.*link='logistic'.*noisy_counts"):
-        calibrate("normal")
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"noise": "cauchy"}, "noise must be one of"),
-        ({"unit": "user", "contributions": None}, "needs contributions=L"),
-        ({"gamma": -1.0}, "gamma must be finite and at least 0"),
-        ({"gamma": math.nan}, "gamma must be finite"),
-        ({"noise": "gaussian"}, "needs delta > 0.*or choose noise='laplace'"),
-    ],
-)
-def test_bad_arguments_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        calibrate(**settings)
+def test_infinite_epsilon_adds_no_noise(link, noise):
+    for adjacency in ("flip", "replace", "add-remove"):
+        settings = {"adjacency": adjacency, "noise": noise, "delta": 1e-3 * (noise == "gaussian")}
+        assert calibrate(link, epsilon=math.inf, gamma=0.5, **settings) == (0.0, 0.5)
+    for gamma in (0.0, 1e-6, 1e6):  # flips under the logistic link take any
+        assert calibrate(gamma=gamma) == pytest.approx((2.0, gamma))

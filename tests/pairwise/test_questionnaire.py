@@ -1,21 +1,32 @@
+"""What answers to a questionnaire can change: sensitivities, cuts, and the body of all changes."""
+
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
+import jax
 import numpy as np
 import pytest
 
+from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.pairwise.questionnaire import (
     _EXACT_ORDER_ITEMS,
     max_cut,
+    noise_on_totals,
+    noise_shape,
+    questionnaire_changes,
     questionnaire_counts,
     questionnaire_sensitivity,
+    read_questionnaire,
     totals_sensitivity,
 )
 from privrank_jax.privacy import Privacy
 from tests import reference
+from tests.exact.graphs import zonotope
 from tests.promises import promise
+from tests.reference import geometry as naive
 
 ADJACENCIES = ("flip", "replace", "add-remove")
 FOUR = list(itertools.combinations(range(4), 2))
@@ -78,15 +89,6 @@ def test_the_euclidean_bound_spends_no_more_than_the_sum_of_all_changes():
         )
 
 
-def test_the_euclidean_bound_under_flips_is_below_that_of_degrees():
-    """Five triangles in a row of pairs are too many items to enumerate: 2 of 3 pairs of each can be cut."""
-    pairs = [(3 * c + i, 3 * c + j) for c in range(5) for i, j in complete(3)]
-    pairs += [(3 * c + 2, 3 * c + 3) for c in range(4)]
-    degrees = np.bincount(np.ravel(pairs))
-    found = sensitivity(pairs, 15, user("flip"), norm="l2")
-    assert found < 0.95 * np.linalg.norm(degrees)
-
-
 def test_max_cut_against_enumeration():
     rng = np.random.default_rng(3)
     for items in (2, 4, 7, 10):
@@ -101,6 +103,7 @@ def test_max_cut_of_complete_and_bipartite_graphs_and_of_components():
         assert cut(complete(items, 3), items) == 3 * (items**2 // 4)
     bipartite = [(i, 10 + j) for i in range(10) for j in range(10)]
     assert cut(bipartite, 20) == 100
+    assert cut(cycle(23), 23) == 22
     triangles = [(3 * c + i, 3 * c + j) for c in range(20) for i, j in complete(3)]
     assert cut(triangles, 60) == 40
     assert cut([(0, 1)], 50) == 1
@@ -125,11 +128,6 @@ def test_max_cut_bound_of_a_large_graph_is_above_every_cut_found():
             best = max(best, int(np.sum(side[edges[:, 0]] != side[edges[:, 1]])))
         assert best <= bound <= len(pairs)
         assert bound <= 1.25 * best, "a bound that helps"
-
-
-def test_cuts_of_23_items_are_bounded():
-    """An odd cycle again: 22 of its 23 pairs."""
-    assert cut(cycle(23), 23) == 22
 
 
 def test_bounds_of_two_sides_that_are_asked_against_each_other_are_attained():
@@ -203,27 +201,76 @@ def test_euclidean_bound_of_graphs_too_large_to_enumerate():
     assert sensitivity(paths, 20, user("flip"), norm="l2") == pytest.approx(math.sqrt(5) * one)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "message"),
-    [
-        ([], "questionnaire is empty"),
-        ([0, 1], "must have shape"),
-        ([(0, 1, 2)], "must have shape"),
-        ([(0, 4)], "items 0..3"),
-        ([(-1, 0)], "items 0..3"),
-        ([(0, 1), (2, 2)], "one item twice"),
-    ],
-)
-def test_bad_questionnaires_are_refused(pairs, message):
-    with pytest.raises(ValueError, match=message):
-        questionnaire_counts(pairs, 4)
+ITEMS = 4
+SMALL = {
+    "one pair": [(0, 1)],
+    "path": [(0, 1), (1, 2)],
+    "asked again": [(0, 1), (0, 1), (1, 2)],
+    "triangle": [(0, 1), (1, 2), (0, 2)],
+    "two parts": [(0, 1), (2, 3)],
+    "cycle": [(0, 1), (1, 2), (2, 3), (0, 3)],
+}
+CHANGED = {"flip": 2, "replace": 1}  # c, in halves of a win
 
 
-def test_unknown_names_are_refused():
-    for unit in ("comparison", "rank"):
-        with pytest.raises(ValueError, match="promise unit='user', not"):
-            sensitivity([(0, 1)], 2, Privacy(1.0, unit=unit, adjacency="replace"))
-    with pytest.raises(TypeError, match="privacy must be a Privacy"):
-        sensitivity([(0, 1)], 2, "flip")
-    with pytest.raises(ValueError, match="norm must be one of"):
-        sensitivity([(0, 1)], 2, user("flip"), norm="linf")
+def contents(pairs, adjacency):
+    """Twice the totals of one user, for every pattern of wins, ties and, under replacement, missing answers."""
+    unit = np.eye(ITEMS, dtype=int)
+    answers = [[2 * unit[i], 2 * unit[j], unit[i] + unit[j]] for i, j in pairs]
+    if adjacency == "replace":
+        answers = [[*known, 0 * unit[0]] for known in answers]
+    return np.array([np.sum(chosen, axis=0) for chosen in itertools.product(*answers)])
+
+
+@functools.cache
+def differences(name, adjacency):
+    """Twice the changes of the totals, with the coordinate of item "no answer" where there is one."""
+    totals = contents(SMALL[name], adjacency)
+    found = np.unique((totals[:, None] - totals[None, :]).reshape(-1, ITEMS), axis=0)
+    if adjacency == "flip":
+        return found
+    return np.hstack([found, -found.sum(1, keepdims=True)])
+
+
+def body(name, adjacency):
+    counts = questionnaire_counts(SMALL[name], ITEMS)
+    edges, parts = questionnaire_changes(counts, adjacency)
+    return list(map(tuple, Graph.of_counts(np.asarray(edges)).edges.tolist())), len(edges), parts
+
+
+@pytest.mark.parametrize("adjacency", CHANGED)
+@pytest.mark.parametrize("name", SMALL)
+def test_changes_lie_in_the_body_and_fill_it(name, adjacency):
+    edges, vertices, parts = body(name, adjacency)
+    found = differences(name, adjacency)
+    gauges = [naive.zonotope_gauge(change, edges, vertices) for change in found]
+    assert max(gauges) == CHANGED[adjacency] == 2 // parts
+    # The support function of the body is that of the changes, in all directions: the body is their hull.
+    rng = np.random.default_rng(2)
+    for direction in rng.normal(size=(200, vertices)):
+        reached = (found @ direction).max()
+        width = sum(abs(direction[i] - direction[j]) for i, j in edges)
+        assert reached == pytest.approx(CHANGED[adjacency] * width)
+
+
+@pytest.mark.parametrize("adjacency", CHANGED)
+def test_the_shape_is_that_body_in_wins(adjacency):
+    for name in SMALL:
+        edges, vertices, parts = body(name, adjacency)
+        shape = noise_shape(questionnaire_counts(SMALL[name], ITEMS), adjacency)
+        lengths = np.asarray(zonotope(edges, vertices).lengths) / parts
+        np.testing.assert_array_equal(shape.lengths, lengths)
+        assert shape.complete == (adjacency == "flip" and name in ("one pair", "triangle"))
+
+
+def test_a_user_may_answer_less_than_asked_and_under_flips_the_questionnaire_is_public_anyway():
+    counts = questionnaire_counts([(0, 1), (1, 2)], 3)
+    asked = Privacy(1.0, unit="user", adjacency="flip", contributions=1)
+    np.testing.assert_array_equal(read_questionnaire(counts, asked, 3, "k-norm", None), counts)
+
+
+def test_variance_per_dimension():
+    """One pair: Laplace noise of scale 1 along e_0 - e_1, of variance 2·‖(1, -1)‖²; also from inside a program."""
+    noise = noise_on_totals("k-norm", 1.0, 3, questionnaire_counts([(0, 1)], 3), "flip")
+    assert noise.variance_per_dimension() == pytest.approx(4.0)
+    assert jax.jit(lambda: noise.variance_per_dimension() * 1.0)() == pytest.approx(4.0)

@@ -72,28 +72,6 @@ def test_designs():
     np.testing.assert_allclose(moved, 0.05 * usual, rtol=1e-5)
 
 
-def test_the_fit_is_differentiable_and_batched():
-    matrix, theta = crowd(False)
-    sums = score_sums(WinCounts.from_matrix(matrix))
-    fit = jax.jit(lambda x: fit_score_sums(x, len(theta), 1.0, 1.0))
-    both = jax.vmap(fit)(jnp.stack([sums, 2 * sums]))
-    np.testing.assert_allclose(both[0], fit(sums), atol=1e-4)
-    assert np.all(np.isfinite(fit(-sums)))
-    assert np.all(np.isfinite(fit(jnp.zeros_like(sums))))
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda _: fit_score_sums(np.zeros(8), 3, 1.0), r"shape \(9,\)"),
-        (lambda _: fit_score_sums(np.zeros(9), 3, -1.0), "deviation"),
-    ],
-)
-def test_bad_input_is_refused_with_a_remedy(call, words, key):
-    with pytest.raises(ValueError, match=words):
-        call(key)
-
-
 def test_steps_are_fitted_one_by_one():
     sums = np.cumsum([by_loops(one) for one in STREAM], axis=0)
     told = ContinualDiagnostics(1.0, np.arange(1.0, 5), 1.0, np.arange(2.0, 6))
