@@ -111,20 +111,6 @@ GAMMA = 0.8
 NORMAL = Noise.independent("gaussian", 1.5, 5)
 
 
-def test_choices_from_two_are_comparisons():
-    pairs = [(one[0], one[1:2]) for one in LISTS]
-    choices = Choices.from_top1(pairs, num_items=5)
-    met = choices.wins.comparisons
-    for noise in (1.5, NORMAL):
-        for target in ("truth", "penalized"):
-            told = {"gamma": GAMMA, "noise": noise, "target": target}
-            found = quick_jit(functools.partial(standard_errors, **told))(THETA, choices.design)
-            usual = quick_jit(functools.partial(standard_errors, **told))(THETA, met)
-            np.testing.assert_allclose(found.covariance, usual.covariance, rtol=1e-6, atol=1e-12)
-            np.testing.assert_allclose(found.center, usual.center, rtol=1e-6)
-            assert bool(found.near) == bool(usual.near)
-
-
 def test_the_covariance_is_that_of_one_newton_step():
     fisher = np.zeros((5, 5))
     for items in LISTS:

@@ -153,15 +153,6 @@ def test_values_are_centered_and_lead_back(made, ties):
         np.testing.assert_allclose(again[design.num_items :], beta[design.num_items :])
 
 
-def test_scores_that_nothing_tells_apart_stay_equal_at_the_start():
-    design, won, _ = of_counts(True)
-    excess = design.excess(jnp.append(won, 2.0))
-    assert float(excess[ITEMS]) == 0.0  # of padding
-    start = np.asarray(design.start(excess, 0 * excess))
-    assert start[-1] == pytest.approx(np.log(2 * (2 / 6) / (4 / 6)))
-    assert not start[:-1].any()
-
-
 WINS = np.random.default_rng(3).integers(1, 9, (4, 4)) * (1 - np.eye(4))
 THETA = np.random.default_rng(4).normal(size=4)
 LINKS = ("logistic", "normal", "laplace")
@@ -239,14 +230,3 @@ def test_problems_in_lanes_are_those_alone(link, mask):
     # Padding is held at 0.
     np.testing.assert_allclose(together[0][~real], 0)
     np.testing.assert_allclose(together[2][~real], 1)
-
-
-def test_a_search_starts_near_its_end():
-    """Expected counts of normal scores: the first guess is within a tenth of what they were drawn with."""
-    truth = np.random.default_rng(1).normal(size=20)
-    truth -= truth.mean()
-    chance = 1 / (1 + np.exp(truth[None, :] - truth[:, None]))
-    design = Counts(jnp.asarray(100 * (1 - np.eye(20))))
-    excess = design.excess(jnp.asarray(100 * (chance.sum(1) - 0.5)))
-    start = design.start(excess, jnp.zeros(20))
-    assert np.linalg.norm(start - truth) < 0.1 * np.linalg.norm(truth)

@@ -39,19 +39,16 @@ def drawn(comparisons, seed=0):
 
 
 @jax.jit
-def released(keys, wins, epsilon, gamma):
-    def release(key, matrix):
-        found = perturbed_mle(
-            key, WinCounts(matrix), promise(epsilon, adjacency="flip"), gamma=gamma
-        )
-        return found.value, found.diagnostics.noise_scale
-
-    return jax.vmap(release)(keys, wins)
+@functools.partial(jax.vmap, in_axes=(0, 0, None, None))
+def released(key, matrix, epsilon, gamma):
+    asked = promise(epsilon, adjacency="flip")
+    found = perturbed_mle(key, WinCounts(matrix), asked, gamma=gamma)
+    return found.value, found.diagnostics.noise_scale
 
 
-def release(key, epsilon, gamma, comparisons=DESIGN, seed=0):
+def release(key, epsilon, gamma):
     keys = jax.random.split(key, RELEASES)
-    scores, scales = released(keys, drawn(comparisons, seed), epsilon, gamma)
+    scores, scales = released(keys, drawn(DESIGN), epsilon, gamma)
     return scores, scales[0]
 
 
@@ -83,19 +80,11 @@ def share(interval, low, high=None):
     return of_items.mean(), error, held.all(1).mean()
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "gamma"),  # about the default
-    [
-        (0.05, 12.0),
-        *(
-            pytest.param(*one, marks=pytest.mark.slow)
-            for one in ((np.inf, 1), (0.5, 1.1), (0.1, 4))
-        ),
-    ],
-)
-def test_intervals_cover_the_true_scores_and_ranks(epsilon, gamma, key):
+@pytest.mark.parametrize("epsilon", [0.05, pytest.param(np.inf, marks=pytest.mark.slow)])
+def test_intervals_cover_the_true_scores_and_ranks(epsilon, key):
     """95 % within 4.5 standard errors of the simulation and 0.01 for the linear step; without the privacy noise, which
     at ε = 0.05 has ten times the sampling variance, less than 60 %."""
+    gamma = 12.0 if epsilon == 0.05 else 1.0  # about the default
     scores, scale = release(key, epsilon, gamma)
     single, ranks = intervals_of(scores, DESIGN, scale, gamma)
     covered, error, _ = share(single, TRUTH)
@@ -122,16 +111,6 @@ def test_the_pull_of_a_large_ridge_is_undone_or_targeted(key):
     covered, error, _ = share(around, pulled)
     assert abs(covered - 0.95) < 4.5 * error + 0.01
     assert share(around, TRUTH)[0] < 0.5
-
-
-def test_expected_counts_stand_in_for_private_ones(key):
-    """The number of comparisons of each pair is random and private; intervals use their public total."""
-    met = np.triu(np.random.default_rng(3).poisson(PER_PAIR, (SIZE, SIZE)), 1)
-    comparisons = (met + met.T).astype(float)
-    scores, scale = release(key, 0.1, 4.0, comparisons)
-    public = 2 * float(met.sum()) / (SIZE * (SIZE - 1)) * (1 - np.eye(SIZE))
-    covered, error, _ = share(intervals_of(scores, public, scale, 4.0)[0], TRUTH)
-    assert abs(covered - 0.95) < 4.5 * error + 0.01
 
 
 ASKED = (1 - np.eye(SIZE)).astype(int)  # every pair once

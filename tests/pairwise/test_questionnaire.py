@@ -20,12 +20,10 @@ from privrank_jax.pairwise.questionnaire import (
     questionnaire_counts,
     questionnaire_sensitivity,
     read_questionnaire,
-    totals_sensitivity,
 )
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.exact.graphs import zonotope
-from tests.promises import promise
 from tests.reference import geometry as naive
 
 ADJACENCIES = ("flip", "replace", "add-remove")
@@ -68,25 +66,15 @@ def random_graph(rng, items, share):
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_sensitivities_against_all_pairs_of_answer_patterns(adjacency):
-    """Wins, ties and missing answers. ℓ₁ is attained everywhere, ℓ₂ under flips; elsewhere it is a bound."""
+    """Wins, ties and missing answers. ℓ₁ is attained everywhere, ℓ₂ under flips and on triangles, and else a bound."""
     for pairs in QUESTIONNAIRES:
         brute = reference.questionnaire_sensitivity(pairs, 4, adjacency, 1)
         assert sensitivity(pairs, 4, user(adjacency)) == pytest.approx(brute), pairs
         euclidean = reference.questionnaire_sensitivity(pairs, 4, adjacency, 2)
         ours = sensitivity(pairs, 4, user(adjacency), norm="l2")
         assert ours >= euclidean * (1 - 1e-12), pairs
-        if adjacency == "flip":
+        if adjacency == "flip" or pairs == [(0, 1), (0, 2), (1, 2)]:
             assert ours == pytest.approx(euclidean), pairs
-
-
-def test_the_euclidean_bound_spends_no_more_than_the_sum_of_all_changes():
-    """On a triangle no more than |E| + maxcut = 5 changes under replacement, or 3 where a user comes: attained."""
-    for adjacency, squares in (("replace", 9), ("add-remove", 5)):
-        found = sensitivity(complete(3), 3, user(adjacency), norm="l2")
-        assert found == pytest.approx(math.sqrt(squares))
-        assert found == pytest.approx(
-            reference.questionnaire_sensitivity(complete(3), 3, adjacency, 2)
-        )
 
 
 def test_max_cut_against_enumeration():
@@ -130,14 +118,6 @@ def test_max_cut_bound_of_a_large_graph_is_above_every_cut_found():
         assert bound <= 1.25 * best, "a bound that helps"
 
 
-def test_bounds_of_two_sides_that_are_asked_against_each_other_are_attained():
-    """Every pair of 12 and 12 items is cut, and all of them may be answered for one side: 24 items move by 12."""
-    pairs = list(itertools.product(range(12), range(12, 24)))
-    assert cut(pairs, 24) == 144
-    found = sensitivity(pairs, 24, user("flip"), norm="l2")
-    assert found == pytest.approx(12 * math.sqrt(24), rel=1e-8)
-
-
 def test_spectral_bounds_of_three_sides():
     """Items in three groups of g, all pairs between groups asked: the Laplacian's largest eigenvalue is 3g. So at most
     (3g)²/4 pairs are cut, and the totals move by at most √(3g · 3g²), which is less than the degrees allow. Of the 12
@@ -154,31 +134,15 @@ def test_spectral_bounds_of_three_sides():
     assert cut(pairs, 24) == 144
 
 
-def test_euclidean_sensitivity_of_eight_items_is_exact():
-    """A triangle with a tail of five pairs: over all orientations, below the square root of Σ degree²."""
-    pairs = [*cycle(3), *((i, i + 1) for i in range(2, 7))]
-    largest = 0.0
-    for signs in itertools.product((1, -1), repeat=len(pairs)):
-        moves = np.zeros(8)
-        for (i, j), sign in zip(pairs, signs):
-            moves[[i, j]] += [sign, -sign]
-        largest = max(largest, float(np.linalg.norm(moves)))
-    assert sensitivity(pairs, 8, user("flip"), norm="l2") == pytest.approx(largest, rel=1e-12)
-    assert largest < 0.97 * np.linalg.norm(np.bincount(np.ravel(pairs)))
-
-
 def test_every_pair_asked_once():
     """The two named data sets: cemspc has 6 items (18 instead of 30), immig 4 (8 instead of 12)."""
     assert sensitivity(complete(6), 6, user("flip")) == 18.0
     assert sensitivity(complete(6), 6, user("replace")) == 15 + 9
     assert sensitivity(complete(4), 4, user("flip")) == 8.0
-    assert totals_sensitivity(promise(1.0, "user", "flip", 15)) == 30.0
-    assert totals_sensitivity(promise(1.0, "user", "flip", 6)) == 12.0
     for items in (3, 6, 40):
-        steps = [items - 1 - 2 * i for i in range(items)]
-        assert sensitivity(complete(items), items, user("flip"), norm="l2") == pytest.approx(
-            math.sqrt(sum(step**2 for step in steps))
-        )
+        steps = np.arange(1 - items, items, 2)
+        found = sensitivity(complete(items), items, user("flip"), norm="l2")
+        assert found == pytest.approx(np.linalg.norm(steps))
 
 
 def test_euclidean_bound_of_graphs_too_large_to_enumerate():
@@ -233,8 +197,7 @@ def differences(name, adjacency):
 
 
 def body(name, adjacency):
-    counts = questionnaire_counts(SMALL[name], ITEMS)
-    edges, parts = questionnaire_changes(counts, adjacency)
+    edges, parts = questionnaire_changes(questionnaire_counts(SMALL[name], ITEMS), adjacency)
     return list(map(tuple, Graph.of_counts(np.asarray(edges)).edges.tolist())), len(edges), parts
 
 

@@ -16,17 +16,15 @@ from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise import (
     Choices,
     Counts,
-    bounded_weights,
-    confidence_intervals,
-    covariate_table,
-    debiased_rr,
     fit,
+    intervals,
     mle,
     noisy_counts,
     noisy_sums,
     noisy_ties,
     perturbed_mle,
-    questionnaire_counts,
+    private_design,
+    questionnaire,
     report_theory,
     standard_errors,
     theory,
@@ -36,27 +34,9 @@ from privrank_jax.pairwise.continual import continual_score_sums, fit_score_sums
 from privrank_jax.pairwise.covariates import resolution
 from privrank_jax.pairwise.debiased_fit import DebiasedSums, report_standard_errors
 from privrank_jax.pairwise.designs import ModelScores
-from privrank_jax.pairwise.intervals import (
-    above_probabilities,
-    parametric_bootstrap,
-    quasi_variances,
-    rank_probabilities,
-)
 from privrank_jax.pairwise.maximum_likelihood import select_link
 from privrank_jax.pairwise.mixed_models import mixed_effects
 from privrank_jax.pairwise.noisy_totals import of_comparisons
-from privrank_jax.pairwise.private_design import (
-    NoisyDesign,
-    errors_under_private_design,
-    noisy_design,
-)
-from privrank_jax.pairwise.questionnaire import (
-    noise_on_totals,
-    questionnaire_changes,
-    questionnaire_sensitivity,
-    read_questionnaire,
-    totals_sensitivity,
-)
 from privrank_jax.pairwise.report_sums import finish, init, merge, update
 from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.pairwise.transitivity import intransitivity
@@ -74,13 +54,13 @@ TIED = WinCounts(MET, ties=4)
 HALVES = ModelScores(jnp.asarray(THETA), log_tie=jnp.asarray(-0.2))
 STAGES = Choices.from_rankings([[0, 1, 2], [2, 1, 0]], num_items=3)
 TOP = Choices.from_top1([(0, [1, 2]), (1, [0])], num_items=3)
-PAIR_A_DAY = questionnaire_counts([(0, 1), (1, 2)], 3)
+PAIR_A_DAY = pairwise.questionnaire_counts([(0, 1), (1, 2)], 3)
 RANKS = Privacy(1.0, unit="rank", adjacency="replace")
 FLIP = promise(1.0, adjacency="flip")
 USER = Privacy(1.0, unit="user", adjacency="flip", public=("questionnaire",))
 UNBOUNDED = Privacy(1.0, unit="user", adjacency="replace")
 SPENT = promise(1.0, "user", "replace", 3)
-DESIGN = NoisyDesign(np.ones(2), np.array(1.0), 1.0)
+DESIGN = private_design.NoisyDesign(np.ones(2), np.array(1.0), 1.0)
 APART = np.kron(np.eye(2), 50 * (1 - np.eye(2)))
 THREES = ([0, 1, 2], [1, 2, 0])
 
@@ -91,6 +71,10 @@ top1 = functools.partial(Choices.from_top1, num_items=3)
 ranked = functools.partial(Choices.from_rankings, num_items=3)
 broken = functools.partial(break_rankings, num_items=3)
 scale = functools.partial(perturbed_mle.scale, facts=Facts(2))
+NO_VARIANCE = dataclasses.replace(errors(MET), covariance=jnp.zeros((3, 3)))
+THREE = Noise.independent("laplace", 1.0, 3)
+by_item = functools.partial(questionnaire.totals_sensitivity, promise(1.0, "user", "flip", 3))
+under = functools.partial(private_design.errors_under_private_design, [0.0, 0.0], DESIGN)
 
 FIRST, SECOND = np.array([0, 1, 2, 0, 2, 1]), np.array([1, 2, 0, 2, 1, 0])
 LENGTH, ONES = np.array([1.0, -2, 0.5, 3, 0, 1]), np.ones(6)
@@ -100,7 +84,7 @@ OF_ITEM = np.array([3.0, -1, 4])[FIRST] - np.array([3.0, -1, 4])[SECOND]
 def table(columns=None, **changes):
     columns = {"length": LENGTH, "left": ONES} if columns is None else columns
     told = {"first": FIRST, "second": SECOND, "outcomes": ONES, "num_items": 3} | changes
-    return covariate_table(covariates=columns, **told)
+    return pairwise.covariate_table(covariates=columns, **told)
 
 
 TABLE = table()
@@ -110,7 +94,7 @@ SUMS = promise(1.0, adjacency="flip").given(public=["covariates"])
 def answers(**changed):
     """Reports of two users on three pairs."""
     told = {"reports": np.ones((2, 3)), "observed": np.ones((2, 3)), "epsilon": 1.0}
-    return debiased_rr(**told | changed)
+    return pairwise.debiased_rr(**told | changed)
 
 
 def told(**changed):
@@ -120,11 +104,11 @@ def told(**changed):
 
 def bootstrap(**changed):
     given = {"theta": THETA, "comparisons": MET, "refit": lambda _, wins: 0, "replicates": 2}
-    return parametric_bootstrap(KEY, **given | changed)
+    return intervals.parametric_bootstrap(KEY, **given | changed)
 
 
 def read(counts=PAIR_A_DAY, privacy=USER, sensitivity=None):
-    return read_questionnaire(counts, privacy, 3, "k-norm", sensitivity)
+    return questionnaire.read_questionnaire(counts, privacy, 3, "k-norm", sensitivity)
 
 
 REFUSED = [
@@ -169,10 +153,7 @@ REFUSED = [
     (lambda: standard_errors(mle(TABLE, gamma=1.0).value, TABLE.design, noise=-1.0), "noise"),
     (lambda: standard_errors(mle(TABLE, gamma=1.0).value, TABLE.design, ties=ONES), "ties"),
     (lambda: standard_errors(HALVES, Counts(MET, ties=True), ties=np.zeros(3, bool)), "ties"),
-    (
-        lambda: standard_errors(HALVES, Counts(MET), noise=Noise.independent("laplace", 1.0, 3)),
-        "4 numbers",
-    ),
+    (lambda: standard_errors(HALVES, Counts(MET), noise=THREE), "4 numbers"),
     (lambda: of_rows([0.5, 1.0, 2.0], *THREES), "users"),
     (lambda: of_rows([0, 1, 2], [0, 1, 9], [1, 2, 0]), "winners"),
     (lambda: of_rows([0, 1, 2], [0, 1, 2], [0, 1, 2]), "itself"),
@@ -181,15 +162,12 @@ REFUSED = [
     (lambda: clustered_covariance(THETA * NAN, [0, 1, 2], *THREES), "finite"),
     (lambda: jax.jit(lambda x: clustered_covariance(x, [0, 1, 2], *THREES))(THETA), "jit"),
     *(
-        (lambda level=level: confidence_intervals(errors(MET), level), "level")
+        (lambda level=level: pairwise.confidence_intervals(errors(MET), level), "level")
         for level in (0.0, 1.0, NAN)
     ),
-    (
-        lambda: quasi_variances(dataclasses.replace(errors(MET), covariance=jnp.zeros((3, 3)))),
-        "variance",
-    ),
-    (lambda: above_probabilities(standard_errors(np.zeros(4), APART)), "link"),
-    (lambda: rank_probabilities(KEY, errors(MET), 0), "draws"),
+    (lambda: intervals.quasi_variances(NO_VARIANCE), "variance"),
+    (lambda: intervals.above_probabilities(standard_errors(np.zeros(4), APART)), "link"),
+    (lambda: intervals.rank_probabilities(KEY, errors(MET), 0), "draws"),
     (lambda: bootstrap(replicates=0), "replicates"),
     (lambda: bootstrap(theta=THETA[:2]), "counts"),
     (lambda: bootstrap(comparisons=np.triu(MET)), "symmetric"),
@@ -206,7 +184,7 @@ REFUSED = [
         lambda: noisy_counts(KEY, WINS, USER, questionnaire=PAIR_A_DAY, sensitivity=2.0),
         "sensitivity",
     ),
-    (lambda: totals_sensitivity(promise(1.0, "user", "flip", 3), "l2", per_item=0), "per_item"),
+    (lambda: by_item("l2", per_item=0), "per_item"),
     (lambda: noisy_ties.release(WinCounts(MET, ties=0.5), FLIP), "whole"),
     (lambda: noisy_ties.release(WinCounts(0.33 * MET, ties=1), FLIP), "multiples"),
     (lambda: noisy_ties.release(WINS, FLIP), "say how many"),
@@ -221,24 +199,24 @@ REFUSED = [
     (lambda: perturbed_mle(KEY, WINS, promise(1.0), link="normal"), "noisy_counts"),
     (lambda: perturbed_mle.release(WinCounts(MET / 1024), promise(1.0)), "1/2 "),
     (lambda: perturbed_mle.release(WinCounts(MET / 3), promise(1.0), weighted=True), "1/1024"),
-    (lambda: bounded_weights([1.0], 0.0), "most"),
-    (lambda: bounded_weights([NAN], 1.0), "weights"),
-    (lambda: bounded_weights([[1.0]], 1.0), "shape"),
-    (lambda: noisy_design(KEY, WINS, FLIP, THETA), "public"),
-    (lambda: noisy_design(KEY, WINS, SPENT, THETA * NAN), "3 finite"),
-    (lambda: noisy_design.release(WINS, SPENT, [[0.0]]), "3 finite"),
-    (lambda: noisy_design.release(WINS, FLIP, THETA), "public"),
-    (lambda: noisy_design.release(WinCounts(0.33 * MET), SPENT, THETA), "1/2"),
-    (lambda: noisy_design.release(WinCounts(2.0**50 * MET), SPENT, THETA), "too many"),
-    (lambda: errors_under_private_design([0.0, 0.0], DESIGN, noise=-1.0, gamma=1.0), "noise"),
+    (lambda: pairwise.bounded_weights([1.0], 0.0), "most"),
+    (lambda: pairwise.bounded_weights([NAN], 1.0), "weights"),
+    (lambda: pairwise.bounded_weights([[1.0]], 1.0), "shape"),
+    (lambda: private_design.noisy_design(KEY, WINS, FLIP, THETA), "public"),
+    (lambda: private_design.noisy_design(KEY, WINS, SPENT, THETA * NAN), "3 finite"),
+    (lambda: private_design.noisy_design.release(WINS, SPENT, [[0.0]]), "3 finite"),
+    (lambda: private_design.noisy_design.release(WINS, FLIP, THETA), "public"),
+    (lambda: private_design.noisy_design.release(WinCounts(0.33 * MET), SPENT, THETA), "1/2"),
+    (lambda: private_design.noisy_design.release(WinCounts(1e15 * MET), SPENT, THETA), "too many"),
+    (lambda: under(noise=-1.0, gamma=1.0), "noise"),
     # Questionnaires.
-    (lambda: questionnaire_counts([], 4), "empty"),
-    (lambda: questionnaire_counts([(0, 1, 2)], 4), "shape"),
-    (lambda: questionnaire_counts([(-1, 0)], 4), "items"),
-    (lambda: questionnaire_counts([(0, 1), (2, 2)], 4), "twice"),
-    (lambda: questionnaire_sensitivity(PAIR_A_DAY, promise(1.0)), "user"),
-    (lambda: questionnaire_sensitivity(PAIR_A_DAY, USER, norm="linf"), "norm"),
-    (lambda: questionnaire_changes(PAIR_A_DAY, "add-remove"), "adjacency"),
+    (lambda: pairwise.questionnaire_counts([], 4), "empty"),
+    (lambda: pairwise.questionnaire_counts([(0, 1, 2)], 4), "shape"),
+    (lambda: pairwise.questionnaire_counts([(-1, 0)], 4), "items"),
+    (lambda: pairwise.questionnaire_counts([(0, 1), (2, 2)], 4), "twice"),
+    (lambda: questionnaire.questionnaire_sensitivity(PAIR_A_DAY, promise(1.0)), "user"),
+    (lambda: questionnaire.questionnaire_sensitivity(PAIR_A_DAY, USER, norm="linf"), "norm"),
+    (lambda: questionnaire.questionnaire_changes(PAIR_A_DAY, "add-remove"), "adjacency"),
     (lambda: read(privacy=FLIP), "user"),
     (lambda: read(privacy=UNBOUNDED), "public"),
     (lambda: read(privacy=dataclasses.replace(USER, contributions=3)), "contributions"),
@@ -251,7 +229,7 @@ REFUSED = [
     (lambda: read(None), "asked"),
     (
         lambda: jax.jit(lambda law: law.variance_per_dimension())(
-            noise_on_totals("k-norm", 1.0, 3, PAIR_A_DAY, "flip")
+            questionnaire.noise_on_totals("k-norm", 1.0, 3, PAIR_A_DAY, "flip")
         ),
         "gamma",
     ),
@@ -351,7 +329,7 @@ OF_ANOTHER_TYPE = [
     (lambda: perturbed_mle(KEY, WinEdges([0], [1], [1.0], [0.0], 2), promise(1.0)), "WinEdges"),
     (lambda: noisy_sums(KEY, TABLE.design, SUMS), "covariate_table"),
     (lambda: of_comparisons(1.0, "it"), "Privacy"),
-    (lambda: questionnaire_sensitivity(PAIR_A_DAY, "flip"), "Privacy"),
+    (lambda: questionnaire.questionnaire_sensitivity(PAIR_A_DAY, "flip"), "Privacy"),
 ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,20 +17,9 @@ from privrank_jax.pairwise.continual import (
     score_sums,
     shrunk_design,
 )
-from tests.promises import promise
 
 STEPS, ITEMS = 4, 3
 STREAM = np.random.default_rng(0).integers(0, 9, (STEPS, ITEMS, ITEMS)) * (1.0 - np.eye(ITEMS))
-WINS = WinCounts.from_matrix(STREAM)
-ASKED = promise(0.8, "user", "replace", 4, delta=1e-4)
-
-
-def by_loops(matrix):
-    items = len(matrix)
-    won = [sum(matrix[i][j] for j in range(items)) for i in range(items)]
-    lost = [sum(matrix[j][i] for j in range(items)) for i in range(items)]
-    met = [matrix[i][j] + matrix[j][i] for i, j in itertools.combinations(range(items), 2)]
-    return [*won, *lost, *met]
 
 
 def crowd(near, items=8, total=4e7):
@@ -73,7 +60,7 @@ def test_designs():
 
 
 def test_steps_are_fitted_one_by_one():
-    sums = np.cumsum([by_loops(one) for one in STREAM], axis=0)
+    sums = np.cumsum(score_sums(WinCounts.from_matrix(STREAM)), axis=0)
     told = ContinualDiagnostics(1.0, np.arange(1.0, 5), 1.0, np.arange(2.0, 6))
     found = fit_all_sums(sums, ITEMS, told, 2.0)
     for step in range(STEPS):

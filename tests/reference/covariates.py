@@ -75,18 +75,6 @@ def default_covariate_ridge(matrix, num_items, scale, noise, part=5):
     return np.array(found)
 
 
-def least_squares_fit(matrix, outcomes, steps=50):
-    """Logistic regression by iterated least squares, and its standard errors."""
-    beta = np.zeros(matrix.shape[1])
-    for _ in range(steps):
-        chances = 1 / (1 + np.exp(-matrix @ beta))
-        weights = chances * (1 - chances)
-        pull = matrix @ beta + (outcomes - chances) / weights
-        information = matrix.T @ (weights[:, None] * matrix)
-        beta = np.linalg.solve(information, matrix.T @ (weights * pull))
-    return beta, np.sqrt(np.diag(np.linalg.inv(information)))
-
-
 def user_shape(first, second, features, users, num_items):
     """Of what one user can change: the most often that one meets each pair, the most of each feature, the most rows."""
     met = np.zeros((num_items, num_items), int)
