@@ -1,4 +1,4 @@
-"""Standard errors and intervals of fits with covariates; fits with a home advantage, and without, against published ones.
+"""Errors and intervals of fits with covariates; fits with a home advantage, and without, against published ones.
 
 *Baseball*, American League East, 1987. Games: Agresti (2002), Categorical Data Analysis, 2nd edition, Table 10.10.
 Fits: his Table 10.11 and, to four digits, the output of BradleyTerry2 that its source keeps (tests/baseball.Rout.save).

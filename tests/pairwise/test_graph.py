@@ -9,7 +9,6 @@ import pytest
 from scipy.sparse.csgraph import connected_components
 
 from privrank_jax import links
-from privrank_jax._components import components
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise.graph import connectivity, edge_connectivity
 from privrank_jax.pairwise.spectral import rank_centrality
@@ -44,16 +43,6 @@ def test_components_and_separation_agree_with_scipy(items):
     np.testing.assert_array_equal(found[1], [separated for _, separated in wanted])
     if items == ITEMS:
         assert 20 < sum(separated for _, separated in wanted) < 180  # both answers are tried
-
-
-def test_labels_name_the_smallest_item_of_each_component():
-    for wins in _digraphs(20)[0]:
-        adjacent = (wins + wins.T) > 0
-        labels = np.asarray(components(jnp.asarray(adjacent)))
-        np.testing.assert_array_equal(components(adjacent), labels)
-        _, other = connected_components(adjacent, directed=False)
-        for item in range(ITEMS):
-            assert labels[item] == np.flatnonzero(other == other[item])[0]
 
 
 def test_edge_lists_agree_with_dense_counts():

@@ -13,7 +13,6 @@ from privrank_jax.links import get_link
 from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise import bounded_weights, perturbed_mle
 from privrank_jax.pairwise.published import published_mle
-from privrank_jax.privacy import Privacy
 from privrank_jax.privacy import noise as noises
 from tests import reference
 from tests.promises import promise
@@ -56,16 +55,14 @@ def test_padding_changes_nothing(record, key):
     wins, padded = tournament(8, 4), np.zeros((6, 6))
     padded[:4, :4] = wins.matrix
     masked = WinCounts.from_matrix(padded, np.arange(6) < 4)
-    alone, within = (
-        record(key, one, promise(math.inf, adjacency="flip")) for one in (wins, masked)
-    )
-    np.testing.assert_allclose(within.value[:4], alone.value, atol=1e-9)
-    np.testing.assert_array_equal(within.value[4:], 0.0)
-    gammas = [
-        float(record(key, one, promise(1.0, adjacency="flip")).diagnostics.gamma)
-        for one in (wins, masked)
-    ]
-    assert gammas[0] == pytest.approx(gammas[1], rel=1e-12)
+    for epsilon in (math.inf, 1.0):
+        asked = promise(epsilon, adjacency="flip")
+        alone, within = (record(key, one, asked) for one in (wins, masked))
+        ridges = (float(one.diagnostics.gamma) for one in (alone, within))
+        assert next(ridges) == pytest.approx(next(ridges), rel=1e-12)
+        np.testing.assert_array_equal(within.value[4:], 0.0)
+        if math.isinf(epsilon):
+            np.testing.assert_allclose(within.value[:4], alone.value, atol=1e-9)
 
 
 @pytest.mark.parametrize("record", [perturbed_mle, published_mle])
@@ -93,9 +90,6 @@ def test_published_calibration(key):
     assert (float(user.noise_scale), float(user.gamma)) == pytest.approx((56.0, 14.0))
 
 
-EPSILON = 1.0
-
-
 def test_weights_are_bounded_and_rounded_down():
     found = bounded_weights([0.0, 1.0, 0.9999, 3.0, 7.0], 3.0)
     assert found.tolist() == [0.0, 341 / 1024, 341 / 1024, 1.0, 1.0]
@@ -110,7 +104,7 @@ def weighted(winner, loser, weight):
 @pytest.mark.parametrize("link", ["logistic", "laplace"])
 def test_small_data_sets_lose_no_more_either(link):
     """Near a few comparisons, where curvatures matter, at random weights and points: exact densities lose at most ε."""
-    draw, asked = np.random.default_rng(1), Privacy(EPSILON, unit="comparison", adjacency="replace")
+    draw, asked = np.random.default_rng(1), promise(1.0)
     scale, gamma = map(float, perturbed_mle.scale(asked, Facts(3, rules=(get_link(link), True))))
     pairs, worst = list(itertools.permutations(range(3), 2)), 0.0
     for _ in range(150):
@@ -125,7 +119,7 @@ def test_small_data_sets_lose_no_more_either(link):
                 for wins in (one, other)
             ]
             worst = max(worst, abs(logs[0] - logs[1]))
-    assert 0.3 * EPSILON < worst <= EPSILON * (1 + 1e-9)
+    assert 0.3 < worst <= 1 + 1e-9
 
 
 def test_the_default_ridge_says_nothing_of_private_weights(key):

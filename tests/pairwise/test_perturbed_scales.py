@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import jax
@@ -14,24 +13,17 @@ from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.pairwise.published import published_mle
 from tests import reference
-from tests.promises import promise, split
+from tests.promises import promise
 from tests.reference import calibration as reference_perturbation
 
 
-def asked(settings, **defaults):
-    """A promise from the settings that define one, and the remaining settings; several comparisons mean unit user."""
-    promised, options = split(settings, **defaults)
-    if "contributions" in settings and "unit" not in settings:
-        promised = dataclasses.replace(
-            promised, unit="user", contributions=settings["contributions"]
-        )
-    return promised, options
+def asked(adjacency="flip", epsilon=1.0, contributions=1, delta=0.0):
+    unit = "user" if contributions > 1 else "comparison"
+    return promise(epsilon, unit, adjacency, contributions, delta)
 
 
-def calibrate(link="logistic", adjacency="flip", **settings):
-    promised, options = asked({"adjacency": adjacency, **settings})
-    scale, gamma = scale_of(link, promised, **options)
-    return float(scale), float(gamma)
+def calibrate(link="logistic", noise="laplace", gamma=None, **settings):
+    return tuple(map(float, scale_of(link, asked(**settings), noise=noise, gamma=gamma)))
 
 
 def scale_of(link, promised, **options):
@@ -39,12 +31,10 @@ def scale_of(link, promised, **options):
 
 
 def floor_of(link, **settings):
-    """From what a refusal says."""
     if link == "logistic":
-        return calibrate(link, **settings, gamma=None)[1]
-    promised, _ = asked(settings)
-    times = promised.comparisons_per_unit
-    return 4 / math.expm1(promised.epsilon / 2 / times)
+        return calibrate(link, **settings)[1]
+    promised = asked(**settings)
+    return 4 / math.expm1(promised.epsilon / 2 / promised.comparisons_per_unit)
 
 
 @pytest.mark.parametrize(("link", "kappa1", "kappa2"), [("logistic", 1, 0.25), ("laplace", 2, 2)])
@@ -94,23 +84,15 @@ def test_gaussian_noise_is_what_the_theorem_asks_for(link, adjacency, comparison
 
     The determinant takes a quarter of ε and half of it under the Laplace link, nothing under the logistic one.
     """
-    settings = {
-        "contributions": comparisons,
-        "epsilon": epsilon,
-        "delta": delta,
-        "noise": "gaussian",
-    }
-    floor = floor_of(
-        link, adjacency=adjacency, contributions=comparisons, epsilon=epsilon, delta=delta
-    )
+    settings = {"adjacency": adjacency, "contributions": comparisons, "epsilon": epsilon}
+    floor = floor_of(link, **settings, delta=delta)
     for wanted, share in ((None, 0.25), (floor, 0.5), (70.0 / epsilon * comparisons, None)):
-        scale, gamma = calibrate(link, adjacency, gamma=wanted, **settings)
+        scale, gamma = calibrate(link, "gaussian", wanted, **settings, delta=delta)
         spent = reference_perturbation.determinant_share(link, comparisons, gamma)
         if link == "laplace" and share:
             assert spent == pytest.approx(share * epsilon, rel=1e-9)
         if link == "logistic" and share:
-            least = calibrate(link, adjacency, contributions=comparisons, epsilon=epsilon)[0]
-            assert gamma == pytest.approx(max(least, 1.0))
+            assert gamma == pytest.approx(max(calibrate(link, **settings)[0], 1.0))
         expected = reference_perturbation.gaussian_perturbation_scale(
             link, adjacency, comparisons, epsilon, delta, gamma
         )
@@ -153,14 +135,13 @@ def test_gamma_below_its_floor_is_refused_and_raised_where_traced(adjacency, noi
     settings = {"adjacency": adjacency, "epsilon": 0.5, "contributions": 2}
     settings["delta"] = 1e-3 if noise == "gaussian" else 0.0
     floor = floor_of(link, **settings)
-    settings["noise"] = noise
     with pytest.raises(ValueError, match="least ridge"):
-        calibrate(link, gamma=(1 - 1e-5) * floor, **settings)
-    scale, _ = calibrate(link, gamma=floor, **settings)
-    rounded = calibrate(link, gamma=(1 - 1e-7) * floor, **settings)
+        calibrate(link, noise, (1 - 1e-5) * floor, **settings)
+    scale, _ = calibrate(link, noise, floor, **settings)
+    rounded = calibrate(link, noise, (1 - 1e-7) * floor, **settings)
     assert rounded == (scale, floor)  # what float32 may take off is no refusal, and no loss
-    promised, options = asked(settings)
-    traced = jax.jit(lambda gamma: scale_of(link, promised, gamma=gamma, **options))(0.01 * floor)
+    told = {"promised": asked(**settings), "noise": noise}
+    traced = jax.jit(lambda gamma: scale_of(link, gamma=gamma, **told))(0.01 * floor)
     assert traced == pytest.approx((scale, floor), rel=1e-6)
 
 
@@ -168,7 +149,7 @@ def test_gamma_below_its_floor_is_refused_and_raised_where_traced(adjacency, noi
 @pytest.mark.parametrize("link", ["logistic", "laplace"])
 def test_infinite_epsilon_adds_no_noise(link, noise):
     for adjacency in ("flip", "replace", "add-remove"):
-        settings = {"adjacency": adjacency, "noise": noise, "delta": 1e-3 * (noise == "gaussian")}
-        assert calibrate(link, epsilon=math.inf, gamma=0.5, **settings) == (0.0, 0.5)
+        settings = {"adjacency": adjacency, "delta": 1e-3 * (noise == "gaussian")}
+        assert calibrate(link, noise, 0.5, epsilon=math.inf, **settings) == (0.0, 0.5)
     for gamma in (0.0, 1e-6, 1e6):  # flips under the logistic link take any
         assert calibrate(gamma=gamma) == pytest.approx((2.0, gamma))

@@ -11,7 +11,7 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import covariate_table, mle, standard_errors, uncertainty
+from privrank_jax.pairwise import covariate_table, uncertainty
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.meetings import varying_share
