@@ -309,6 +309,8 @@ def test_components_are_served_apart_and_an_item_alone_has_no_bar():
     halves = 0.5 * (np.trace(pair) - pair[0, 1] - pair[1, 0])
     np.testing.assert_allclose(found.variances[3:5], halves, rtol=1e-5)
     assert np.isinf(found.variances[5])
+    masked = quasi_variances(standard_errors(EVEN, comparisons, mask=np.arange(SIX) < 5))
+    np.testing.assert_allclose(masked.variances, [*found.variances[:5], 0], rtol=1e-6)
     assert found.worst_relative_error < 1e-5
 
 

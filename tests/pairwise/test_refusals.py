@@ -59,6 +59,7 @@ RANKS = Privacy(1.0, unit="rank", adjacency="replace")
 FLIP = promise(1.0, adjacency="flip")
 USER = Privacy(1.0, unit="user", adjacency="flip", public=("questionnaire",))
 UNBOUNDED = Privacy(1.0, unit="user", adjacency="replace")
+LOOSE = promise(1.0, "user", "flip", 2, delta=1e-6)
 SPENT = promise(1.0, "user", "replace", 3)
 DESIGN = private_design.NoisyDesign(np.ones(2), np.array(1.0), 1.0)
 APART = np.kron(np.eye(2), 50 * (1 - np.eye(2)))
@@ -107,6 +108,16 @@ def bootstrap(**changed):
     return intervals.parametric_bootstrap(KEY, **given | changed)
 
 
+@jax.jit
+def traced_body(lengths):
+    return standard_errors(THETA, MET, noise=Noise("k-norm", 1.0, Zonotope(lengths)))
+
+
+@jax.jit
+def traced_questionnaire(counts):
+    return noisy_counts(KEY, WINS, USER, questionnaire=counts, noise="laplace").value
+
+
 def read(counts=PAIR_A_DAY, privacy=USER, sensitivity=None):
     return questionnaire.read_questionnaire(counts, privacy, 3, "k-norm", sensitivity)
 
@@ -142,6 +153,7 @@ REFUSED = [
     *((lambda run=run: run(MET, mask=np.ones(3)), "mask") for run in (errors, totals)),
     *((lambda run=run: run(MET, ties=MET + 1 - np.eye(3)), "ties") for run in (errors, totals)),
     (lambda: errors(MET, noise=Noise.independent("gaussian", 1.0, 4)), "3 numbers"),
+    (lambda: traced_body(1.0 * PAIR_A_DAY), "traced"),
     (lambda: errors(MET, noise=Noise("k-norm", 1.0, Zonotope(jnp.ones((4, 4))))), "3 numbers"),
     (lambda: standard_errors(np.ones((2, 3)), MET), "vmap"),
     (lambda: standard_errors(THETA * NAN, MET), "converge"),
@@ -173,11 +185,7 @@ REFUSED = [
     (lambda: bootstrap(comparisons=np.triu(MET)), "symmetric"),
     # Promises and noise on totals.
     (lambda: of_comparisons(promise(1.0), "it", "cauchy"), "noise"),
-    (lambda: noisy_counts(KEY, WINS, RANKS), "comparisons"),
     (lambda: noisy_counts(KEY, WINS, RANKS, sensitivity=2.0), "comparisons"),
-    (lambda: noisy_ties(KEY, TIED, RANKS), "comparisons"),
-    (lambda: pairwise.noisy_choices(KEY, TOP, RANKS), "comparisons"),
-    (lambda: noisy_counts(KEY, WINS, UNBOUNDED), "contributions"),
     (lambda: noisy_counts(KEY, WINS, FLIP, sensitivity=0.0), "sensitivity"),
     (lambda: noisy_counts(KEY, WINS, USER, noise="k-norm"), "questionnaire"),
     (
@@ -188,6 +196,8 @@ REFUSED = [
     (lambda: noisy_ties.release(WinCounts(MET, ties=0.5), FLIP), "whole"),
     (lambda: noisy_ties.release(WinCounts(0.33 * MET, ties=1), FLIP), "multiples"),
     (lambda: noisy_ties.release(WINS, FLIP), "say how many"),
+    (lambda: noisy_ties(KEY, TIED, LOOSE, noise="gaussian", questionnaire=PAIR_A_DAY), "Gaussian"),
+    (lambda: traced_questionnaire(PAIR_A_DAY), "traced"),
     (lambda: pairwise.noisy_choices(KEY, STAGES, FLIP), "break_rankings"),
     (lambda: pairwise.perturbed_choices(KEY, STAGES, promise(1.0)), "break_rankings"),
     (lambda: noisy_sums(KEY, TABLE, promise(1.0).given(public=["covariates"])), "noisy_sums"),

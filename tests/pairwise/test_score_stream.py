@@ -44,6 +44,7 @@ def test_scores_are_those_of_the_crowd_where_noise_is_little(near):
         np.testing.assert_allclose(found, theta, atol=0.12 if near else 0.02)
         hidden = fit_score_sums(sums, len(theta), 1e-3, 1e9)  # pair counts tell nothing
         assert np.abs(hidden - theta).max() > (0.2 if near else 0.0)
+        assert np.all(np.isfinite(fit_score_sums(-sums, len(theta), 1.0, 1.0)))
         wins = np.argsort(matrix.sum(1))
         assert list(wins) != list(np.argsort(theta))  # exposure rules the win totals
 
