@@ -82,7 +82,7 @@ def test_sensitivity_is_the_largest_change_of_the_sums(norm):
     assert known == pytest.approx(covariate_sensitivity(matrix, users, order), rel=1e-12)
     together = max(largest_change(matrix[users == user], order) for user in set(users.tolist()))
     assert together <= known * (1 + 1e-12)
-    parts = (design.first, design.second, design.features, design.users)
+    parts = (design.first, design.second, design.features, 0 * design.users)
     equal = (jnp.asarray(part)[np.zeros(3, int)] for part in parts)  # of one user attain it
     equal = CovariateDesign(*equal, design.units, num_items=ITEMS)
     most = largest_change(matrix_of(equal), order)

@@ -144,8 +144,9 @@ def test_any_optimizer_serves(form, optimizer):
     found = mle(data, gamma=0.5, optimizer=optimizer, max_steps=2000)
     np.testing.assert_allclose(found.value, mle(data, gamma=0.5).value, atol=1e-8)
     assert int(found.diagnostics.code) == CONVERGED
-    short = mle(data, gamma=0.5, optimizer=optimizer, max_steps=2)
-    assert (int(short.diagnostics.code), int(short.diagnostics.steps)) == (OUT_OF_STEPS, 2)
+    if form is not edges:  # which have 500 steps at least
+        short = mle(data, gamma=0.5, optimizer=optimizer, max_steps=2).diagnostics
+        assert (int(short.code), int(short.steps)) == (OUT_OF_STEPS, 2)
 
 
 # --- data that do not determine the scores -------------------------------------------------------
@@ -212,16 +213,16 @@ def test_derivatives_are_those_of_finite_differences(form, link):
     matrix, rng = jnp.asarray(counts(9)), np.random.default_rng(9)
     direction, mix = rng.random((SIZE, SIZE)) * (1 - np.eye(SIZE)), rng.standard_normal(SIZE)
 
-    @quick_jit
     def score(along, ridge):
         return mix @ mle(form(matrix + along * direction), link, ridge).value
 
+    first, derivatives = quick_jit(score), quick_jit(jax.grad(score, (0, 1)))
     for ridge in (0.7, 0.0):
-        slopes = quick_jit(jax.grad(score, (0, 1)))(0.0, ridge)
-        near = (score(1e-3, ridge) - score(-1e-3, ridge)) / 2e-3
+        slopes = derivatives(0.0, ridge)
+        near = (first(1e-3, ridge) - first(-1e-3, ridge)) / 2e-3
         np.testing.assert_allclose(slopes[0], near, rtol=1e-5)
         if ridge:
-            near = (score(0.0, ridge + 1e-3) - score(0.0, ridge - 1e-3)) / 2e-3
+            near = (first(0.0, ridge + 1e-3) - first(0.0, ridge - 1e-3)) / 2e-3
             np.testing.assert_allclose(slopes[1], near, rtol=1e-5)
 
 

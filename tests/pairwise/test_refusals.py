@@ -217,7 +217,10 @@ REFUSED = [
     (lambda: private_design.noisy_design.release(WINS, SPENT, [[0.0]]), "3 finite"),
     (lambda: private_design.noisy_design.release(WINS, FLIP, THETA), "public"),
     (lambda: private_design.noisy_design.release(WinCounts(0.33 * MET), SPENT, THETA), "1/2"),
-    (lambda: private_design.noisy_design.release(WinCounts(1e15 * MET), SPENT, THETA), "too many"),
+    (
+        lambda: private_design.noisy_design.release(WinCounts(2.0**50 * (MET > 0)), SPENT, THETA),
+        "too many",
+    ),
     (lambda: under(noise=-1.0, gamma=1.0), "noise"),
     # Questionnaires.
     (lambda: pairwise.questionnaire_counts([], 4), "empty"),
