@@ -222,6 +222,14 @@ def test_max_steps_is_honored_and_told(steps):
         assert found.gradient_norm > 1
 
 
+def test_negative_curvature_is_a_direction():
+    """From where the function bends down in all directions, and in one."""
+    for start in ([0.1, -0.2], [0.1, -2.0]):
+        found = solved(lambda x: jnp.sum(x**4 / 4 - x**2 / 2), jnp.array(start))
+        assert found.code == CONVERGED
+        np.testing.assert_allclose(found.value, [1.0, -1.0], atol=1e-9)
+
+
 def test_a_search_that_makes_no_progress_stalls():
     def frozen(tolerance, patience):
         return solved(_quadratic, jnp.ones(3), tolerance, 100, patience, optax.sgd(0.0))

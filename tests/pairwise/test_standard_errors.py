@@ -86,8 +86,11 @@ def test_masked_items_do_not_count(estimate):
     keep, comparisons = np.array([0, 2, 4]), design(5)
     mask, inner = np.isin(np.arange(SIZE), keep), np.ix_(keep, keep)
     values = np.where(mask, THETA, np.nan)  # values at masked items must not matter
-    found = run(values, np.where(np.outer(mask, mask), comparisons, 77.0), noise=1.5, mask=mask)
-    alone = run(THETA[keep], comparisons[inner], noise=1.5)
+    met, ties = (
+        np.where(np.outer(mask, mask), one, 77.0) for one in (comparisons, comparisons / 4)
+    )
+    found = run(values, met, noise=1.5, ties=ties, mask=mask)
+    alone = run(THETA[keep], comparisons[inner], noise=1.5, ties=comparisons[inner] / 4)
     np.testing.assert_allclose(np.asarray(found.covariance)[inner], alone.covariance, rtol=1e-8)
     np.testing.assert_allclose(found.standard_errors[mask], alone.standard_errors, rtol=1e-8)
     np.testing.assert_allclose(found.center[mask], alone.center, rtol=1e-8)
