@@ -17,13 +17,7 @@ def test_list(privrank):
 def test_a_sound_mechanism_is_consistent(privrank):
     result = privrank("audit", "randomized-response", "--epsilon", 0.5, *FEW)
     assert (result.code, result.err) == (0, "")
-    for text in (
-        "claimed epsilon",
-        "consistent",
-        "Event tested: the report is",
-        "50,000",
-        "show no more",
-    ):
+    for text in ("claimed epsilon", "consistent", "Event tested", "50,000"):
         assert text in result.out
 
 

@@ -36,6 +36,16 @@ def closed(monkeypatch):
     monkeypatch.setattr("privrank_jax.cli.show.print_table", print_table)
 
 
+@pytest.fixture
+def full(monkeypatch):
+    """Let every file of a table find the disk full."""
+
+    def write_table(*_):
+        raise OSError(28, "No space left on device", "o.csv")
+
+    monkeypatch.setattr("privrank_jax.cli.show.write_table", write_table)
+
+
 def start(*words, stdout):
     return subprocess.run(
         [sys.executable, "-c", ENTRY, str(ROOT), *words],
@@ -49,24 +59,14 @@ def start(*words, stdout):
 def test_a_closed_pipe_leaves_all_files(ledger, tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
-    files = ("--out", "o.csv", "--out", "o.html")
-    run = start(*RELEASE, *PAID, *files, stdout=writing)
+    run = start(*RELEASE, *PAID, "--out", "o.csv", "--out", "o.html", stdout=writing)
     os.close(writing)
     assert run.returncode == 2, run.stderr
-    assert (
-        "epsilon 1 was spent from l, and the result was not shown in full: standard output takes no more"
-        in run.stderr
-    )
-    assert run.stderr.count("Written in full: o.csv, o.html.") == len(run.stderr.splitlines())
+    assert "epsilon 1 was spent" in run.stderr
+    assert run.stderr.count("o.csv, o.html") == len(run.stderr.splitlines())
     assert len((tmp_path / "o.csv").read_text().splitlines()) == 7
     assert "Differentially private" in (tmp_path / "o.html").read_text()
     assert ledger() == ["spent"]
-
-
-def test_what_cost_nothing_ends_quietly(privrank, ledger, closed):
-    run = privrank(*RELEASE, "--out", "o.csv")
-    assert (run.code, run.err.count("Written in full: o.csv.")) == (1, 1)
-    assert len(run.err.splitlines()) == 1
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
@@ -74,41 +74,42 @@ def test_a_full_disk_below_stdout_leaves_all_files(ledger, tmp_path):
     with open("/dev/full", "w") as full:
         run = start(*RELEASE, "--json", "--out", "o.csv", stdout=full)
     assert run.returncode == 2
-    assert run.stderr.startswith("privrank: standard output: No space left on device.")
+    assert "No space left" in run.stderr
     assert len(run.stderr.splitlines()) == 1
     assert len((tmp_path / "o.csv").read_text().splitlines()) == 7
 
 
-def test_without_files_the_loss_is_reported(privrank, ledger, closed):
+def test_what_cost_nothing_ends_quietly(privrank, ledger, closed, monkeypatch):
+    run = privrank(*RELEASE, "--out", "o.csv")
+    assert (run.code, run.err.count("o.csv")) == (1, 1)
+    assert len(run.err.splitlines()) == 1
+    monkeypatch.setattr("privrank_jax.cli.ledger.print_json", closed_pipe)
+    run = privrank("ledger", "l", "--json")
+    assert (run.code, run.err) == (1, "")
+
+
+def closed_pipe(*_):
+    raise BrokenPipeError(32, "Broken pipe")
+
+
+def test_what_is_lost_is_reported(privrank, ledger, closed, full):
     run = privrank(*RELEASE, *PAID)
     assert run.code == 2
-    assert "epsilon 1 was spent from l, and the result was not shown in full" in run.err
-    assert "What was not shown is lost: with --out FILE" in run.err
+    assert "epsilon 1 was spent" in run.err
+    assert "--out FILE" in run.err
     assert ledger() == ["spent"]
-
-
-def test_a_file_that_fails_too_is_reported_beside_the_loss(privrank, ledger, closed, monkeypatch):
-    def write_table(*_):
-        raise OSError(28, "No space left on device", "o.csv")
-
-    monkeypatch.setattr("privrank_jax.cli.show.write_table", write_table)
     run = privrank(*RELEASE, *PAID, "--out", "o.csv")
     assert run.code == 2
     first, second = run.err.splitlines()
-    assert "o.csv was not written" in first
-    assert "No space left on device" in first
-    assert "epsilon 1 was spent from l, and the result was not shown in full" in second
+    assert "o.csv" in first
+    assert "epsilon 1 was spent" in second
 
 
-def test_a_file_that_fails_leaves_the_result_on_stdout(privrank, ledger, monkeypatch):
-    def write_table(*_):
-        raise OSError(28, "No space left on device", "o.csv")
-
-    monkeypatch.setattr("privrank_jax.cli.show.write_table", write_table)
+def test_a_file_that_fails_leaves_the_result_on_stdout(privrank, ledger, full):
     run = privrank(*RELEASE, *PAID, "--out", "o.csv", "--out", "o.html", "--json")
     assert run.code == 2
     assert len(run.json()["ranking"]) == 6
-    assert "o.csv: No space left on device" in run.err
+    assert "o.csv" in run.err
     assert os.path.exists("o.html")
     assert ledger() == ["printed"]
 
@@ -122,8 +123,7 @@ def test_a_leaderboard_can_be_shown_again(privrank, tmp_path, monkeypatch, close
     options = ("--state", "s", "--epsilon", 1, "--max-per-user", 1, "--ledger", "l")
     shown = privrank(*run, *options)
     assert shown.code == 2
-    assert "epsilon 1 was spent from l" in shown.err
-    assert "Run it again to see it: that spends nothing more." in shown.err
+    assert "epsilon 1 was spent" in shown.err
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     again = privrank(*run, *options)
@@ -137,7 +137,7 @@ def test_no_output_at_all_is_refused_before_anything_is_spent(monkeypatch, capsy
     with pytest.raises(typer.Exit) as found:
         refusing(lambda _: None)(lambda: ran.append(1))()
     assert (found.value.exit_code, ran) == (2, [])
-    assert "standard output is closed" in capsys.readouterr().err
+    assert "standard output" in capsys.readouterr().err
 
 
 class Full:
@@ -159,12 +159,3 @@ def test_remarks_that_cannot_be_shown_raise_nothing(monkeypatch, stderr):
     say("another")
     with busy("working"):
         pass
-
-
-def test_commands_without_a_budget_end_quietly(privrank, ledger, monkeypatch):
-    def print_json(_):
-        raise BrokenPipeError(32, "Broken pipe")
-
-    monkeypatch.setattr("privrank_jax.cli.ledger.print_json", print_json)
-    run = privrank("ledger", "l", "--json")
-    assert (run.code, run.err) == (1, "")

@@ -48,11 +48,3 @@ def test_what_is_not_known_is_left_open(header, tmp_path):
     found = pr.look(save(tmp_path / "votes.csv", *header, rows=rows))
     assert all("--user COLUMN" in command for command in found.commands)
     assert ("--winner COLUMN" in str(found)) == (not found.kind)
-
-
-def test_files_that_say_what_they_hold_are_read(privrank, tmp_path):
-    for source in ("coffee", tmp_path / "x.blt"):
-        assert "says itself" in privrank("look", source).err
-    lines = '{"prompt":"p","chosen":"a","rejected":"b"}\n'
-    (tmp_path / "x.jsonl").write_text(lines)
-    assert pr.look(tmp_path / "x.jsonl").kind == "preferences"

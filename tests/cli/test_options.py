@@ -39,13 +39,10 @@ def run():
     return lambda *words: CliRunner().invoke(program, words)
 
 
-def test_the_instance_is_the_request(run):
+def test_the_instance_is_the_request_and_arguments_are_spelled_as_options(run):
     result = run("votes.csv", "--top-k", "3")
     assert result.exit_code == 0, result.output
     assert SEEN[-1] == Request(file="votes.csv", top_k=3, given=frozenset({"file", "top_k"}))
-
-
-def test_arguments_are_spelled_as_options(run):
     result = run("votes.csv", "--top-k", "0")
     assert result.exit_code == 2
     assert "privrank: --top-k must be positive, got 0; or --user none." in result.stderr

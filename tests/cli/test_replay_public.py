@@ -5,16 +5,11 @@ Each of these was once published under a guarantee that did not say so.
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.cli import neighboring, replaying
-from tests.cli.keys import variants
 from tests.cli.neighboring import ITEMS, Edit
 from tests.cli.replaying import Command
-from tests.replays import replay
-from tests.replays.doors import DOORS
 
 SYNTHETIC = Command("privatize --ties coin", rankings=True)
 WITHOUT_USERS = Command("privatize --drop-user", rankings=True)
@@ -164,48 +159,3 @@ def test_personal_budgets(drop, tmp_path):
     edit = Edit("renamed", rows, other, frozenset({"participation", "budgets"}))
     found = replaying.leaks(tmp_path, command, "user", "replace", edit, "wide.csv")
     assert found == "not promised"
-
-
-# --- keys of JSON ----------------------------------------------------------------------------------
-
-KEYS = [
-    (Command(words, rankings=words.startswith("aggregate"), choices=choices), kind)
-    for words, choices, kinds in (
-        ("rank --max-per-user 3 --items a,b,c,d", False, ("json", "battles.jsonl", "onehot.json")),
-        ("rank --method counts --max-per-user 3 --items a,b,c,d", False, ("pairs.jsonl",)),
-        ("rank --method counts --max-per-user 3 --items a,b,c,d", True, ("jsonl",)),
-        ("aggregate --method borda --items a,b,c,d", False, ("wide.json", "long.jsonl")),
-        ("aggregate --method borda --items a,b,c,d", False, ("places.json", "orders.jsonl")),
-    )
-    for kind in kinds
-]
-
-
-@pytest.mark.parametrize(
-    ("command", "kind"), KEYS, ids=lambda one: one if isinstance(one, str) else one.words
-)
-def test_keys_of_one_user(command, kind, tmp_path):
-    """They are dropped, added, respelled, nested, reordered: the file is refused, or all is as promised."""
-    edit = command.edits("user", "replace", kind)[0]
-    folders = [tmp_path / side for side in ("first", "second")]
-    (source,) = {command.write(folder, edit.first, kind) for folder in folders}
-    lines = kind.endswith("jsonl")
-    text = (folders[0] / source).read_text()
-    rows = list(map(json.loads, text.splitlines())) if lines else json.loads(text)
-    own = next(k for k, row in enumerate(rows) if row["user"] == neighboring.WHO)
-    first, second = (
-        replaying.running(folder, command.arguments(source, "--json")) for folder in folders
-    )
-    recording, accepted = replay.record(first, DOORS), 0
-    assert recording.seen["exit code"] == 0
-    for name, row in variants(rows[own]):
-        changed = [*rows[:own], row, *rows[own + 1 :]]
-        written = "\n".join(map(json.dumps, changed)) if lines else json.dumps(changed)
-        (folders[1] / source).write_text(written)
-        found = replay.record(second, DOORS, earlier=recording)
-        if found.seen["exit code"]:
-            assert found.seen == {"exit code": 2, "output": ""}, name
-            continue
-        accepted += 1
-        assert replay.compare(recording, found).violations(1.0) == (), name
-    assert accepted > 1

@@ -23,56 +23,37 @@ def small(monkeypatch):
 
 
 def test_list(privrank):
-    result = privrank("reproduce", "--list")
-    assert result.code == 0
-    assert all(f"cai-fig{number}" in result.out for number in range(1, 9))
+    assert all(f"cai-fig{number}" in privrank("reproduce", "--list").out for number in range(1, 9))
     studies = privrank("reproduce", "--list", "--json").json()["studies"]
     facts = {"name", "title", "paper", "replicates", "data", "data_optional", "files_to_provide"}
     assert facts == set(studies[0])
-    found = {one["name"]: one for one in studies}
-    assert found["rdp-fig8"]["files_to_provide"] == ["sushi/sushi_rankings.csv"]
-    assert (found["xu-table2"]["data"], found["xu-table2"]["files_to_provide"]) == (["cars"], [])
-    assert (found["cai-fig1"]["data"], found["cai-fig1"]["files_to_provide"]) == ([], [])
+    found = {one["name"]: (one["data"], one["files_to_provide"]) for one in studies}
+    assert found["rdp-fig8"][1] == ["sushi/sushi_rankings.csv"]
+    assert (found["xu-table2"], found["cai-fig1"]) == ((["cars"], []), ([], []))
 
 
 def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monkeypatch):
-    folder = tmp_path / "new"
-    arguments = ("reproduce", NAME, "--replicates", 8, "--out", folder, "--json")
+    folder, resumed = tmp_path / "new", f"privrank: {NAME}: resumed 16 of 16 replicates\n"
+    run = ("reproduce", NAME, "--replicates", 8, "--out", folder, "--json")
 
-    def interrupt(*arguments):
+    def interrupt(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
         patched.setattr("privrank_jax.experiments.runner._write", interrupt)
-        result = privrank(*arguments)
+        result = privrank(*run)
     assert (result.code, result.out) == (130, "")
-    assert result.err.startswith("privrank: interrupted; the same command resumes")
     assert [path.name for path in folder.iterdir()] == [f"{NAME}.unfinished"]
-
-    result = privrank(*arguments)
-    assert (result.code, result.err) == (0, f"privrank: {NAME}: resumed 16 of 16 replicates\n")
+    result = privrank(*run)
+    assert (result.code, result.err) == (0, resumed)
     document = result.json()
     assert (document["experiment"], document["replicates"], document["seed"]) == (NAME, 8, 0)
     assert document["diagnostics"]["compilations"] == 0
-    assert {verdict["verdict"] for verdict in document["verdicts"]} <= {
-        "holds", "does not hold", "undecided",
-    }  # fmt: skip
+    assert "verdict" in document["verdicts"][0]
     with (folder / f"{NAME}.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert {row["num_items"] for row in rows} == {"4", "8"}
     assert {row["replicates"] for row in rows} == {"8"}
     assert (folder / f"{NAME}.png").stat().st_size > 10_000
     assert not (folder / f"{NAME}.unfinished").exists()
-
-
-def test_fresh_starts_over(privrank, small, tmp_path, monkeypatch):
-    asked = []
-
-    def open_only(self, program, moments):
-        asked.append(self.fresh)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("privrank_jax.simulate.Checkpoints.open", open_only)
-    for options in ((), ("--fresh",)):
-        privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path, *options)
-    assert asked == [False, True]
+    assert privrank(*run, "--fresh").err != resumed

@@ -6,7 +6,6 @@ import signal
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -51,9 +50,7 @@ def test_studies_end_in_any_order_and_are_told_apart(fake, tmp_path):
 @pytest.mark.parametrize(
     ("jobs", "names", "own", "part"),
     [
-        (2, ("a", "b", "c"), {}, "0.450"),
         (4, ("a", "b", "c"), {}, "0.300"),
-        (1, ("a", "b"), {}, None),
         (2, ("a",), {}, None),
         (2, ("a", "b"), {"XLA_CLIENT_MEM_FRACTION": "0.2"}, "0.2"),
         (2, ("a", "b"), {"XLA_PYTHON_CLIENT_MEM_FRACTION": "0.2"}, None),
@@ -120,25 +117,11 @@ def test_the_command_prints_all_and_fails_if_one_does(fake, privrank, tmp_path):
     found = privrank(*command, "--seed", 7)
     assert found.code == 2
     assert "xu-fig3 done" in found.err
-    assert "cai-fig8 failed, " in found.err
+    assert "cai-fig8 failed: no data" in found.out
     line = next(line for line in found.out.splitlines() if "xu-fig3" in line)
     assert line.split() == ["xu-fig3", "2", "0", "1", "9.0", "4.0", "2.5"]
-    assert "1 of 2 studies" in found.out
-    assert "cai-fig8 failed: no data" in found.out
-
     document = privrank(*command, "--replicates", 3, "--set", "dtype=float32", "--json").json()
     given = ["--out", str(tmp_path), "--seed", "0", "--replicates", "3"]
     given += ["--set", "dtype=float32", "--fresh", "--json"]
     assert document["studies"] == [DOCUMENT | {"given": given}]
-    assert document["failed"] == {"cai-fig8": "no data"}
-    assert document["seed"] == 0
-
-
-@pytest.mark.slow
-def test_several_studies_write_what_each_would_alone(privrank, tmp_path):
-    names, options = ("xu-fig3", "rdp-fig5"), ("--replicates", 2, "--json", "--out")
-    both = privrank("reproduce", *names, *options, tmp_path / "both").json()
-    assert [study["experiment"] for study in both["studies"]] == list(names)
-    alone = privrank("reproduce", names[0], *options, tmp_path / "alone").json()
-    tables = [Path(one["paths"]["csv"]).read_text() for one in (both["studies"][0], alone)]
-    assert tables[0] == tables[1]
+    assert (document["failed"], document["seed"]) == ({"cai-fig8": "no data"}, 0)

@@ -186,11 +186,6 @@ RATINGS = (
     "a,b,c\n5,3,3\n4,4,5\n2,5,5\n",
     "user,item,rank\nu1,a,5\nu1,b,4\nu2,a,4\nu2,b,4.5\nu3,c,5\n",
 )
-BATTLES = (
-    "user,model_a,model_b,winner\nu1,gpt,phi,model_a\nu2,phi,gpt,tie\nu3,gpt,yi,both bad\n",
-    "user,winner,loser,result\nu1,model_a,gpt,1\nu2,draw,,0\n",
-    "judge,home,away,Result\nu1,a,b,1\nu2,b,c,0.5\n",
-)
 OUTCOMES = (
     "user,left,right,winner\nu1,gpt,phi,left\nu2,phi,gpt,tie\nu3,gpt,yi,yi\nu4,yi,phi,B\n",
     "judge,user,model_a,Model_B,Winner\nx,u1,gpt,phi,model_a\nx,u2,gpt,phi,tie (bothbad)\nx,u3,phi,yi,model_b\n",
@@ -249,7 +244,6 @@ TEXTS = {  # and what separates their cells
     "shapes": (SHAPES, ","),
     "ratings": (RATINGS, ","),
     "costs": (RATINGS, ","),
-    "battles": (BATTLES, ","),
     "outcomes": (OUTCOMES, ","),
     "pairs": (PAIRS, ","),
     "one-hot": (ONE_HOT, ","),

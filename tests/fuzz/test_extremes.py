@@ -1,10 +1,8 @@
-"""Bad input that no strategy finds by itself: ends of ranges, odd cells of ledgers, files and terminals that refuse."""
+"""Bad input that no strategy finds by itself: ends of ranges, files and terminals that refuse."""
 
 from __future__ import annotations
 
 import contextlib
-import sqlite3
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -12,64 +10,6 @@ from typer.testing import CliRunner
 from privrank_jax.cli import app
 from tests.declared import declared
 from tests.fuzz import promise, strategies
-from tests.fuzz.ledgers import whole_ledger
-
-# --- ledgers
-
-CELLS = (
-    "NULL",
-    "5",
-    "1.5",
-    "x'ff'",
-    "''",
-    "'nan'",
-    "'1e999'",
-    "'-1'",
-    "'abc'",
-    "CAST(x'c328' AS TEXT)",
-    "'9e9'",
-)
-
-
-@pytest.mark.parametrize("table", ["spends", "ledger"])
-def test_ledgers_with_bytes_for_text(tmp_path, table):
-    _check_cells(tmp_path, table, ("x'ff'",))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("table", ["spends", "ledger"])
-def test_ledgers_with_odd_cells(tmp_path, table):
-    _check_cells(tmp_path, table, CELLS)
-
-
-def _check_cells(tmp_path: Path, table: str, cells: tuple[str, ...]) -> None:
-    """Every cell of a ledger by another kind of value, as no command writes it."""
-    content = whole_ledger(tmp_path)
-    path = tmp_path / "odd.ledger"
-    path.write_bytes(content)
-    with contextlib.closing(sqlite3.connect(path)) as connection:
-        columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
-    for column in columns:
-        for cell in cells:
-            path.write_bytes(content)
-            if _overwrite(path, table, column, cell):
-                form = ["--json"] * (column != "time")
-                promise.check(promise.run(tmp_path, ["ledger", "odd.ledger", *form]))
-
-
-def _overwrite(path: Path, table: str, column: str, cell: str) -> bool:
-    """Whether the database allows it, its triggers taken away."""
-    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        triggers = connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        for (trigger,) in triggers.fetchall():
-            connection.execute(f"DROP TRIGGER {trigger}")
-        try:
-            connection.execute(f"UPDATE {table} SET {column} = {cell} WHERE rowid = 1")
-        except sqlite3.Error:
-            return False
-        connection.execute("PRAGMA journal_mode = DELETE")
-    return True
-
 
 # --- output
 

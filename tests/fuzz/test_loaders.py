@@ -12,19 +12,15 @@ from hypothesis import strategies as st
 
 from privrank_jax.data import Ratings
 from privrank_jax.data.errors import DataError
+from privrank_jax.data.named import FILES, load, named_sets
 from tests.data import readers
 from tests.fuzz import strategies
 from tests.fuzz.as_written import (
     budgets_as_written,
     comparisons_as_written,
-    costs_as_written,
     csv_rows,
     json_rows,
-    lists_as_written,
-    one_hot_as_written,
-    outcomes_as_written,
-    pairs_as_written,
-    ranks_as_written,
+    rankings_as_written,
     ratings_as_written,
     reports_as_written,
     synthetic_as_written,
@@ -45,59 +41,26 @@ def read_budgets(path, user, items):
     return readers.read_user_epsilon(path, "budget", user or "user")
 
 
-def header_of(path):
-    try:
-        return readers.opened(path).header
-    except DataError:
-        return []
-
-
-def _of_items(header: list[str]) -> list[str]:
-    """Columns that a user may name, who has two columns of items."""
-    usual = {"winner", "loser"} <= set(header) or len(header) < 3
-    return ["winner", "loser"] if usual else header[1:3]
-
-
-def read_battles(path, user, items):
-    winner, loser = _of_items(header_of(path))
-    return readers.read_comparisons(path, user=user, items=items, winner=winner, loser=loser)
-
-
-def battles_as_written(table, rows, options):
-    winner, loser = _of_items(list(rows[0]))
-    user = options["user"]
-    renamed = [
-        {**row, "winner": row[winner], "loser": row[loser], "who": row.get(user)} for row in rows
-    ]
-    who = "who" if user in rows[0] else None
-    comparisons_as_written(table, renamed, {**options, "user": who})
-
-
 LOADERS = {
     "comparisons": (readers.read_comparisons, comparisons_as_written),
-    "wide": (readers.read_rankings, ranks_as_written),
-    "long": (readers.read_rankings, ranks_as_written),
-    "shapes": (readers.read_rankings, ranks_as_written),
-    "ratings": (functools.partial(Ratings.read, ratings="-1:100"), ratings_as_written),
-    "costs": (functools.partial(Ratings.read, ratings="100:-1"), costs_as_written),
-    "pairs": (readers.read_comparisons, pairs_as_written),
-    "one-hot": (readers.read_comparisons, one_hot_as_written),
-    "battles": (read_battles, battles_as_written),
-    "outcomes": (readers.read_comparisons, outcomes_as_written),
-    "lists": (readers.read_rankings, lists_as_written),
     "objects": (readers.read_comparisons, comparisons_as_written),
+    "wide": (readers.read_rankings, rankings_as_written),
+    "long": (readers.read_rankings, rankings_as_written),
+    "shapes": (readers.read_rankings, rankings_as_written),
+    "ratings": (functools.partial(Ratings.read, ratings="-1:100"), ratings_as_written),
+    "costs": (functools.partial(Ratings.read, ratings="100:-1"), rankings_as_written),
     "reports": (readers.read_reports, reports_as_written),
     "synthetic": (readers.read_synthetic_rankings, synthetic_as_written),
     "budgets": (read_budgets, budgets_as_written),
-}  # fmt: skip
+}
 
 
 def _check_text(folder: Path, kind: str, content: bytes, suffix: str, user, items) -> None:
     path = folder / f"votes{suffix}"
     path.write_bytes(content)
-    load, as_written = LOADERS[kind]
+    loader, as_written = LOADERS[kind]
     try:
-        found = load(path, user=user, items=items)
+        found = loader(path, user=user, items=items)
     except DataError as error:
         _plain(str(error), path)
         return
@@ -118,19 +81,6 @@ def _check_text(folder: Path, kind: str, content: bytes, suffix: str, user, item
 SUFFIXES = st.sampled_from((".csv",) * 8 + (".CSV", ".tsv", ".txt", ""))
 
 
-def text_test(kind, examples):
-    @fuzz(examples)
-    @given(content=strategies.contents(kind), suffix=SUFFIXES, user=COLUMN, items=ITEMS)
-    def run(folder, content, suffix, user, items):
-        suffix = ".jsonl" if kind == "objects" and suffix == ".csv" else suffix
-        # Options are refused early: most files are read with the default ones.
-        usual = len(content) % 4
-        default = "user" if b"user" in content[:80] else None
-        _check_text(folder, kind, content, suffix, default if usual else user, None if usual else items)  # fmt: skip
-
-    return run
-
-
 @tiers(QUICK)
 @pytest.mark.parametrize("kind", LOADERS)
 def test_tables(tmp_path, kind, examples):
@@ -138,7 +88,41 @@ def test_tables(tmp_path, kind, examples):
         for user in ("user", None):
             suffix = ".jsonl" if kind == "objects" else ".csv"
             _check_text(tmp_path, kind, text.encode(), suffix, user, None)
-    text_test(kind, examples)(tmp_path)
+
+    @fuzz(examples)
+    @given(content=strategies.contents(kind), suffix=SUFFIXES, user=COLUMN, items=ITEMS)
+    def run(content, suffix, user, items):
+        suffix = ".jsonl" if kind == "objects" and suffix == ".csv" else suffix
+        # Options are refused early: most files are read with the default ones.
+        if len(content) % 4:
+            user, items = "user" if b"user" in content[:80] else None, None
+        _check_text(tmp_path, kind, content, suffix, user, items)
+
+    run()
+
+
+@tiers(2 * QUICK)
+def test_preflib(tmp_path, examples):
+    suffixes = st.sampled_from((".soc", ".soi", ".toc", ".toi"))
+
+    @fuzz(examples)
+    @given(content=strategies.contents("preflib"), suffix=suffixes)
+    def run(content, suffix):
+        _check_preflib(tmp_path, content, suffix)
+
+    run()
+
+
+@tiers(QUICK)
+def test_orders(tmp_path, examples):
+    @fuzz(examples)
+    @given(content=strategies.contents("orders"))
+    @example(content=b"3 1\n7\n")  # a line of one number
+    @example(content=b"999999999 1\n0 2 1 5\n")  # more items than memory
+    def run(content):
+        _check_orders(tmp_path, content)
+
+    run()
 
 
 # --- PrefLib's files and Kamishima's
@@ -176,38 +160,6 @@ def _check_orders(folder: Path, content: bytes) -> None:
             assert [ranks[int(k)] for k in order] == list(range(int(length)))
 
 
-def preflib_test(examples):
-    suffixes = st.sampled_from((".soc", ".soi", ".toc", ".toi", ".TOI"))
-
-    @fuzz(examples)
-    @given(content=strategies.contents("preflib"), suffix=suffixes)
-    def run(folder, content, suffix):
-        _check_preflib(folder, content, suffix.lower())
-
-    return run
-
-
-def orders_test(examples):
-    @fuzz(examples)
-    @given(content=strategies.contents("orders"))
-    @example(content=b"3 1\n7\n")  # a line of one number
-    @example(content=b"999999999 1\n0 2 1 5\n")  # more items than memory
-    def run(folder, content):
-        _check_orders(folder, content)
-
-    return run
-
-
-@tiers(2 * QUICK)
-def test_preflib(tmp_path, examples):
-    preflib_test(examples)(tmp_path)
-
-
-@tiers(QUICK)
-def test_orders(tmp_path, examples):
-    orders_test(examples)(tmp_path)
-
-
 def test_many_alternatives_are_read_in_a_moment(tmp_path):
     path, many = tmp_path / "many.soi", 3_000
     lines = [f"# ALTERNATIVE NAME {k}: name {k}" for k in range(1, many + 1)]
@@ -215,15 +167,10 @@ def test_many_alternatives_are_read_in_a_moment(tmp_path):
     assert readers.read_rankings(path).num_items == many
 
 
-# --- Parquet
-
-
 # --- files that are none
 
 
-TEXT_LOADERS = (
-    *PARQUET_LOADERS, readers.read_rankings, readers.read_rankings, lambda path: readers.read_epsilon(path, "budget"),
-)  # fmt: skip
+TEXT_LOADERS = (*PARQUET_LOADERS, lambda path: readers.read_epsilon(path, "budget"))
 
 
 def _odd_paths(folder: Path, endings: tuple[str, ...]):
@@ -247,25 +194,31 @@ def _odd_paths(folder: Path, endings: tuple[str, ...]):
             yield folder / f"mem{ending}"
 
 
-def _check_paths(folder: Path, endings: tuple[str, ...], loaders) -> None:
-    for path in _odd_paths(folder, endings):
-        for load in loaders:
+@pytest.mark.parametrize(
+    ("endings", "loaders"),
+    [
+        ((".csv", ".soc", ".order", ".json", ".xlsx", ""), TEXT_LOADERS),
+        ((".parquet",), TEXT_LOADERS[:1]),
+    ],
+)
+def test_paths_that_are_no_files(tmp_path, endings, loaders):
+    for path in _odd_paths(tmp_path, endings):
+        for read in loaders:
             with pytest.raises(DataError) as refused:
-                load(path)
+                read(path)
             _plain(str(refused.value), path)
 
 
-def test_paths_that_are_no_files(tmp_path):
-    _check_paths(tmp_path, (".csv", ".soc", ".order", ".json", ".xlsx", ""), TEXT_LOADERS)
-    _check_paths(tmp_path, (".parquet",), TEXT_LOADERS[:1])
-
-
-@pytest.mark.slow
-def test_paths_that_are_no_files_thoroughly(tmp_path):
-    _check_paths(tmp_path, (".tsv", ".parquet", ".pq", ".soi", ".toc", ".toi"), TEXT_LOADERS)
-
-
-# --- named data sets
-
-
-# --- what is written is read
+def test_named_data_sets_that_are_damaged_in_one_place(data_folder, tmp_path):
+    for file, known in FILES.items():
+        if known.where != "here":
+            content = bytearray((data_folder / file).read_bytes())
+            content[len(content) // 2] ^= 1
+            path = tmp_path / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    for name in named_sets():
+        if not name.startswith("coffee"):  # part of the package, which no folder changes
+            load(name, data_folder)
+            with pytest.raises(DataError, match="not the published"):
+                load(name, tmp_path)

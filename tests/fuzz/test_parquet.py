@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import duckdb
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from privrank_jax.data.errors import DataError
-from privrank_jax.data.randomized import SyntheticRankings, write_synthetic_rankings
-from privrank_jax.data.rankings import Rankings
-from tests.data import readers
 from tests.fuzz import strategies
 from tests.fuzz.checks import PARQUET_LOADERS, QUICK, THOROUGH, _names, _plain, tiers
 from tests.fuzz.strategies import fuzz
@@ -36,7 +31,6 @@ VALUES = (
 )  # fmt: skip
 NAMES = ("user", "User", "USER", "winner", "Winner", "loser", "tie", "a", "A", "", " ", 'q"', "é", "rank", "item",
          "item_1", "item_2", "report", "epsilon", "synthetic_epsilon", "x\ny", "../z", "budget")  # fmt: skip
-USABLE = [name for name in strategies.CELLS if name.strip() and not {"\0", "\ud800"} & set(name)]
 
 
 def _parquet(path: Path, select: str) -> bytes | None:
@@ -76,70 +70,27 @@ def _check_parquet(path: Path, content: bytes, load) -> None:
         _names(table.user_names)
 
 
-def parquet_test(examples, folder):
-    valid = tuple(_parquet(folder / "valid.parquet", select) for select in SELECTS)
+@tiers(QUICK // 4, THOROUGH // 4)
+def test_parquet(tmp_path, examples):
+    path = tmp_path / "votes.parquet"
+    valid = tuple(_parquet(path, select) for select in SELECTS)
     assert all(valid)
 
     @fuzz(examples)
     @given(content=strategies.damaged_bytes(valid), load=st.sampled_from(PARQUET_LOADERS))
     def damaged(content, load):
-        _check_parquet(folder / "votes.parquet", content, load)
+        _check_parquet(path, content, load)
 
     @fuzz(examples)
     @given(select=selects(), load=st.sampled_from(PARQUET_LOADERS))
     def odd(select, load):
-        content = _parquet(folder / "odd.parquet", select)
+        content = _parquet(tmp_path / "odd.parquet", select)
         if content is not None:
-            _check_parquet(folder / "votes.parquet", content, load)
+            _check_parquet(path, content, load)
 
     damaged()
     odd()
     latin = valid[0].replace(b"user", b"us\xe9r").replace(b"u1", b"\xe9\xe9")
     for load in PARQUET_LOADERS[:2]:  # names, and cells, that are not UTF-8
-        _check_parquet(folder / "votes.parquet", latin, load)
-        _check_parquet(folder / "votes.parquet", valid[0].replace(b"u1", b"\xe9\xe9"), load)
-
-
-@tiers(QUICK // 4, THOROUGH // 4)
-def test_parquet(tmp_path, examples):
-    parquet_test(examples, tmp_path)
-
-
-def _write_and_read(path: Path, items: tuple[str, str], users: tuple[str, str]) -> None:
-    try:
-        table = Rankings(np.array([[0, 1], [1, 0]]), items, user_names=users)
-        write_synthetic_rankings(path, SyntheticRankings(table, np.array([1.0, 2.0])))
-    except DataError as error:
-        assert re.search("rename it|none blank", str(error))  # noqa: PT017
-        return
-    try:
-        found = readers.read_synthetic_rankings(path).table
-    except DataError as error:
-        assert re.search("missing|blank|may be a mark", str(error))  # noqa: PT017
-        return
-    assert found.item_names == tuple(sorted(items))
-    ranks = [[0, 1], [1, 0]][:: 1 if found.item_names == items else -1]
-    assert dict(zip(found.user_names, found.ranks.tolist())) == dict(zip(users, ranks))
-
-
-@pytest.mark.parametrize(
-    "suffix", [".csv", ".tsv", pytest.param(".parquet", marks=pytest.mark.slow)]
-)
-def test_names_survive_writing(tmp_path, suffix):
-    for name in [*USABLE, "User", "Synthetic_Epsilon", "a\rb", "\rb", "a\r\nb", "a\nb"]:
-        if len(name) < 1_000:
-            _write_and_read(tmp_path / f"new{suffix}", (name, "another"), ("u1", "u2"))
-            _write_and_read(tmp_path / f"new{suffix}", ("p", "q"), (name, "another"))
-
-
-def test_names_in_parquet_survive_writing(tmp_path):
-    for name in ("User", "USER", "Synthetic_Epsilon", "a\rb", "é"):
-        _write_and_read(tmp_path / "new.parquet", (name, "another"), ("u1", "u2"))
-
-
-def test_parquet_columns_of_one_name(tmp_path):
-    path = tmp_path / "votes.parquet"
-    content = _parquet(path, 'SELECT 1 AS "user", 1 AS usex, 2 AS b')
-    path.write_bytes(content.replace(b"usex", b"user"))
-    with pytest.raises(DataError, match="two columns are named"):
-        readers.read_rankings(path)
+        _check_parquet(path, latin, load)
+        _check_parquet(path, valid[0].replace(b"u1", b"\xe9\xe9"), load)

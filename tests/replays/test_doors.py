@@ -49,13 +49,11 @@ def test_rows_without_places_keep_their_values():
 
 
 def test_rows_are_paired_by_content_and_by_place():
-    first, second = ([[0, 1], [2, 3], [4, 5]], [[4, 5], [2, 3], [9, 9]])
-    assert replay._paired(np.array(first), np.array(second)).tolist() == [2, 1, 0]
-    assert replay._paired(np.array([[1], [1], [2]]), np.array([[3], [1], [1]])).tolist() == [
-        2,
-        1,
-        0,
-    ]
+    def paired(first, second):
+        return replay._paired(np.array(first), np.array(second)).tolist()
+
+    assert paired([[0, 1], [2, 3], [4, 5]], [[4, 5], [2, 3], [9, 9]]) == [2, 1, 0]
+    assert paired([[1], [1], [2]], [[3], [1], [1]]) == [2, 1, 0]
 
 
 def test_doors_are_functions_with_that_parameter():
@@ -78,48 +76,37 @@ def largest(first, second):
 
 def test_mallows():
     """Naively: P(s) ∝ e^{-γ·pairs that s turns}, over all orders."""
+    loss, pairs = loss_of("synthetic_ranks"), list(itertools.combinations(range(4), 2))
 
     def law(ranks):
-        turned = [
-            sum((ranks[i] < ranks[j]) != (s[i] < s[j]) for i, j in itertools.combinations(range(4), 2))
-            for s in ORDERS
-        ]  # fmt: skip
+        turned = [sum((ranks[i] < ranks[j]) != (s[i] < s[j]) for i, j in pairs) for s in ORDERS]
         return -1.5 / 3 * np.array(turned)
 
     for first, second in itertools.product(ORDERS[:3], ORDERS):
-        found = loss_of("synthetic_ranks")(first[None], second[None], {"epsilon": 1.5})
+        found = loss(first[None], second[None], {"epsilon": 1.5})
         assert found == pytest.approx(largest(law(first), law(second)), abs=1e-12)
-    partial = np.array([[0, 1, -1, -1]])
-    assert loss_of("synthetic_ranks")(partial, np.array([[1, 0, -1, -1]]), {"epsilon": 3.0}) == 3.0
-    assert (
-        loss_of("synthetic_ranks")(partial, np.array([[-1, 1, 0, -1]]), {"epsilon": 3.0}) == np.inf
-    )
+    partial, facts = np.array([[0, 1, -1, -1]]), {"epsilon": 3.0}
+    assert loss(partial, np.array([[1, 0, -1, -1]]), facts) == 3.0
+    assert loss(partial, np.array([[-1, 1, 0, -1]]), facts) == np.inf
 
 
 def test_exponential_mechanism():
     """Never below the naive loss, and equal to it where one user reverses the whole order."""
-    users = np.array([*ORDERS[:5], ORDERS[-1]])
-    rate = Fraction(1, 24)
+    users, rate = np.array([*ORDERS[:5], ORDERS[-1]]), Fraction(1, 24)
 
     def excess(ranks):
-        counts = np.array(
-            [[2 * int(r[i] < r[j]) for r in ranks] for i in range(4) for j in range(4)]
-        )
-        return counts.sum(1).reshape(4, 4)
+        ahead = np.array(ranks)[:, :, None] < np.array(ranks)[:, None, :]
+        return 2 * ahead.sum(0)
 
     def law(costs):
-        cost = [
-            sum(costs[b][a] for a, b in itertools.combinations(np.argsort(s), 2)) for s in ORDERS
-        ]
-        return -float(rate) * np.array(cost)
+        orders = (itertools.combinations(np.argsort(s), 2) for s in ORDERS)
+        return -float(rate) * np.array([sum(costs[b][a] for a, b in order) for order in orders])
 
     found = []
     for ranks in ORDERS:
         other = excess([ranks, *users[1:]])
-        exact_loss = largest(law(excess(users)), law(other))
-        bound = loss_of("best_first")(excess(users), other, {"rate": rate})
-        assert exact_loss <= bound + 1e-12
-        found.append(bound)
+        found.append(loss_of("best_first")(excess(users), other, {"rate": rate}))
+        assert largest(law(excess(users)), law(other)) <= found[-1] + 1e-12
     assert max(found) == pytest.approx(1.0)  # ε of this rate
 
 
@@ -127,32 +114,24 @@ def test_exponential_mechanism():
 @pytest.mark.parametrize("together", [False, True])
 def test_selections(k, together):
     """Never below the naive loss, and ε where one unit moves scores by all that it may."""
-    record, moves = pairwise.canonical_top_k, Moves(1, 1, together=together)
-    change = record.scale(promise(1.0), k, moves)
+    moves = Moves(1, 1, together=together)
+    change = pairwise.canonical_top_k.scale(promise(1.0), k, moves)
     facts = {"epsilon": 1.0, "change": change, "reach": 1 if together else 2, "k": k}
-    steps = [
-        np.array(one) for one in itertools.product((0, 1) if together else (-1, 0, 1), repeat=3)
-    ]
+    steps = map(np.array, itertools.product((0, 1) if together else (-1, 0, 1), repeat=3))
+    steps = [step for step in steps if max(step.clip(0).sum(), -step.clip(None, 0).sum()) <= 1]
     found = []
     for base, step in itertools.product(([0, 0, 0], [0, 0, 9], [0, 9, 9], [0, 4, 9]), steps):
-        if max(step.clip(0).sum(), -step.clip(None, 0).sum()) > 1:
-            continue
         laws = [
             np.log(best_sets.law(one, k, change, facts["reach"], 1.0, "exponential")[1])
             for one in (base, base + step)
         ]
-        bound = loss_of("best_set")(2 * np.array(base), 2 * (base + step), facts)
-        assert np.abs(laws[0] - laws[1]).max() <= bound + 1e-12
-        found.append(bound)
+        found.append(loss_of("best_set")(2 * np.array(base), 2 * (base + step), facts))
+        assert np.abs(laws[0] - laws[1]).max() <= found[-1] + 1e-12
     assert max(found) == pytest.approx(1.0)
-    top = loss_of("one_shot")
-    every = {
-        "epsilon": 1.0,
-        "change": pairwise.one_shot_top_k.scale(promise(1.0), k, moves),
-        "k": k,
-    }
-    assert max(top(np.zeros(3), 2.0 * step, every) for step in steps if np.abs(step).sum() < 2) <= 1
-    assert top(np.zeros(3), np.array([2.0, 0, 0 if together else -2]), every) == 1.0
+    scale = pairwise.one_shot_top_k.scale(promise(1.0), k, moves)
+    every = {"epsilon": 1.0, "change": scale, "k": k}
+    lost = [loss_of("one_shot")(np.zeros(3), 2.0 * step, every) for step in steps]
+    assert max(lost) == 1.0
 
 
 def test_bits_totals_and_units():

@@ -26,40 +26,36 @@ def noisy(totals, epsilon=1.0):
 
 def test_the_same_output_at_the_loss_of_the_inputs():
     near = replay.audit(lambda: noisy([5, 3, 1]), lambda: noisy([4, 4, 1]), LAPLACE)
-    assert near.measured == pytest.approx(1.0)
-    assert near.violations(1.0) == ()
+    assert (near.measured, near.violations(1.0)) == (pytest.approx(1.0), ())
     far = replay.audit(lambda: noisy([5, 3, 1]), lambda: noisy([4, 5, 1]), LAPLACE)
-    assert far.measured == pytest.approx(1.5)
-    assert far.violations(1.5) == ()
+    assert (far.measured, far.violations(1.5)) == (pytest.approx(1.5), ())
     (words,) = far.violations(1.0)
-    assert words == "the mechanisms lose epsilon = 1.5, claimed is 1 (discrete_laplace 1.5)"
+    assert "epsilon = 1.5" in words
 
 
 def test_a_recording_draws_and_a_replay_does_not():
     """At this scale two draws are equal once in 10^15 times."""
     drawn = [replay.record(lambda: noisy([10**9] * 9, 1e-5), LAPLACE) for _ in range(2)]
     assert drawn[0].seen != drawn[1].seen
-    assert (
-        replay.record(lambda: noisy([0] * 9, 1e-5), LAPLACE, earlier=drawn[0]).seen == drawn[0].seen
-    )
+    again = replay.record(lambda: noisy([0] * 9, 1e-5), LAPLACE, earlier=drawn[0])
+    assert again.seen == drawn[0].seen
 
 
 @pytest.mark.parametrize(
     ("second", "fault"),
     [
-        (
-            lambda: noisy([5, 3, 1], 2.0),
-            "'epsilon': 1.0, 'scale': 4.0}, then privrank_jax.exact.discrete_noise",
-        ),
-        (lambda: noisy([5, 3]), "has another shape"),
+        (lambda: noisy([5, 3, 1], 2.0), "'scale': 4.0}, then"),
+        (lambda: noisy([5, 3]), "another shape"),
         (lambda: {"totals": [0]}, "1 calls of mechanisms, then 0"),
-        (lambda: noisy([5, 3, 1]) | noisy([5, 3, 1]), "was not made before"),
+        (lambda: noisy([5, 3, 1]) | noisy([5, 3, 1]), "not made before"),
         (lambda: noisy([5, 3, 1]) | {"more": 1}, "more: None, then 1"),
     ],
 )
 def test_faults(second, fault):
     found = replay.audit(lambda: noisy([5, 3, 1]), second, LAPLACE)
     assert any(fault in one for one in found.faults), found.faults
+    silent = replay.audit(lambda: {"sum": 1}, lambda: {"sum": 1}, LAPLACE)
+    assert "no mechanism" in silent.violations(1.0)[0]
 
 
 def test_all_calls_of_one_mechanism_are_one_input():
@@ -73,13 +69,6 @@ def test_all_calls_of_one_mechanism_are_one_input():
     found = replay.audit(lambda: run([3, 4]), lambda: run([0, 0]), gaussian)
     assert found.faults == ()
     assert found.measured == pytest.approx(1.0)
-
-
-def test_a_program_that_avoids_the_mechanisms():
-    found = replay.audit(lambda: {"sum": 1}, lambda: {"sum": 1}, LAPLACE)
-    assert found.violations(1.0) == (
-        "no mechanism was called: the output depends on no data, or avoids the mechanisms",
-    )
 
 
 def test_afterwards_all_is_as_before(monkeypatch):
@@ -107,16 +96,12 @@ def test_coins_are_the_same_for_what_stands_before():
         for seed in (1, 2, None)
     }
     for short, long in seen.values():
-        assert long["bytes"][:8] == short["bytes"]
-        assert long["more"] == short["more"]
+        assert (long["bytes"][:8], long["more"]) == (short["bytes"], short["more"])
     assert len({pair[0]["bytes"] for pair in seen.values()}) == 3
     assert seen[None][1]["bytes"] == bytes(16)
-    bounded = replay.record(
-        lambda: {"x": [secrets.randbelow(3), secrets.randbits(5), len(secrets.token_hex(4))]}, LAPLACE, 1
-    ).seen["x"]  # fmt: skip
-    assert bounded[0] < 3
-    assert bounded[1] < 32
-    assert bounded[2] == 8
 
+    def bounded():
+        return {"x": [secrets.randbelow(3), secrets.randbits(5), len(secrets.token_hex(4))]}
 
-# --- losses ----------------------------------------------------------------------------------------
+    one, two, three = replay.record(bounded, LAPLACE, 1).seen["x"]
+    assert (one < 3, two < 32, three) == (True, True, 8)
