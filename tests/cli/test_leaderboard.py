@@ -6,7 +6,6 @@ import contextlib
 import csv
 import dataclasses
 import json
-import shutil
 import sqlite3
 
 import numpy as np
@@ -181,25 +180,6 @@ def test_a_budget_that_goes_meanwhile_shows_nothing(run, privrank, tmp_path, sta
     assert (found.code, found.out) == (2, "")
     assert "epsilon 0.5" in found.err
     assert (stored_board(tmp_path / state) is None) == (state == "votes.ledger")
-
-
-def test_a_restored_state_publishes_the_same_or_nothing(run, privrank, tmp_path):
-    """Also where the file beside it is put back, for the ledger remembers; the last change leaves all counts."""
-    path, state, older = tmp_path / "votes.csv", tmp_path / "board.state", tmp_path / "older"
-    path.write_text("\n".join((HEADER, *ROWS[:4])) + "\n")
-    more, names = paying(privrank, path, tmp_path / "votes.ledger"), ("", ".published")
-    run(*ROWS[:4], until="2024-01-03", more=more)
-    for name in names:
-        shutil.copy(f"{state}{name}", f"{older}{name}")
-    shown = scores(run(*ROWS, more=more))
-    for answer in ("u4,b,a", "u7,a,b"):
-        for name in names:
-            shutil.copy(f"{older}{name}", f"{state}{name}")
-        refused = run(*ROWS[:4], f"{answer},2024-01-03", *ROWS[5:], more=more)
-        assert (refused.code, refused.out) == (2, "")
-        assert "votes.ledger remembers" in " ".join(refused.err.split())
-    # Until an earlier time, it still shows all that was published.
-    assert scores(run(*ROWS, until="2024-01-03", more=more)) == shown
 
 
 def test_the_key_of_all_noise_stays_with_the_owner(run, privrank, tmp_path):

@@ -8,10 +8,12 @@ import pytest
 import typer
 
 from privrank_jax.cli import app
-from privrank_jax.jobs import consensus, methods
+from privrank_jax.data import ComparisonRows, engine
+from privrank_jax.jobs import consensus, mechanisms, methods
 from privrank_jax.jobs.mechanisms import MECHANISMS, Randomness
 from privrank_jax.release.ledger import Ledger
 from tests import of_rankings
+from tests.parquet import as_parquet
 
 RANK = ("rank", "comparisons", "--max-per-user", 1)  # half of the comparisons go, at random
 COUNTS = (*RANK, "--method", "counts")
@@ -143,3 +145,40 @@ def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
     command = (*AGGREGATE, "--method", "borda", *BUDGET)
     assert "--accept-idealized" in run(command).err
     assert run(command, "--accept-idealized").code == 0
+
+
+# --- bounds on users of tables in an engine
+
+
+def test_bounding_keeps_the_words_and_draws_from_the_operating_system(privrank, votes, monkeypatch):
+    monkeypatch.setattr(engine, "_LARGE", 1)
+    other, drawn, used = as_parquet(votes), [], []
+    count, token = ComparisonRows.win_counts, mechanisms.secrets.token_hex
+
+    def salted(size=None):
+        if size is not None:  # not a salt
+            return token(size)
+        drawn.append(size)
+        return f"{len(drawn):064d}"
+
+    def recorded(self, limit=None, salt=None):
+        used.append((limit, salt))
+        return count(self, limit, salt)
+
+    monkeypatch.setattr(mechanisms.secrets, "token_hex", salted)
+    monkeypatch.setattr(ComparisonRows, "win_counts", recorded)
+    run = ("rank", other, "--method", "counts", "--epsilon", 900, "--max-per-user", 1, "--json")
+    result = privrank(*run)
+    assert sum(row["score"] for row in result.json()["ranking"]) == 9
+    assert (
+        "9 of 18 comparisons were left out, chosen at random, to keep at most 1 per user"
+        in result.err
+    )
+    assert "left out" not in result.out
+    assert (drawn, used) == ([None], [(1, f"{1:064d}")])
+    privrank("rank", other, "--epsilon", 900, "--max-per-user", 2)
+    assert used[1:] == [(None, None)]  # nothing to leave out, nothing drawn
+    rehearsals = [privrank(*run, "--simulate", "--seed", seed).out for seed in (1, 1, 2)]
+    assert rehearsals[0] == rehearsals[1] != rehearsals[2]
+    assert len(drawn) == 1
+    assert used[2] == used[3] != used[4]

@@ -6,31 +6,14 @@ import re
 
 import pytest
 
-from privrank_jax.release.ledger import Ledger
+from tests.cli.results import ledger_of, refused, spends
 
 
 @pytest.fixture
 def ledger(privrank, tmp_path):
     """Make a ledger of a file; its path."""
-
-    def make(source, *options, name="votes.ledger"):
-        path = tmp_path / name
-        made = privrank("ledger", path, "--data", source, "--budget", 10, *options)
-        assert made.code == 0, made.err
-        return path
-
-    return make
-
-
-def refused(result, *messages):
-    assert (result.code, result.out) == (2, "")
-    for message in messages:
-        assert message in result.err
-
-
-def spends(path):
-    with Ledger(path) as opened:
-        return opened.spends()
+    make = ledger_of(privrank, tmp_path)
+    return lambda source, *options, **named: make(source, 10, *options, **named)
 
 
 def test_which_items_somebody_ranked_is_not_published_unasked(

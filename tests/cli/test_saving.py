@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import duckdb
 import openpyxl
 import pytest
+import typer
+
+from privrank_jax.cli.console import busy, refusing, say, warn
+from privrank_jax.release.ledger import Ledger
 
 REHEARSED = ("rank", "coffee", "--epsilon", 1, "--simulate", "--seed", 1)
 
@@ -105,3 +111,154 @@ def test_a_workbook_says_what_is_promised_and_names_are_text(privrank, write, tm
     assert {"low, high", "rank_low, rank_high", "note", "written by"} <= words.keys()
     assert "rehearsal" in words["caution"]
     assert words["command"].startswith("privrank rank ")
+
+
+# --- output that takes no more, as a pipe to `head`
+
+
+RELEASE = ("aggregate", "coffee-rankings", "--epsilon", "1")
+PAID = ("--ledger", "l")
+ROOT = Path(__file__).parents[3]
+ENTRY = "import sys; sys.path.insert(0, sys.argv.pop(1)); from privrank_jax.__main__ import main; main()"
+
+
+@pytest.fixture
+def ledger(privrank, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    privrank("ledger", "l", "--data", "coffee-rankings", "--budget", 9)
+    return lambda: [one.state for one in Ledger("l").spends()]
+
+
+@pytest.fixture
+def closed(monkeypatch):
+    """Let every table find the pipe closed."""
+
+    def print_table(*_, **__):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("privrank_jax.cli.show.print_table", print_table)
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """Let every file of a table find the disk full."""
+
+    def write_table(*_):
+        raise OSError(28, "No space left on device", "o.csv")
+
+    monkeypatch.setattr("privrank_jax.cli.show.write_table", write_table)
+
+
+def start(*words, stdout):
+    return subprocess.run(
+        [sys.executable, "-c", ENTRY, str(ROOT), *words],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_closed_pipe_leaves_all_files(ledger, tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    run = start(*RELEASE, *PAID, "--out", "o.csv", "--out", "o.html", stdout=writing)
+    os.close(writing)
+    assert run.returncode == 2, run.stderr
+    assert "epsilon 1 was spent" in run.stderr
+    assert run.stderr.count("o.csv, o.html") == len(run.stderr.splitlines())
+    assert len((tmp_path / "o.csv").read_text().splitlines()) == 7
+    assert "Differentially private" in (tmp_path / "o.html").read_text()
+    assert ledger() == ["spent"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_below_stdout_leaves_all_files(ledger, tmp_path):
+    with open("/dev/full", "w") as full:
+        run = start(*RELEASE, "--json", "--out", "o.csv", stdout=full)
+    assert run.returncode == 2
+    assert "No space left" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+    assert len((tmp_path / "o.csv").read_text().splitlines()) == 7
+
+
+def test_what_cost_nothing_ends_quietly(privrank, ledger, closed, monkeypatch):
+    run = privrank(*RELEASE, "--out", "o.csv")
+    assert (run.code, run.err.count("o.csv")) == (1, 1)
+    assert len(run.err.splitlines()) == 1
+    monkeypatch.setattr("privrank_jax.cli.ledger.print_json", closed_pipe)
+    run = privrank("ledger", "l", "--json")
+    assert (run.code, run.err) == (1, "")
+
+
+def closed_pipe(*_):
+    raise BrokenPipeError(32, "Broken pipe")
+
+
+def test_what_is_lost_is_reported(privrank, ledger, closed, full):
+    run = privrank(*RELEASE, *PAID)
+    assert run.code == 2
+    assert "epsilon 1 was spent" in run.err
+    assert "--out FILE" in run.err
+    assert ledger() == ["spent"]
+    run = privrank(*RELEASE, *PAID, "--out", "o.csv")
+    assert run.code == 2
+    first, second = run.err.splitlines()
+    assert "o.csv" in first
+    assert "epsilon 1 was spent" in second
+
+
+def test_a_file_that_fails_leaves_the_result_on_stdout(privrank, ledger, full):
+    run = privrank(*RELEASE, *PAID, "--out", "o.csv", "--out", "o.html", "--json")
+    assert run.code == 2
+    assert len(run.json()["ranking"]) == 6
+    assert "o.csv" in run.err
+    assert os.path.exists("o.html")
+    assert ledger() == ["printed"]
+
+
+def test_a_leaderboard_can_be_shown_again(privrank, tmp_path, monkeypatch, closed):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"u{day},a,b,2026-01-0{day}\n" for day in (1, 2))
+    (tmp_path / "v.csv").write_text(f"user,winner,loser,when\n{rows}")
+    privrank("ledger", "l", "--data", "v.csv", "--budget", 1, "--public", "items")
+    run = ("leaderboard", "v.csv", "--every day --time when --start 2026-01-01 --steps 2")
+    options = ("--state", "s", "--epsilon", 1, "--max-per-user", 1, "--ledger", "l")
+    shown = privrank(*run, *options)
+    assert shown.code == 2
+    assert "epsilon 1 was spent" in shown.err
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    again = privrank(*run, *options)
+    assert again.code == 0
+    assert "step 2 of 2" in again.out
+
+
+def test_no_output_at_all_is_refused_before_anything_is_spent(monkeypatch, capsys):
+    ran = []
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(typer.Exit) as found:
+        refusing(lambda _: None)(lambda: ran.append(1))()
+    assert (found.value.exit_code, ran) == (2, [])
+    assert "standard output" in capsys.readouterr().err
+
+
+class Full:
+    """A stream on a full disk."""
+
+    def isatty(self):
+        return False
+
+    def write(self, _):
+        raise OSError(28, "No space left on device")
+
+    flush = write
+
+
+@pytest.mark.parametrize("stderr", [None, Full()])
+def test_remarks_that_cannot_be_shown_raise_nothing(monkeypatch, stderr):
+    monkeypatch.setattr(sys, "stderr", stderr)
+    warn("a remark")
+    say("another")
+    with busy("working"):
+        pass

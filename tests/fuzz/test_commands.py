@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import os
@@ -11,9 +12,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from privrank_jax.cli import app
 from privrank_jax.data.elections import SET_A
 from privrank_jax.data.file import File
+from privrank_jax.release.ledger import Ledger, Privacy, create
+from tests.declared import declared
 from tests.fuzz import promise, strategies
 from tests.fuzz.cases import FLAG, NAMED, THOROUGH, numbers, words
 from tests.fuzz.checks import tiers
@@ -320,3 +325,161 @@ def test_options_alone(command, examples):
                 assert all(value >= 0 for value in errors)
 
     run()
+
+
+# --- ledgers that were damaged
+
+
+LEDGERS = (
+    "new.ledger", "whole.ledger", "votes.csv", "folder", "no/new.ledger", "", "x" * 300, "\udcff.ledger",
+    "a'b\n;.ledger", "odd?mode=ro#.ledger",
+)  # fmt: skip
+
+
+MAKING = {
+    "--data": st.sampled_from((*NAMED, "votes.csv", "votes.csv", "odd\n.csv")),
+    "--budget": numbers("1", "2.5"),
+    "--budget-delta": numbers("0", "1e-6"),
+    "--slack": numbers("0", "1e-6"),
+    "--unit": words("user", "comparison", "rank"),
+    "--adjacency": words("replace", "flip", "add-remove"),
+    "--public": words("items", "ranked-items", "ties", "none"),
+    "--user": words("user", "none", "winner"),
+    "--delta": numbers("1e-6"),
+    "--series": words("survey", "", "\x1b"),
+    "--count": st.sampled_from(("whole.ledger", "votes.csv", "no.ledger", "folder")),
+    "--json": FLAG,
+}
+
+
+@tiers(12)
+def test_ledgers(tmp_path, examples):
+    whole = tmp_path / "made.ledger"
+    budget, quarter = (Privacy(n, unit="user", adjacency="replace") for n in (2.5, 0.25))
+    create(whole, budget, data="votes.csv", sha256="0" * 64)
+    with Ledger(whole) as ledger:
+        for _ in range(2):
+            ledger.mark_printed(ledger.spend(quarter, command="rank"))
+
+    @fuzz(examples)
+    @given(
+        path=st.sampled_from(LEDGERS),
+        content=strategies.damaged_bytes((whole.read_bytes(),)),
+        options=st.lists(st.sampled_from(sorted(MAKING)), max_size=3).flatmap(
+            lambda names: st.tuples(*(st.tuples(st.just(name), MAKING[name]) for name in names))
+        ),
+        making=st.sampled_from(((), (("--data", "votes.csv"), ("--budget", "1")))),
+    )
+    def run(path, content, options, making):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "folder").mkdir()
+            for name in ("votes.csv", "\udcff.csv", "odd\n.csv"):
+                (folder / name).write_bytes(b"user,winner,loser\nu,a,b\n")
+            (folder / "whole.ledger").write_bytes(content)
+            arguments = [part for pair in (*making, *options) for part in pair if part is not None]
+            found = promise.run(folder, ["ledger", path, *arguments])
+            promise.check(found)
+            if found.code == 2 and path != "whole.ledger":
+                assert (folder / "whole.ledger").read_bytes() == content
+                assert path == "votes.csv" or not os.path.isfile(folder / path)
+
+    run()
+
+
+# --- ends of ranges, files and terminals that refuse
+
+
+# --- output
+
+
+def test_names_that_stdout_cannot_show(tmp_path):
+    """Names are still told apart, and no half of a table is printed."""
+    text = "user,winner,loser\nu,東京,大阪\nv,東京,é\n"
+    (tmp_path / "votes.csv").write_text(text, encoding="utf-8")
+    run = declared(["rank", "votes.csv", "--epsilon", "1"])
+    with contextlib.chdir(tmp_path):
+        found = CliRunner(charset="ascii").invoke(app, run, catch_exceptions=False)
+    assert found.exit_code == 0, found.stderr
+    assert r"\u6771\u4eac" in found.stdout
+    assert r"\xe9" in found.stdout
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_nothing_is_spent_where_nothing_can_be_written(tmp_path, suffix):
+    (tmp_path / "votes.csv").write_text("id,user,b\nu,1,2\nv,2,1\n", encoding="utf-8")
+    make = ["ledger", "votes.ledger", "--data", "votes.csv", "--budget", "9", "--unit", "rank"]
+    promise.check(promise.run(tmp_path, make))
+    for out, user in (
+        (f"new{suffix}", "id"),  # an item is named user
+        (f"/proc/new{suffix}", "none"),
+        ("y" * 300 + suffix, "none"),
+    ):
+        run = ["privatize", "votes.csv", "--epsilon", "1", "--out", out, "--ledger", "votes.ledger"]
+        found = promise.run(tmp_path, declared([*run, "--user", user]), tmp_path / "votes.ledger")
+        assert found.code == 2, (out, found.err)
+        promise.check(found)
+
+
+# --- ends of ranges
+
+LARGE = "9" * 30
+ENDS = [
+    "rank votes.csv --epsilon 1 --max-per-user " + LARGE,
+    "rank votes.csv --epsilon 1e300",
+    "rank votes.csv --epsilon 1e9",
+    "rank votes.csv --epsilon 1e-9 --max-per-user 2147483647",
+    "rank votes.csv --epsilon 1 --noise gaussian --delta 5e-324 --level 0.9999999999999999",
+    "rank votes.csv --epsilon 1 --noise gaussian --delta 0.9999999999999999 --level 5e-324",
+    "rank votes.csv --epsilon 1e-9 --noise gaussian --delta 1e-300",
+    "rank votes.csv --epsilon 1 --simulate --seed " + LARGE,
+    "aggregate wide.csv --epsilon 1e9 --method borda --noise gaussian --delta 1e-300",
+    "privatize votes.csv --out new.csv --epsilon 1e9",
+    "privatize votes.csv --out new.csv --epsilon 1e-9",
+    "privatize wide.csv --out new.csv --epsilon 1e9",
+    "privatize wide.csv --out new.csv --epsilon 1e-9",
+    "rank large.csv",
+    "rank small.csv",
+    "rank mixed.csv",
+    "aggregate synthetic.csv",
+    "plan --items 3 --epsilon 1 --users " + "9" * 400,
+    "plan --items 3 --epsilon 1 --users 4294967296",
+    "plan --epsilon 1 --users 9 --items " + LARGE,
+    "plan --items 3 --epsilon 1e-9 --target 1e-300",
+    "plan --items 3 --epsilon 1 --target 1 --spread 1e300",
+    "audit randomized-response --seed " + LARGE,
+    "audit randomized-response --draws " + LARGE,
+    "reproduce cai-fig1 --seed " + LARGE,
+    "reproduce cai-fig1 --replicates " + LARGE,
+    "reproduce cai-fig1 --out votes.csv/results",
+    "demo --seed -1",
+    "demo --out votes.csv",
+]
+
+COMPILING = [
+    "aggregate wide.csv --epsilon 1e-9 --method noise-all",
+    "aggregate wide.csv --epsilon 1e-9 --method kwiksort",
+    "rank reports.csv --level 0.9999999999999999",
+    "rank reports.csv --gamma 1.7e308",
+    "rank mixed.csv --gamma 0",
+    "aggregate synthetic.csv --method none",
+]
+
+
+@pytest.mark.parametrize(
+    "command", [*ENDS, *(pytest.param(one, marks=pytest.mark.slow) for one in COMPILING)]
+)
+def test_extremes(tmp_path, command):
+    head = "item_1,item_2,report,epsilon\n"
+    for name, text in {
+        "votes.csv": strategies.COMPARISONS[0],
+        "wide.csv": strategies.WIDE[0],
+        "reports.csv": strategies.REPORTS[0],
+        "large.csv": f"user,{head}u,a,b,1,1e308\nu,b,c,1,1e308\n",
+        "small.csv": f"{head}a,b,1,5e-324\nb,c,1,5e-324\n",
+        "mixed.csv": f"{head}a,b,1,1e-9\nb,c,1,1e9\nc,a,1,1e-9\n",
+        "synthetic.csv": "synthetic_epsilon,a,b,c\n1e-9,1,2,3\n1e9,3,2,1\n1e9,,2,1\n",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    form = ["--json"] * (len(command) % 2)
+    promise.check(promise.run(tmp_path, declared([*command.split(), *form])), "new.csv")

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import functools
+import gzip
+import io
+import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import duckdb
 import numpy as np
+import openpyxl
+import pandas
+import pyarrow
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from privrank_jax.data import Ratings
 from privrank_jax.data.errors import DataError
+from privrank_jax.data.file import File
 from privrank_jax.data.named import FILES, load, named_sets
 from tests.data import readers
 from tests.fuzz import strategies
@@ -26,7 +36,7 @@ from tests.fuzz.as_written import (
     synthetic_as_written,
     text_of,
 )
-from tests.fuzz.checks import PARQUET_LOADERS, QUICK, _names, _plain, tiers
+from tests.fuzz.checks import PARQUET_LOADERS, QUICK, THOROUGH, _names, _plain, tiers
 from tests.fuzz.strategies import fuzz
 
 ITEMS = st.none() | st.lists(st.sampled_from(strategies.CELLS[-40:]), max_size=4)
@@ -222,3 +232,191 @@ def test_named_data_sets_that_are_damaged_in_one_place(data_folder, tmp_path):
             load(name, data_folder)
             with pytest.raises(DataError, match="not the published"):
                 load(name, tmp_path)
+
+
+# --- Parquet
+
+SELECTS = (
+    "SELECT * FROM (VALUES ('u1', 'a', 'b'), ('u2', 'b', 'c'), ('u3', 'c', 'a')) t(\"user\", winner, loser)",
+    'SELECT i AS "user", i % 3 AS winner, (i + 1) % 3 AS loser, i = 2 AS tie FROM range(9) t(i)',
+    'SELECT i AS "user", 1 + i % 2 AS a, 2 - i % 2 AS b FROM range(4) t(i)',
+    "SELECT * FROM (VALUES ('u1', 'a', 'b', 1, 1.0), ('u2', 'b', 'c', 0, 2.5)) "
+    't("user", item_1, item_2, report, epsilon)',
+    'SELECT i AS "user", 1.5 AS synthetic_epsilon, 1 + i % 2 AS a, 2 - i % 2 AS b FROM range(4) t(i)',
+)
+# Cells of other types, and columns that no loader expects.
+VALUES = (
+    "NULL", "''", "'NA'", "'a'", "chr(0) || 'a'", "'nan'::DOUBLE", "'-inf'::FLOAT", "1e308", "1.5", "-1", "true",
+    "170141183460469231731687303715884105727::HUGEINT", "0.3::DECIMAL(9, 4)", "[1, 2]", "{'a': 1}", "MAP {'k': 1}",
+    "'a'::BLOB", "TIMESTAMP '2020-01-01 00:00:00'", "DATE '2020-01-01'", "INTERVAL 1 DAY", "TIME '01:02:03'",
+    "uuid()", "'101'::BIT", "'x'::ENUM ('x', 'y')", "repeat('z', 200000)", "[[1], []]", "NULL::INTEGER",
+)  # fmt: skip
+NAMES = ("user", "User", "USER", "winner", "Winner", "loser", "tie", "a", "A", "", " ", 'q"', "é", "rank", "item",
+         "item_1", "item_2", "report", "epsilon", "synthetic_epsilon", "x\ny", "../z", "budget")  # fmt: skip
+
+
+def _parquet(path: Path, select: str) -> bytes | None:
+    """Content of a file; None where DuckDB does not write such a table."""
+    quoted = str(path).replace("'", "''")
+    with duckdb.connect() as connection:
+        try:
+            connection.execute(f"COPY ({select}) TO '{quoted}' (FORMAT parquet)")
+        except duckdb.Error:
+            return None
+    return path.read_bytes()
+
+
+@st.composite
+def selects(draw) -> str:
+    """A table of some columns and few rows, all of one odd type."""
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=5))
+    names += draw(st.sampled_from(((), ("user", "winner", "loser"), ("user", "a", "b"))))
+    values = [draw(st.sampled_from(VALUES)) for _ in names]
+    columns = ", ".join(
+        f'{value} AS "{name.replace(chr(34), 2 * chr(34)) or "_"}"'
+        for name, value in zip(names, values)
+    )
+    return f"SELECT {columns} FROM range({draw(st.integers(0, 3))})"
+
+
+def _check_parquet(path: Path, content: bytes, load) -> None:
+    path.write_bytes(content)
+    try:
+        found = load(path)
+    except DataError as error:
+        _plain(str(error), path)
+        return
+    table = getattr(found, "table", found)
+    if not isinstance(table, np.ndarray):
+        _names(table.item_names)
+        _names(table.user_names)
+
+
+@tiers(QUICK // 4, THOROUGH // 4)
+def test_parquet(tmp_path, examples):
+    path = tmp_path / "votes.parquet"
+    valid = tuple(_parquet(path, select) for select in SELECTS)
+    assert all(valid)
+
+    @fuzz(examples)
+    @given(content=strategies.damaged_bytes(valid), load=st.sampled_from(PARQUET_LOADERS))
+    def damaged(content, load):
+        _check_parquet(path, content, load)
+
+    @fuzz(examples)
+    @given(select=selects(), load=st.sampled_from(PARQUET_LOADERS))
+    def odd(select, load):
+        content = _parquet(tmp_path / "odd.parquet", select)
+        if content is not None:
+            _check_parquet(path, content, load)
+
+    damaged()
+    odd()
+    latin = valid[0].replace(b"user", b"us\xe9r").replace(b"u1", b"\xe9\xe9")
+    for read in PARQUET_LOADERS[:2]:  # names, and cells, that are not UTF-8
+        _check_parquet(path, latin, read)
+        _check_parquet(path, valid[0].replace(b"u1", b"\xe9\xe9"), read)
+
+
+# --- the same cells compressed, piped in, as a frame or a workbook
+
+
+KINDS = ("comparisons", "outcomes", "pairs", "one-hot", "wide", "lists")
+FRAMES = (dict, pandas.DataFrame, pyarrow.table)
+
+
+# What a cell of Excel can't hold as text, or holds as something else.
+NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f]|^[=#]|_x[0-9a-fA-F]{4}_")
+
+
+def workbook(rows):
+    """Cells of text in the first sheet."""
+    book, packed = openpyxl.Workbook(write_only=True), io.BytesIO()
+    sheet = book.create_sheet()
+    for row in rows:
+        sheet.append([*row])
+    book.save(packed)
+    return packed.getvalue()
+
+
+def said(read, path, *arguments):
+    """What a table says; None if it is refused."""
+    try:
+        table = read(*arguments)
+    except DataError as error:
+        _plain(str(error), path)
+        return None
+    if hasattr(table, "ranks"):
+        return table.item_names, table.user_names, table.ranks.tolist()
+    columns = (table.users, table.winners, table.losers, table.tied)
+    return table.item_names, table.user_names, *(column.tolist() for column in columns)
+
+
+def from_stdin(content, read):
+    """Read bytes that are piped in."""
+    there = sys.stdin
+    sys.stdin = SimpleNamespace(isatty=lambda: False, buffer=io.BytesIO(content))
+    try:
+        return read(File("-"))
+    finally:
+        sys.stdin = there
+
+
+def check(folder, kind, content):
+    read = readers.read_rankings if kind in ("wide", "lists") else readers.read_comparisons
+    path, packed = folder / "votes.csv", folder / "votes.csv.gz"
+    path.write_bytes(content)
+    expected = said(read, path, path)
+    packed.write_bytes(gzip.compress(content))
+    assert said(read, packed, packed) == expected
+    by_bytes = (b"{", b"[", b"\x1f", b"\x28", b"P")  # of what is no text
+    if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in by_bytes:
+        name = folder / "standard input"
+        assert said(lambda: from_stdin(content, read), name) == expected
+    if expected is not None:
+        rows = csv_rows(content, ",")
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        for frame in FRAMES:
+            name = folder / "the table"
+            assert said(lambda: read(frame(columns)), name) == expected  # noqa: B023
+        cells = [[*columns], *([*row.values()] for row in rows)]
+        if kind == "comparisons" and not any(NO_TEXT.search(text) for row in cells for text in row):
+            book = folder / "votes.xlsx"
+            book.write_bytes(workbook(cells))
+            assert said(read, book, book) == expected
+
+
+@tiers(QUICK)
+@pytest.mark.parametrize("kind", KINDS)
+def test_forms(tmp_path, kind, examples):
+    for text in strategies.TEXTS[kind][0]:
+        check(tmp_path, kind, text.encode())
+
+    @fuzz(examples)
+    @given(content=strategies.contents(kind))
+    def run(content):
+        check(tmp_path, kind, content)
+
+    run()
+
+
+@tiers(2 * QUICK)
+def test_archives(tmp_path, examples):
+    texts = strategies.COMPARISONS
+    packed = {
+        ".csv.gz": [gzip.compress(text.encode()) for text in texts],
+        ".xlsx": [workbook(line.split(",") for line in text.splitlines()) for text in texts],
+    }
+    damaged = (
+        st.tuples(st.just(suffix), strategies.damaged_bytes(tuple(each)))
+        for suffix, each in packed.items()
+    )
+
+    @fuzz(examples)
+    @given(archive=st.one_of(*damaged))
+    def run(archive):
+        path = tmp_path / f"votes{archive[0]}"
+        path.write_bytes(archive[1])
+        said(readers.read_comparisons, path, path)
+
+    run()
