@@ -179,14 +179,3 @@ def test_the_next_command_names_columns_and_blanks_and_runs(header, named, privr
     assert f"  privrank {command}\n" in privrank("look", path).out
     words = shlex.split(command.replace(" L", " 2"))
     assert privrank(*words, items=None).code == 0
-
-
-@pytest.mark.parametrize(
-    "header",
-    [("n", "first", "second"), ("n", "winner", "loser"), ("day", "preferred", "chosen")],
-)
-def test_what_is_not_known_is_left_open(header, tmp_path):
-    rows = [(str(k), *row[1:]) for k, row in enumerate(ROWS)]
-    found = pr.look(save(tmp_path / "votes.csv", *header, rows=rows))
-    assert all("--user COLUMN" in command for command in found.commands)
-    assert ("--winner COLUMN" in str(found)) == (not found.kind)

@@ -122,20 +122,12 @@ def test_without_steps_there_is_no_last_one_and_files_have_the_latest(privrank, 
     path, table, page = (tmp_path / name for name in ("votes.csv", "board.csv", "board.html"))
     path.write_text("\n".join((HEADER, *ROWS)) + "\n")
     run = ("leaderboard", path, *ENDLESS, "--unit comparison --adjacency flip", *USUAL)
-    more = (
-        "--state",
-        tmp_path / "other.state",
-        "--until 2024-02-09",
-        "--out",
-        table,
-        "--out",
-        page,
-    )
-    shown = privrank(*run, *more)
+    run = (*run, "--until 2024-02-09 --state", tmp_path / "other.state")
+    shown = privrank(*run, "--out", table, "--out", page)
     assert shown.code == 0, shown.err
     assert "step 39, until 2024-02-09" in " ".join(shown.out.split())
     assert "step 39" in page.read_text()
-    ranking = privrank(*run, *more[:3], "--json").json()["ranking"]
+    ranking = privrank(*run, "--json").json()["ranking"]
     with table.open(newline="") as file:
         assert [row["item"] for row in csv.DictReader(file)] == [row["item"] for row in ranking]
 

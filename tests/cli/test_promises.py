@@ -80,15 +80,12 @@ def test_dropped_ties_count_in_no_ledger(privrank, write, tmp_path, ledger, unit
 def test_what_a_user_is_can_not_change_from_release_to_release(privrank, write, ledger):
     """Three hundred rows of one user at the price of one would cost that user 300 epsilon."""
     votes = write(*(f"u,{k},a,b" for k in range(300)), header="user,row,winner,loser")
-    run = ("rank", votes, "--epsilon", 1, "--items", "a,b")
-    by_user = ledger(votes)
-    refused(
-        privrank(*run, "--ledger", by_user, "--user", "row"), "its users are column 'row'", "--user"
-    )
-    assert privrank(*run, "--ledger", by_user, "--max-per-user", 1).code == 0
-    by_row = ledger(votes, "--user", "row", name="rows.ledger")
-    assert privrank(*run, "--ledger", by_row, "--user", "row").code == 0
-    refused(privrank(*run, "--ledger", by_row, "--max-per-user", 1), "its users are column 'user'")
+    run = ("rank", votes, "--epsilon 1 --items a,b --ledger")
+    by_user, by_row = ledger(votes), ledger(votes, "--user", "row", name="rows.ledger")
+    refused(privrank(*run, by_user, "--user", "row"), "column 'row'", "--user")
+    assert privrank(*run, by_user, "--max-per-user", 1).code == 0
+    assert privrank(*run, by_row, "--user", "row").code == 0
+    refused(privrank(*run, by_row, "--max-per-user", 1), "column 'user'")
     assert [one.privacy.users for one in spends(by_row)] == ["column 'row'"]
 
 

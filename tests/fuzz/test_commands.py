@@ -58,12 +58,18 @@ RELEASE = {
     "--items": st.sampled_from(LISTS),
     "--json": FLAG,
 }  # fmt: skip
-METHODS = ("counts", "one-shot")
+OF_LISTS = {
+    "--ranks": FLAG,
+    "--approvals": FLAG,
+    "--ratings": words("1:5", "5:1", "-1:100", "good,bad", "1:", ":"),
+    "--order-separator": words(">", ";", "newline"),
+    "--count": words("n", "a"),
+}
 OPTIONS = {
     "rank": {
         **RELEASE,
         **{name: COLUMNS[name] for name in ("--user", "--winner", "--loser", "--tie")},
-        "--method": words(*METHODS),
+        "--method": words("counts", "one-shot"),
         "--unit": words("user", "comparison", "rank"),
         "--adjacency": words("flip", "replace", "add-remove"),
         "--max-per-user": integers("2"),
@@ -79,30 +85,22 @@ OPTIONS = {
     },
     "aggregate": {
         **RELEASE,
+        **OF_LISTS,
         **{name: COLUMNS[name] for name in ("--user", "--item", "--rank")},
         "--method": words("borda", "none", "noise-all"),
         "--trust": words("central", "local"),
         "--missing": words("last", "unknown"),
         "--xi": numbers("0", "0.5"),
-        "--ranks": FLAG,
-        "--approvals": FLAG,
-        "--ratings": words("1:5", "5:1", "-1:100", "good,bad", "1:", ":"),
-        "--order-separator": words(">", ";", "newline"),
-        "--count": words("n", "a"),
     },
     "privatize": {
         **RELEASE,
+        **OF_LISTS,
         **COLUMNS,
         "--out": st.sampled_from(PATHS),
         "--epsilon-column": words("budget", "epsilon"),
         "--ties": words("refuse", "coin", "drop"),
         "--drop-user": FLAG,
         "--force": FLAG,
-        "--ranks": FLAG,
-        "--approvals": FLAG,
-        "--ratings": words("1:5", "5:1", "-1:100", "good,bad", "1:", ":"),
-        "--order-separator": words(">", ";", "newline"),
-        "--count": words("n", "a"),
     },
 }
 KINDS = {
@@ -410,13 +408,14 @@ def test_nothing_is_spent_where_nothing_can_be_written(tmp_path, suffix):
     (tmp_path / "votes.csv").write_text("id,user,b\nu,1,2\nv,2,1\n", encoding="utf-8")
     make = ["ledger", "votes.ledger", "--data", "votes.csv", "--budget", "9", "--unit", "rank"]
     promise.check(promise.run(tmp_path, make))
+    run = ["privatize", "votes.csv", "--epsilon", "1", "--ledger", "votes.ledger"]
     for out, user in (
         (f"new{suffix}", "id"),  # an item is named user
         (f"/proc/new{suffix}", "none"),
         ("y" * 300 + suffix, "none"),
     ):
-        run = ["privatize", "votes.csv", "--epsilon", "1", "--out", out, "--ledger", "votes.ledger"]
-        found = promise.run(tmp_path, declared([*run, "--user", user]), tmp_path / "votes.ledger")
+        words = declared([*run, "--out", out, "--user", user])
+        found = promise.run(tmp_path, words, tmp_path / "votes.ledger")
         assert found.code == 2, (out, found.err)
         promise.check(found)
 
@@ -427,12 +426,10 @@ LARGE = "9" * 30
 ENDS = [
     "rank votes.csv --epsilon 1 --max-per-user " + LARGE,
     "rank votes.csv --epsilon 1e300",
-    "rank votes.csv --epsilon 1e9",
     "rank votes.csv --epsilon 1e-9 --max-per-user 2147483647",
     "rank votes.csv --epsilon 1 --noise gaussian --delta 5e-324 --level 0.9999999999999999",
     "rank votes.csv --epsilon 1 --noise gaussian --delta 0.9999999999999999 --level 5e-324",
     "rank votes.csv --epsilon 1e-9 --noise gaussian --delta 1e-300",
-    "rank votes.csv --epsilon 1 --simulate --seed " + LARGE,
     "aggregate wide.csv --epsilon 1e9 --method borda --noise gaussian --delta 1e-300",
     "privatize votes.csv --out new.csv --epsilon 1e9",
     "privatize votes.csv --out new.csv --epsilon 1e-9",
@@ -443,13 +440,9 @@ ENDS = [
     "rank mixed.csv",
     "aggregate synthetic.csv",
     "plan --items 3 --epsilon 1 --users " + "9" * 400,
-    "plan --items 3 --epsilon 1 --users 4294967296",
     "plan --epsilon 1 --users 9 --items " + LARGE,
     "plan --items 3 --epsilon 1e-9 --target 1e-300",
-    "plan --items 3 --epsilon 1 --target 1 --spread 1e300",
-    "audit randomized-response --seed " + LARGE,
     "audit randomized-response --draws " + LARGE,
-    "reproduce cai-fig1 --seed " + LARGE,
     "reproduce cai-fig1 --replicates " + LARGE,
     "reproduce cai-fig1 --out votes.csv/results",
     "demo --seed -1",

@@ -134,18 +134,6 @@ def test_choices_are_released_exactly(privrank, choices, tmp_path, method, scale
     assert "120 of 240 choices" in " ".join(one.err.split())
 
 
-def test_rankings_are_broken_into_pairs(privrank, write):
-    rows = ("u1,a,b,", "u2,b,a,c", "u3,a,c,b", "u4,c,a,", "u5,a,b,c")
-    path = write(*rows, header="user,rank_1,rank_2,rank_3")
-    options = ("--method counts --epsilon 1e3 --max-per-user 3 --simulate --seed 1 --json",)
-    document = privrank("rank", path, *options).json()
-    assert_schema(document)
-    assert document["diagnostics"]["max_per_user"] == 3
-    totals = read(path).comparisons().arrays().win_counts().totals
-    np.testing.assert_allclose(scores_of(document), totals, atol=0.2)
-    assert "--max-per-user" in privrank("rank", path, "--epsilon", 1).err
-
-
 @pytest.fixture
 def answers(write):
     """Forty users with the same ten comparisons of three items each."""
@@ -183,17 +171,6 @@ def test_a_tenth_of_epsilon_buys_intervals(privrank, answers, options, law, for_
         assert facts["gamma"] >= facts["noise_scale"]
         assert alone["diagnostics"]["noise_scale"] == pytest.approx(for_all)
         assert privrank(*run, "--gamma", 60).json()["diagnostics"]["gamma"] == 60
-
-
-@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
-def test_with_the_laplace_link_scores_are_exact_without_intervals(privrank, answers, adjacency):
-    run = ("rank", answers, "--epsilon 1 --max-per-user 10 --link laplace --json")
-    document = privrank(*run, "--adjacency", adjacency).json()
-    assert document["guarantee"]["numerics"] == "exact"
-    facts = document["diagnostics"]
-    assert (facts["link"], facts["noise"]) == ("laplace", "Laplace")
-    assert "design_epsilon" not in facts
-    assert all((2**40 * row["score"]).is_integer() for row in document["ranking"])
 
 
 # --- covariates ------------------------------------------------------------------------------------
