@@ -95,11 +95,12 @@ def test_reports_are_flipped_as_often_as_epsilon_says(run, prefs, tmp_path):
 
 
 def test_equal_answers(run, prefs, tmp_path):
-    rows = [{"chosen": "a", "accepted": "a", "rejected": other} for other in "bacc"]
+    rows = [{"accepted": "a", "rejected": other} for other in "bacc"]
     prefs.write_text("\n".join(map(json.dumps, rows)))
-    assert "first in row 2" in run("--epsilon", 1).err
+    named = ("--epsilon", 1, "--chosen", "accepted", "--force")
+    assert "first in row 2" in run(*named).err
     for ties, left in (("drop", 3), ("coin", 4)):
-        assert run("--epsilon", 1, "--ties", ties, "--force", "--chosen", "accepted").code == 0
+        assert run(*named, "--ties", ties).code == 0
         assert len(read_preferences(tmp_path / "out.jsonl")) == left
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import math
 
+import jax
 import numpy as np
 import pytest
 
@@ -17,10 +19,11 @@ from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy import Privacy
 from tests.cli.results import assert_schema, items
 from tests.parquet import as_parquet
+from tests.promises import promise
 
 MLE = ("--method", "scores", "--adjacency", "flip")
 FIT = ("--side", "left", "--covariate", "length")
-DRAWS = ("--ties", "davidson", "--tie", "drawn")
+DRAWS = ("--ties", "davidson")
 NONE = ("--method", "none", "--json")
 
 
@@ -81,11 +84,11 @@ def test_choices_have_the_fit_of_the_library(privrank, choices, write):
 
 @pytest.mark.parametrize("ties", ["half", "davidson"])
 def test_covariates_and_ties_have_the_fit_of_the_library(privrank, battles, ties):
-    drawn = DRAWS if ties == "davidson" else ()
-    document = privrank("rank", battles, *FIT, *drawn, *NONE).json()
+    tie = "drawn" if ties == "davidson" else None
+    asked = ("--ties", ties, "--tie", tie or "none")
+    document = privrank("rank", battles, *FIT, *asked, *NONE).json()
     assert_schema(document)
-    told = {"tie": "drawn"} if drawn else {}
-    rows = Comparisons.read(battles, covariates=("length",), side="left", **told)
+    rows = Comparisons.read(battles, covariates=("length",), side="left", tie=tie)
     table = rows.covariate_table()
     found = pairwise.mle(table, ties=ties)
     known = confidence_intervals(standard_errors(found.value, table.design))
@@ -96,7 +99,7 @@ def test_covariates_and_ties_have_the_fit_of_the_library(privrank, battles, ties
         assert one["coefficient"] == pytest.approx(float(found.value.coefficients[k]), abs=1e-8)
         ends = float(known.coefficients.low[k]), float(known.coefficients.high[k])
         assert (one["low"], one["high"]) == pytest.approx(ends, abs=1e-6)
-    if drawn:
+    if tie:
         assert facts["tie_parameter"] == pytest.approx(float(found.value.tie), abs=1e-8)
         ends = tuple(np.exp([known.log_tie.low, known.log_tie.high]))
         ours = facts["tie_parameter_low"], facts["tie_parameter_high"]
@@ -194,7 +197,7 @@ def test_fits_with_covariates_are_exact_and_these_are_public(privrank, battles, 
     assert ("100 of 300 comparisons" in " ".join(result.err.split())) == (not ties)
     assert ("tie_parameter" in facts) == bool(ties)
     if ties:
-        plain = privrank(*run, "--tie", "drawn", "--json").json()
+        plain = privrank(*run, "--json").json()
         assert plain["guarantee"] == guarantee
         scale = plain["diagnostics"]["noise_scale"]
         assert facts["noise_scale"] == pytest.approx(scale, rel=0.01)
@@ -224,7 +227,7 @@ def test_common_questions_cost_less_than_all_comparisons_one_by_one(privrank, wr
 @pytest.mark.parametrize(("adjacency", "scale"), [("replace", 0.3), ("add-remove", 0.15)])
 @pytest.mark.parametrize("ties", [(), DRAWS])
 def test_private_covariates_are_released_exactly(privrank, battles, adjacency, scale, ties):
-    """Two features: the scale is (4 + 2/2)L/ε or half of it."""
+    """Two features: the scale is (4 + 2/2)L/ε or half of it; so large a budget gives nearly the fit without noise."""
     run = ("rank", battles, "--side", "left", "--covariate", "length:-3:3", *ties, "--json")
     private = ("--epsilon", 50, "--adjacency", adjacency, "--max-per-user", 3)
     document = privrank(*run, *private).json()
@@ -235,9 +238,14 @@ def test_private_covariates_are_released_exactly(privrank, battles, adjacency, s
     assert facts["noise_scale"] == pytest.approx(scale)
     assert all("low" not in row for row in document["ranking"])
     assert ("tie_parameter" in facts) == bool(ties)
-    exact = privrank(*run, "--method", "none").json()["diagnostics"]["covariates"]
-    for name, found in facts["covariates"].items():
-        assert found == {"coefficient": pytest.approx(exact[name]["coefficient"], abs=0.3)}
+    rows = Comparisons.read(battles, covariates=("length",), side="left", tie="drawn")
+    table = rows.covariate_table({"length": (-3, 3)}, private=True)
+    free = promise(math.inf, "comparison", adjacency)
+    exact = pairwise.perturbed_covariates(
+        jax.random.key(0), table, free, ties="davidson" if ties else "half"
+    )
+    for found, sure in zip(facts["covariates"].values(), exact.value.coefficients, strict=True):
+        assert found == {"coefficient": pytest.approx(float(sure), abs=0.3)}
 
 
 # --- probabilities ---------------------------------------------------------------------------------
