@@ -112,6 +112,6 @@ def test_an_item_that_one_user_was_shown_is_named_in_a_warning(
     result = privrank(*run, "--epsilon", 1)
     assert result.code == 0, result.err
     assert ("'mine'" in result.err) == (options is not None)
-    assert "one user" not in result.out
+    assert "rows of one user" not in result.out
     for more in (("--epsilon", 1, "--items", "a,b,mine"), ("--method", "none")):
         assert options is None or "'mine'" not in privrank(*run, *more).err

@@ -66,7 +66,7 @@ def test_what_no_ledger_allows_is_refused_before_the_work(
 ):
     path, other = budget(votes, 1), write("u1,a,b", name="other.csv")
     monkeypatch.setattr("privrank_jax.jobs.rank.ranked", None)
-    run = ("--max-per-user 2 --ledger", path, "--epsilon")
+    run = ("--max-per-user 2", "--ledger", path, "--epsilon")
     advice = "--unit user --adjacency replace"
     for options, word in (
         ("--unit comparison", advice),
@@ -74,7 +74,7 @@ def test_what_no_ledger_allows_is_refused_before_the_work(
         ("--adjacency add-remove", advice),
         ("--method none", "no ledger covers"),
     ):
-        refused(privrank("rank", votes, *run, "0.1", options), word)
+        refused(privrank("rank", votes, *run[1:], "0.1", options), word)
     refused(privrank("rank", votes, *run, 2), "epsilon 2")
     refused(privrank("rank", votes, *run, 2, "--simulate"), "epsilon 2")
     result = privrank("rank", other, *run, "0.1")

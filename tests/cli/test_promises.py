@@ -217,20 +217,3 @@ def test_who_ranked_nothing_has_no_row_in_a_long_file(privrank, write, ledger):
         refused(privrank(*run, "--users", wrong), "--users")
 
 
-@pytest.mark.parametrize(
-    ("name", "counts"),
-    [
-        ("cemspc", ("91", "487", "4545")),
-        ("immig", ("85", "124", "588")),
-        ("nascar", ("last four",)),
-    ],
-)
-def test_what_loaders_count_is_for_the_holder_alone(privrank, data_folder, name, counts):
-    options = ("aggregate", "--method", "borda") if name == "nascar" else ("rank", "--adjacency", "flip")  # fmt: skip
-    run = (options[0], name, *options[1:], "--epsilon", 1)
-    notes = privrank(*run, "--json").json()["diagnostics"]["notes"]
-    result = privrank(*run)
-    assert notes
-    assert all(f"- {note}" in result.out for note in notes)
-    assert not any(count in note for note in notes for count in counts)
-    assert all(count in result.err for count in counts)
