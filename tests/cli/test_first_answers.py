@@ -121,10 +121,10 @@ def test_help_and_the_history_of_a_ledger_import_nothing_heavy(answers, words):
 
 @pytest.mark.parametrize(("name", "before"), [("counts", []), ("scores", ["counts", "flip"])])
 def test_a_release_imports_only_what_it_uses(answers, name, before):
-    """Nothing that is there for rankings; for counts, none of the special functions that intervals of scores need."""
+    """For counts, none of the special functions that intervals of scores need."""
     assert list(COMMANDS)[: len(before) + 1] == [*before, name]  # what these imported counts too
     code, _, output, modules = answers[name]
     assert code == 0, output
-    unused = {"privrank_jax.aggregation"} | ({"scipy.special"} if name == "counts" else set())
+    unused = {"scipy.special"} if name == "counts" else set()
     assert "privrank_jax.pairwise.noisy_totals" in modules
     assert not (HEAVY | unused) & set(modules)
