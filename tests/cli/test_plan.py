@@ -33,19 +33,3 @@ def test_a_plan_is_printed_and_written(privrank, tmp_path, words, said):
     if words == SURVEY:
         assert float(rows[0]["error_largest_mean"]) == found["error"]["largest"]["mean"]
         assert int(rows[0]["users_needed"]) == found["users_needed"]
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (("--out", "plan.exe"), ".csv"),
-        (("--trust", "local", "--delta", 1e-6), "--delta"),
-        (("--link", "logistc"), "--link"),
-    ],
-)
-def test_refusals(privrank, words, named, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = privrank("plan", *SURVEY, "--epsilon", 1, *words)
-    assert (result.code, result.out) == (2, "")
-    assert named in result.err
-    assert not list(tmp_path.iterdir())

@@ -173,11 +173,3 @@ def test_synthetic_rankings_are_debiased_at_no_further_cost(privrank, write, tmp
     assert ruled["diagnostics"]["method"] == "debiased pairs"
     names, weights = matrix_of(matrix)
     assert items(ruled) == [names[k] for k in np.argsort(-weights.sum(1), kind="stable")]
-
-
-def test_budgets_too_small_for_pairs_leave_borda(privrank, write):
-    header = "synthetic_epsilon," + ",".join(f"i{k}" for k in range(30))
-    tiny = write("0.001," + ",".join(map(str, range(1, 31))), header=header)
-    result = privrank("aggregate", tiny, "--user", "none", "--method", "none")
-    assert (result.code, "--method borda" in result.err) == (2, True)
-    assert privrank("aggregate", tiny, "--user", "none").code == 0

@@ -11,7 +11,6 @@ import openpyxl
 import pytest
 from scipy import stats
 
-import privrank_jax as pr
 from tests.cli.results import items
 from tests.parquet import as_parquet
 
@@ -156,23 +155,6 @@ def test_personal_budgets_are_those_of_the_sheet_or_the_table(private, write, tm
     for source in (long, as_parquet(long)):
         _, (_, *found) = private(source, "--epsilon-column budget")
         assert found == [["u", "900.0", "1", "2"], ["v", "800.0", "2", "1"]]
-
-
-def test_what_is_randomized_is_never_taken_for_answers(privrank, write, tmp_path):
-    synthetic = write("u,2,1,2", "v,2,2,1", header="user,synthetic_epsilon,a,b", name="s.csv")
-    reports = write("u,a,b,1,2", header="user,item_1,item_2,report,epsilon", name="r.csv")
-    out = ("--out", tmp_path / "o.csv")
-    sides = ("--left", "item_1", "--right", "item_2", "--outcome", "report")
-    for run in (
-        ("aggregate", synthetic, "--ranks"),
-        ("aggregate", synthetic, "--ignore", "synthetic_epsilon"),
-        ("privatize", synthetic, "--ranks", *out),
-        ("privatize", reports, *sides, *out),
-        ("rank", reports, *sides),
-    ):
-        assert privrank(*run, "--epsilon", 1).code == 2
-    with pytest.raises(ValueError, match="Reports"):
-        pr.randomize(pr.read(reports), 1.0)
 
 
 # --- rankings --------------------------------------------------------------------------------------

@@ -270,15 +270,6 @@ def test_files_of_probabilities_hold_what_the_release_implies(privrank, tmp_path
     assert np.all(above[order[:-1], order[1:]] > 0.5)
 
 
-def test_what_has_no_errors_has_no_probabilities(privrank, write, tmp_path):
-    path = tmp_path / "p.csv"
-    votes = write(*(f"u{k},a,{'bc'[k % 2]}" for k in range(6)))  # a never lost
-    found = privrank("rank", votes, "--method", "none", "--probabilities", path)
-    assert "probabilities" in found.err
-    assert not path.exists()
-    assert "a" in found.out
-
-
 # --- randomized reports ----------------------------------------------------------------------------
 
 
