@@ -178,8 +178,8 @@ def test_the_command_prints_all_and_fails_if_one_does(fake, privrank, tmp_path):
     assert "cai-fig8 failed: no data" in found.out
     line = next(line for line in found.out.splitlines() if "xu-fig3" in line)
     assert line.split() == ["xu-fig3", "2", "0", "1", "9.0", "4.0", "2.5"]
-    document = privrank(*command, "--replicates", 3, "--set", "epsilons=1", "--json").json()
+    document = privrank(*command, "--replicates", 3, "--json").json()
     given = ["--out", str(tmp_path), "--seed", "0", "--replicates", "3"]
-    given += ["--set", "epsilons=1", "--fresh", "--json"]
+    given += ["--fresh", "--json"]
     assert document["studies"] == [DOCUMENT | {"given": given}]
     assert (document["failed"], document["seed"]) == ({"cai-fig8": "no data"}, 0)
