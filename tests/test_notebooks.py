@@ -18,10 +18,9 @@ import pytest
 from nbclient import NotebookClient
 
 from tests.notebook_outputs import differences, pictures, read, visible
+from tests.sources import ROOT
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
-# Searches for garbage, in what JAX traced and keeps, and MLIR contexts take an eighth of a kernel's time.
-SETTINGS = "__import__('gc').disable(); __import__('tests.shared_contexts').shared_contexts.share_contexts()"
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LARGEST = 60_000  # bytes of a picture: all of them stay in the history of the repository
 
 
@@ -38,7 +37,6 @@ def client() -> Iterator[NotebookClient]:
         kernel_name="python3",
         coalesce_streams=True,
         record_timing=False,
-        extra_arguments=[f"--IPKernelApp.exec_lines={SETTINGS}"],
     )
     programs = {
         name.upper(): str(jax.config.values[name])  # compile once

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from privrank_jax.cli import app
 from tests import composition_table
 from tests.notebook_outputs import texts_agree
+from tests.sources import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "notebooks").rglob("*.md"))]
 
 
@@ -113,14 +113,6 @@ def test_the_page_shows_what_releases_come_to():
     """After a change of the accounting: ``python -m tests.composition_table``."""
     page = composition_table.PAGE.read_text(encoding="utf-8")
     assert composition_table.written(page) == page
-
-
-def test_files_that_the_guide_names_exist():
-    guide = (ROOT / "notebooks" / "contributing.md").read_text(encoding="utf-8")
-    files = [f"/{path.relative_to(ROOT)}" for path in ROOT.glob("[pt]*/**/*.py")]
-    named = set(re.findall(r"`([a-z_/]+\.py)`", guide))
-    assert named
-    assert {name for name in named if not any(one.endswith(f"/{name}") for one in files)} == set()
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
-
 import jax
 import numpy as np
 import pytest
 
-from privrank_jax import privacy_audit, release
+from privrank_jax import privacy_audit
 from privrank_jax.jobs import mechanisms
 from privrank_jax.jobs.mechanisms import MECHANISMS, Randomness
 from tests.replays.commands import COMMANDS_OF
@@ -50,53 +48,6 @@ def test_each_noise_has_a_row_that_tells_its_law_or_releases_it():
             ]
             missing |= set() if said else {(name, noise)}
     assert not missing
-
-
-def test_all_that_is_released_is_in_the_table():
-    exact = {mechanism.exact.partition(":")[2] for mechanism in MECHANISMS.values()}
-    exact = {name for name in exact if not name.endswith(".release")}  # of records
-    public = {"exact_bound"}  # what it returns depends on no answer
-    offered = {name for name in release.__all__ if name.startswith("exact_")} - public
-    samplers = {"flipped_bits"}  # of single answers, each at an ε of its own
-    assert exact - {""} - samplers == offered
-    simulated = {mechanism.simulated.partition(":")[2] for mechanism in MECHANISMS.values()}
-    released = {row.function for row in ROWS if row.name in COMMANDS_OF}
-    assert {FUNCTIONS.get(name, name) for name in simulated} == released
-
-
-# Of these the simulated function adds Gaussian noise under flips alone, where the exact twin is another one.
-UNDER_FLIPS = ("perturbed-covariates", "perturbed-davidson", "perturbed-choices")
-EXCEPT = (
-    *UNDER_FLIPS,
-    "canonical-top-k",
-)  # the noise of the last is that of a choice, not of numbers
-
-
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_twins_take_the_same(name):
-    mechanism = MECHANISMS[name]
-    simulated = inspect.signature(mechanisms.function_of(mechanism.simulated)).parameters
-    assert next(iter(simulated)) == "key"
-    assert mechanism.numerics == ("exact" if mechanism.exact else mechanism.numerics)
-    if "noise" in simulated:
-        assert simulated["noise"].default in (mechanism.noises[0], None)
-        # The first is for δ = 0.
-        assert ("gaussian" in mechanism.noises[1:]) == (name not in EXCEPT)
-    if not mechanism.exact:
-        assert mechanism.numerics != "exact"
-        return
-    exact = inspect.signature(mechanisms.function_of(mechanism.exact)).parameters
-    beside = (
-        "key",
-        "missing",
-        "calibration",
-        "mask",
-        # of noise on totals, which has its own exact twin
-        *(("sensitivity", "questionnaire", "tie_gamma") if name.startswith("perturbed-") else ()),
-    )  # missing: where it counts votes itself
-    shared = [set(found) - set(beside) for found in (simulated, exact)]
-    data = [list(found)[place] for found, place in ((simulated, 1), (exact, 0))]
-    assert shared[0] - {data[0]} == shared[1] - {data[1]}
 
 
 def test_a_mechanism_without_twin_needs_consent():

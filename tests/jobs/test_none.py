@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.jobs.certainty import components_of
 from privrank_jax.pairwise import confidence_intervals, standard_errors
 from tests.jobs.released import released
 from tests.parquet import as_parquet
@@ -13,12 +12,6 @@ from tests.parquet import as_parquet
 
 def fit(path, **options):
     return released(path, epsilon=None, **options)
-
-
-def test_groups_are_counted():
-    assert components_of(np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])) == 2
-    assert components_of(np.ones((3, 3))) == 1
-    assert components_of(np.zeros((4, 4))) == 4
 
 
 def test_linked_votes_are_fitted_as_they_are(votes):

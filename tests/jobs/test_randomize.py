@@ -40,14 +40,13 @@ def test_reports_are_flipped_as_often_as_their_epsilon_says():
 
 def test_ties_are_refused_decided_by_a_coin_or_dropped():
     rows = table(4000, ties=range(0, 4000, 2))
-    with pytest.raises(ValueError, match="2000 of 4000 comparisons are ties"):
+    with pytest.raises(ValueError, match="2000 of 4000"):
         reports(rows, 1e6)
     coins, remark = reports(rows, 1e6, ties="coin")
     assert len(coins.reports) == 4000
-    assert "a fair coin decided each" in remark[0]
+    assert "coin" in remark[0]
     assert abs(np.mean(coins.reports[::2]) - 0.5) < 0.06
-    rest, remark = reports(rows, 1e6, ties="drop")
+    rest, _ = reports(rows, 1e6, ties="drop")
     assert len(rest.reports) == 2000
-    assert "were left out" in remark[0]
-    with pytest.raises(ValueError, match="would leave nothing"):
+    with pytest.raises(ValueError, match="nothing"):
         reports(table(4, ties=range(4)), 1.0, ties="drop")

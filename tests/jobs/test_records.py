@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from privrank_jax.aggregation import exponential
 from privrank_jax.aggregation.bounds import proven_errors
 from privrank_jax.jobs.mechanisms import MECHANISMS
-from privrank_jax.jobs.methods import CONSENSUS, RANK, check_trust
+from privrank_jax.jobs.methods import CONSENSUS, RANK
 from privrank_jax.privacy import Privacy
 from tests import methods_table, of_rankings
 
@@ -31,11 +30,6 @@ def test_each_mechanism_is_drawn_by_a_method_or_another_job():
     assert drawn | OF_OTHER_JOBS | AT_LARGE_EPSILON == set(MECHANISMS)
 
 
-def test_limits_are_those_of_the_functions():
-    limits = {name: method.most_items for name, method in CONSENSUS.items() if method.most_items}
-    assert limits == {"exponential": exponential.MAX_ITEMS}
-
-
 @pytest.mark.parametrize("method", of_rankings.CONSENSUS.values(), ids=lambda method: method.name)
 def test_all_that_a_curator_can_draw_is_planned(method):
     """Points have no disagreement that a bound could be of."""
@@ -48,15 +42,6 @@ def test_all_that_a_curator_can_draw_is_planned(method):
         noises = {"none"}
     assert {row.noise for row in rows} == noises
     assert {row.function for row in rows} == {MECHANISMS[name].simulated.partition(":")[2]}
-
-
-def test_a_trust_that_does_not_fit_is_refused_with_those_that_do():
-    for name, trust, others in (
-        ("weights", "local", "borda"),
-        ("kwiksort", "shuffled", "noise-all"),
-    ):
-        with pytest.raises(ValueError, match=f"{name} .*trust=.*{trust}.*{others}"):
-            check_trust(CONSENSUS[name], trust, CONSENSUS)
 
 
 def test_the_page_has_the_table_of_the_records():

@@ -89,9 +89,7 @@ def test_counts_of_one_user_are_bounded_before_rows_are_made(tmp_path, monkeypat
         data = read(path, shape, **options)
         assert np.bincount(data.users).max() <= most
     assert max(made) <= most + 1
-    halves = [{**rows[0], column: most // 2 + 1}] * 2 + rows[
-        1:
-    ]  # together they are too many as well
+    halves = [{**rows[0], column: most // 2 + 1}] * 2 + rows[1:]  # too many together
     path.write_text("\n".join(map(json.dumps, halves)))
     with pytest.raises(DataError, match="the counts of one user"):
         read(path, shape, **options)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,29 +53,3 @@ def test_where_nothing_is_tied_a_ridge_keeps_the_fit_finite(write):
     assert found.facts["separated"]
     assert found.facts["gamma"] == 1.0
     assert "too rare" in found.warnings[0]
-
-
-@pytest.mark.skipif(not os.environ.get("PRIVRANK_DATA"), reason="needs the folder of data")
-@pytest.mark.parametrize(("name", "columns"), [("football", ("home", "away", "1", "0"))])
-def test_real_games(name, columns, tmp_path):
-    """As a file that the command reads; ν as of the fit in tests/pairwise/test_davidson.py."""
-    lines = (Path(os.environ["PRIVRANK_DATA"]) / name / f"{name}.csv").read_text().splitlines()
-    head = lines[0].split(",")
-    first, second, result = (head.index(column) for column in (*columns[:2], "result"))
-    rows = ["winner,loser,tie"]
-    for line in lines[1:]:
-        cells = line.split(",")
-        pair = (cells[first], cells[second])
-        ahead, behind = pair if cells[result] == columns[2] else pair[::-1]
-        rows.append(f"{ahead},{behind},{int(cells[result] == columns[3])}")
-    path = tmp_path / "games.csv"
-    path.write_text("\n".join(rows))
-    found = released(path, **PRIVATE, unit="comparison", seed=1, read={"user": None})
-    tie: Any = found.facts["tie_parameter"]
-    assert 0.7 < tie < 1
-    assert len(found.order) == 29
-
-
-def test_a_ridge_of_nothing_is_refused(games):
-    with pytest.raises(ValueError, match="must be positive"):
-        released(games, **PRIVATE, most=1, gamma=0.0)

@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from privrank_jax import pairwise
-from privrank_jax.cli.rank import Request
 from privrank_jax.pairwise import standard_errors
 from privrank_jax.pairwise.uncertainty import clustered_covariance
 from tests import reference
 from tests.cli import replaying
 from tests.jobs.released import read, released
-from tests.parquet import as_parquet
 
 
 def lines(seed=0):
@@ -77,23 +75,6 @@ def test_the_scale_of_weights_does_not_matter(write, games, scale):
         np.testing.assert_allclose(
             one.certainty.intervals["low"], other.certainty.intervals["low"], atol=1e-8
         )
-
-
-def test_equal_weights_are_none(games, write):
-    equal = [f"{line.rpartition(',')[0]},7" for line in lines()]
-    path = write(*equal, header=HEADER, name="equal.csv")
-    ends = fit(path)[1].certainty.intervals, fit(games, weight=None)[1].certainty.intervals
-    np.testing.assert_allclose(ends[0]["low"], ends[1]["low"], atol=1e-9)
-
-
-def test_a_parquet_file_is_held_in_memory(games):
-    np.testing.assert_allclose(fit(as_parquet(games))[1].scores, fit(games)[1].scores, atol=1e-12)
-
-
-def test_names_with_colons_are_names():
-    assert Request(source="f", weight="a:b").weights == ("a:b", None)
-    assert Request(source="f", weight="a:b:2").weights == ("a:b", 2.0)
-    assert Request(source="f").weights == (None, None)
 
 
 # --- under privacy ---------------------------------------------------------------------------------
