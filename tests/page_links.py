@@ -1,10 +1,9 @@
-"""Links of pages: of their Markdown, as it is read in the repository, and what a page of HTML loads."""
+"""Links of pages of Markdown, and of notebooks, as they are read in the repository."""
 
 from __future__ import annotations
 
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -78,25 +77,3 @@ def sound_address(link: str) -> bool:
     if parts.scheme == "mailto":
         return "@" in parts.path
     return parts.scheme == "https" and bool(re.fullmatch(r"(?:[\w-]+\.)+[a-z]{2,}", parts.netloc))
-
-
-class Page(HTMLParser):
-    """What a page of HTML links to and loads, and which of its pictures are not described in words."""
-
-    def __init__(self, path: Path):
-        super().__init__()
-        self.links: list[str] = []
-        self.loaded: list[str] = []
-        self.silent: list[str] = []
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the addresses of a tag."""
-        given = {name: value or "" for name, value in attrs}
-        if "href" in given:
-            (self.loaded if tag == "link" else self.links).append(given["href"])
-        if "src" in given:
-            self.loaded.append(given["src"])
-        name, words = given.get("src", "").rpartition("/")[2], given.get("alt", "")
-        if tag == "img" and (not words or words.endswith(name)):
-            self.silent.append(given.get("src", ""))

@@ -114,33 +114,25 @@ def test_an_edge_list_holds_the_same_counts():
 def test_win_counts_of_whole_numbers_are_fitted_as_floats(x64):
     """Made by the constructor, by from_matrix or by replace: as the same counts in floats."""
     counts = np.array([[0, 30, 2], [10, 0, 5], [3, 4, 0]])
-    functions = [
-        lambda wins: pairwise.mle(wins).value,
-        lambda wins: pairwise.mle(wins, ties="davidson").value.scores,
-    ]
     with jax.enable_x64(x64):
         wanted = WinCounts(jnp.asarray(counts, float), ties=jnp.asarray(4.0))
-        for given in (counts.astype(np.uint8), jnp.asarray(counts), counts.tolist(), counts):
-            made = (
-                WinCounts(given, ties=4),
+        for given in (counts.astype(np.uint8), jnp.asarray(counts), counts.tolist()):
+            for wins in (
                 WinCounts(given, ties=np.int64(4)),
                 WinCounts.from_matrix(given, ties=4),
                 dataclasses.replace(wanted, matrix=given),
-            )
-            for wins in made:
+            ):
                 np.testing.assert_array_equal(wins.matrix, wanted.matrix, strict=True)
-        for function in functions:
-            value = function(wanted)
-            for wins in made:
-                np.testing.assert_array_equal(function(wins), value)
-        halves = pairwise.mle(WinCounts(counts.astype(np.float16))).value
-        np.testing.assert_allclose(halves, functions[0](wanted), rtol=1e-5)
-        beaten = pairwise.mle(WinCounts(counts > 0)).value
-        np.testing.assert_array_equal(beaten, pairwise.mle(WinCounts((counts > 0) * 1.0)).value)
+                assert wins.ties.dtype == wanted.ties.dtype
+        half = WinCounts(counts.astype(np.float16)).matrix
+        np.testing.assert_allclose(
+            pairwise.mle(WinCounts(half)).value, pairwise.mle(wanted).value, 1e-5
+        )
         first, second = np.triu_indices(3, 1)
-        wins, losses = counts[first, second], counts[second, first]
-        edges = pairwise.mle(WinEdges(first, second, wins, losses, 3), gamma=1.0).value
-        np.testing.assert_allclose(edges, pairwise.mle(wanted, gamma=1.0).value, atol=1e-5)
+        edges = WinEdges(first, second, counts[first, second], counts[second, first], 3)
+        for one, other in ((edges, wanted), (WinCounts(counts > 0), WinCounts((counts > 0) * 1.0))):
+            fits = (pairwise.mle(wins, gamma=1.0).value for wins in (one, other))
+            np.testing.assert_allclose(*fits, atol=1e-5)
 
 
 def test_trees_of_win_counts_hold_whatever_is_no_number():

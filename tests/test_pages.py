@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import doctest
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import jax
@@ -76,36 +74,6 @@ def test_python_of_a_page_runs_and_prints_what_stands_below_it(page, monkeypatch
             exec(compile(code, page.name, "exec"), scope)
             printed = capsys.readouterr().out
             assert not expected or texts_agree(expected, printed), printed
-
-
-# Stands for Python and pip, which would fetch JAX: an environment is real, and gets programs that name themselves.
-_PYTHON = f"""#!/bin/sh
-{sys.executable} "$@" --without-pip
-for name in pip privrank; do
-    printf '#!/bin/sh\\necho %s "$@"\\n' $name > .venv/bin/$name && chmod +x .venv/bin/$name
-done
-"""
-
-
-def installations() -> list[tuple[str, str]]:
-    """Page and command of each block that installs the package."""
-    found = [(page.name, block) for page in PAGES for block in blocks(page, "sh")]
-    return [(page, block) for page, block in found if "pip install" in block]
-
-
-@pytest.mark.parametrize(("page", "block"), installations())
-def test_privrank_can_be_called_after_a_page_installed_it(page, block, monkeypatch, tmp_path):
-    """As typed, in the same terminal, which is what the blocks below it need."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    (programs / "python3").write_text(_PYTHON)
-    (programs / "python3").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
-    shell = ["/bin/sh", "-c", block.replace("python -m pytest", "true") + "command -v privrank"]
-    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "pip install" in done.stdout
-    assert done.stdout.splitlines()[-1] == str(tmp_path / ".venv/bin/privrank")
 
 
 @pytest.mark.slow

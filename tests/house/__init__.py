@@ -9,7 +9,6 @@ from tests.house.docstrings import hidden_by_modules, undocumented
 from tests.house.imports import circles_of_files, circles_of_packages, private_names, upward_imports
 from tests.house.products import bare_products
 from tests.house.references import stale_references
-from tests.house.shapes import without_shapes
 from tests.house.signatures import default_promises, wrong_order_of_arguments
 
 RULES = (
@@ -22,6 +21,5 @@ RULES = (
     undocumented,
     hidden_by_modules,
     stale_references,
-    without_shapes,
     bare_products,
 )

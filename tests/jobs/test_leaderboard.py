@@ -82,13 +82,6 @@ def test_without_a_last_step_it_goes_on(tmp_path, noise):
         published(tmp_path / "board", "2024-02-10", **{**asked, "steps": 365})
 
 
-def test_rows_of_days_to_come_wait(tmp_path):
-    """A row dated in the year 2999 is no part of any step so far, and its holder hears of it."""
-    late = votes(times=np.array([*map(str, DAYS[:3]), "2999-01-01"], "datetime64[us]"))
-    found = published(tmp_path / "board", "2024-01-05", late, steps=None)
-    assert any("1 rows are dated" in one for one in found.warnings)
-
-
 def many(users=220, items="abcde", spread=0.4):
     """Three comparisons of each user over four days, the first items the best."""
     drawn = np.random.default_rng(users)
@@ -100,19 +93,6 @@ def many(users=220, items="abcde", spread=0.4):
         user_names=tuple(f"u{k}" for k in range(users)), name="votes", times=DAYS[drawn.integers(0, 4, 3 * users)],
         public=("items",), origin=Origin(None, ""),
     )  # fmt: skip
-
-
-@pytest.mark.parametrize("adjacency", ["replace", "flip"])
-def test_a_board_of_noise_says_so(adjacency):
-    weak = Privacy(0.5, unit="user", adjacency=adjacency, contributions=3)
-    asked = {"until": "2024-01-05", "noise": "laplace", "key": jax.random.key(1)}
-    found = published(None, data=many(), promise=weak, **asked)
-    assert "no two items can be told apart" in found.told_apart["words"]
-    assert any("no two items can be told apart" in one for one in found.warnings)
-    assert any("the noise moves a score by" in note for note in found.notes)
-    sure = published(None, data=many(20_000), promise=weak, **asked)
-    assert "told apart" not in " ".join((str(sure), *sure.warnings))
-    assert any("the noise moves a score by" in note for note in sure.notes)
 
 
 @pytest.mark.parametrize("adjacency", ["replace", "flip"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from privrank_jax import aggregation, pairwise, plan
 from tests.jobs.released import released
 
 
@@ -52,18 +51,6 @@ def test_the_best_mechanism_for_a_list_is_chosen_by_public_facts(votes):
     assert chosen(top_k=2, max_per_item=1) == ("canonical", 4.0)
     assert chosen(top_k=1, max_per_item=1) == ("canonical", 2.0)
     assert chosen(top_k=3, max_per_item=1) == ("one-shot", 4.0)
-
-
-def test_intervals_are_known_where_the_comparison_graph_is_public_or_noise_is_all(votes):
-    counts = found(votes, "counts")
-    assert set(counts.certainty.intervals) == {"low", "high", "rank_low", "rank_high"}
-    flips = found(votes, "counts", adjacency="flip", epsilon=1.0)
-    assert "answers" in flips.certainty.words
-    fit = found(votes, "scores")
-    assert "who met whom" in fit.certainty.words
-    fit = found(votes, "scores", intervals="none")
-    assert not fit.certainty.intervals
-    assert any("no intervals" in note for note in fit.notes)
 
 
 # --- users who were asked the same pairs -----------------------------------------------------------
@@ -148,14 +135,3 @@ def test_ties_cost_less_where_all_are_asked_the_same(privrank, data_folder, more
     assert facts["noise_scale"] == 24 / 2
     assert "noise_deviation" not in facts
     assert (guarantee["epsilon"], guarantee["unit"], guarantee["adjacency"]) == (2, "user", "flip")
-
-
-def test_a_mechanism_plans_itself():
-    told = {"epsilon": 1, "users": 100, "draws": 2}
-    ours, theirs = (
-        aggregation.dp_scores.plan(3, points="0-2", **told),
-        plan(3, points="0-2", **told),
-    )
-    assert ours.facts == theirs.facts
-    with pytest.raises(ValueError, match="dp_borda"):
-        pairwise.noisy_counts.plan(3, **told)

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 
 from privrank_jax import aggregation, pairwise, plan
 from privrank_jax.aggregation.bounds import SUMMED
@@ -18,7 +17,6 @@ from privrank_jax.aggregation.kemeny_rule import exact_kemeny, local_search
 from privrank_jax.aggregation.scores import PointTotals, dp_scores
 from privrank_jax.aggregation.weights import kemeny_score
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.jobs.plan_worlds import binomial
 from privrank_jax.privacy import Privacy, randomized_response, shuffled_local_epsilon
 from privrank_jax.rankings import ranks_from_scores
 from tests import of_rankings
@@ -30,17 +28,6 @@ FIRST, SECOND = np.triu_indices(ITEMS, 1)
 CENTRAL = {"trust": "central", "max_per_user": 4}
 SHUFFLED = {"trust": "shuffled", "delta": 1e-6}
 REPLACED = user(1.0)
-
-
-@pytest.mark.parametrize("trials", [0.0, 1.0, 7.0, 40.0, 900.0, 3e5])
-def test_counts_are_quantiles_of_binomial_laws(trials):
-    deviates = np.linspace(-3, 3, 41)
-    for chance in (1e-3, 0.2, 0.5, 0.93, 1.0):
-        with jax.enable_x64(True):
-            found = np.asarray(binomial(jnp.asarray(deviates), trials, chance))
-        exact = np.maximum(stats.binom.ppf(stats.norm.cdf(deviates), trials, chance), 0)
-        off = 0 if trials * min(chance, 1 - chance) <= 8 else 1
-        assert np.abs(found - exact).max() <= off
 
 
 # --- the same by users one by one, in words of the library ------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 import privrank_jax as pr
 from privrank_jax.aggregation.majority_rules import RULES as FUNCTIONS
-from privrank_jax.jobs import beyond_noise, consensus
+from privrank_jax.jobs import beyond_noise
 from privrank_jax.jobs.rules import KEMENY, RULES, scores_by
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
@@ -93,19 +93,6 @@ def test_votes_that_are_tied_stand_in_the_order_of_the_list(write):
     np.testing.assert_allclose(found.scores, [5 / 3, 2 / 3, 2, 5 / 3], atol=1e-12)
 
 
-def test_of_scores_alone_it_is_said_that_every_rule_is_the_same(unanimous):
-    found = {rule: agreed(unanimous, rule=rule, epsilon=0.05, seed=3) for rule in NAMES}
-    assert "cycle_scale" not in found["schulze"].facts  # it is infinite
-    for one in found.values():
-        assert one.names == found["borda"].names
-        assert sum("every rule" in note for note in one.notes) == 1
-        assert not one.certainty.intervals
-    assert "every rule" not in " ".join(agreed(unanimous, rule="borda", seed=3).notes)
-    plain = agreed(unanimous, method="weights", epsilon=0.05, seed=3)
-    assert plain.names == found[KEMENY].names
-    assert not any("every rule" in note for note in plain.notes)
-
-
 def test_of_a_private_number_of_users_leads_are_published(unanimous):
     """Sixty users agree: half of how many more have Rome ahead of Oslo is 30."""
     added = Privacy(100.0, unit="user", adjacency="add-remove")
@@ -177,14 +164,3 @@ def test_two_items_are_told_apart_no_later_than_the_noise_allows(rule):
     least = {"schulze": 2, "minimax": 2, "borda": 8 / 3}[rule]  # leads apart, in units of the reach
     assert better(least * 0.1 + 0.001, 0.1)
     assert not better(least * 0.1 - 0.001, 0.1)
-
-
-def test_intervals_hold_what_is_shown(unanimous):
-    """Scores 0, 1 and 2 beside intervals about 9, 5 and 1, and ranks beside those of these."""
-    shown = agreed(unanimous, rule="copeland", seed=1, epsilon=1000)
-    assert shown.scores.tolist() == [0, 1, 2]
-    centers = np.array([9.0, 5.0, 1.0])
-    told = beyond_noise.of_noise(centers, 0.5, what="scores")
-    ends = consensus._with_certainty(shown, told).certainty.intervals
-    assert (ends["low"].tolist(), ends["high"].tolist()) == ([0, 1, 0.5], [9.5, 5.5, 2])
-    assert (ends["rank_low"].tolist(), ends["rank_high"].tolist()) == ([0, 1, 0], [2, 1, 2])

@@ -49,7 +49,6 @@ def test_what_is_not_allowed_costs_nothing(votes, ledger, tmp_path):
 
 
 ROWS = {"user": ["u", "v", "w"], "winner": ["a", "b", "a"], "loser": ["b", "a", "b"]}
-RANKED = {"user": ["u", "v", "w"], "a": [1, 2, 1], "b": [2, 1, 2]}
 OTHER = {"user": ["x"], "winner": ["a"], "loser": ["b"]}
 
 
@@ -82,23 +81,6 @@ def test_a_ledger_knows_data_that_no_file_holds_by_their_cells(tmp_path, name):
             with pytest.raises(LedgerError, match="other content"):
                 pr.rank(make(rows), PROMISE, method="counts", ledger=ledger)
         assert float(ledger.left()[0]) == 1.0
-
-
-def test_a_ledger_knows_rankings_of_a_frame_by_all_their_columns(tmp_path):
-    data = pr.read(RANKED, items=["a", "b"])
-    create(
-        tmp_path / "l",
-        pr.Privacy(2.0, unit="user", adjacency="replace", users=data.users_are),
-        data="votes",
-        sha256=data.sha256,
-    )
-    promise = pr.Privacy(1.0, unit="user", adjacency="replace")
-    with Ledger(tmp_path / "l") as ledger:
-        assert "is left of" in pr.consensus(data, promise, ledger=ledger).facts["ledger"]
-        more = pr.read({**RANKED, "c": ["", "", ""]}, items=["a", "b"])
-        assert more.ranks.tolist() == data.ranks.tolist()
-        with pytest.raises(LedgerError, match="other content"):
-            pr.consensus(more, promise, ledger=ledger)
 
 
 def test_a_table_of_an_engine_has_no_content_to_know(tmp_path):
