@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.sources import Function, Module, dict_of, modules, parameters_of, public_functions
+from tests.sources import Function, Module, modules, parameters_of, public_functions
 
 # Words of a promise: ``Privacy`` says them, and nobody else who takes a ``privacy``.
 PROMISE = {
@@ -59,7 +59,7 @@ def wrong_order_of_arguments() -> list[str]:
         # Sizes stand for the data of a planner; a probability is of an outcome under data.
         before = [name for name in names[: names.index("privacy")] if not name.startswith("num_")]
         third = 2 if names[0] == "key" or name.endswith("log_probability") else 1
-        keyword_only = dict_of(parameters)["privacy"][0]
+        keyword_only = ("privacy", True) in {row[:2] for row in parameters}
         without_data = names[0] == "key" and len(before) < third
         if keyword_only or len(before) > third or without_data or _data_after_privacy(function):
             wrong.append(f"{where}: privacy does not follow key and data")
