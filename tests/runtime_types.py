@@ -50,11 +50,11 @@ EXAMPLES = (
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` with its arguments and result checked, unless it makes a dataclass.
+    """``function`` with its arguments and result checked, unless it makes a dataclass, or one of its own class.
 
     JAX makes pytrees again from whatever a transformation puts in the place of their arrays: batches, placeholders.
     """
-    if function.__name__ == "__init__":
+    if function.__name__ == "__init__" or "Self" in str(function.__annotations__.get("return")):
         return function
     return beartype(conf=BeartypeConf(is_pep484_tower=True))(function)
 

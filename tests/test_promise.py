@@ -29,7 +29,7 @@ USER = {"unit": "user", "adjacency": "replace"}
         ({"unit": "rank", "adjacency": "flip"}, "combination"),
         ({"contributions": 0}, "contributions"),
         ({"contributions": math.inf}, "contributions"),
-        ({"unit": "comparison", "contributions": 3}, "leave them"),
+        ({"unit": "comparison", "contributions": 3}, "unit='user'"),
         ({"public": ("who",)}, "'who'"),
         ({"public": "items"}, "tuple"),
     ],

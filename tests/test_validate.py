@@ -21,6 +21,7 @@ nonnegative = functools.partial(validate.check_nonnegative, "gamma")
 square = functools.partial(validate.check_square, "wins")
 link = functools.partial(validate.check_choice, "link", choices=("logistic", "normal"))
 scores = functools.partial(validate.as_array, "scores")
+FUNCTIONS = [lambda *all: 0, lambda a, b, c=0: 0, jnp.add, jax.jit(np.add)]
 delta = functools.partial(validate.check_delta, positive=True)
 
 PASSED = {
@@ -85,7 +86,7 @@ def test_errors_spell_only_the_arguments_that_they_carry():
 def test_functions_that_cannot_be_called_so_are_refused(function, word):
     with pytest.raises(TypeError, match=word):
         validate.check_callable("release", function, "key", "data")
-    for good in (lambda *all: 0, lambda a, b, c=0: 0, jnp.add, jax.jit(np.add)):
+    for good in FUNCTIONS:
         validate.check_callable("release", good, "key", "data")
 
 
@@ -170,9 +171,10 @@ def test_ranks_far_below_zero_are_gaps_or_refused():
         np.array([0.5, np.nan]),
         jnp.array([1, 0]),
         np.array([2**40, -(2**40)]),  # in float64, which JAX holds
-        np.ma.masked_array([0, 99], mask=[False, True]),
     ],
 )
 def test_other_ranks_stay_as_they_are(ranks):
     assert validate.held_ranks(ranks) is ranks
     np.testing.assert_array_equal(validate.as_ranks(ranks), ranks)
+    masked = np.ma.masked_array([0, 99], mask=[False, True])
+    assert validate.held_ranks(masked) is masked
