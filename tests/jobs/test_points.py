@@ -80,10 +80,8 @@ def test_intervals_hold_all_scores_as_often_as_said(
 ):
     """Of 30 releases at 95 %, fewer than 23 hold all with probability 9e-5."""
     data, held = read(approvals, kind="approvals"), 0
-    true = np.array([20, 30, 9])
-    if limit:  # of those who are for one thing alone
-        true = np.array([0, 1, 0])
-    true = true / 30 if adjacency == "replace" else true - 15
+    true = np.array([0, 1, 0] if limit else [20, 30, 9])  # of those who are for one thing alone
+    true = true / 30 if adjacency == "replace" else true - (0 if limit else 15)
     for number in range(30):
         drawn = jax.random.fold_in(key, number) if simulated else None
         asked = {"noise": noise, "limit": limit, "key": drawn}
