@@ -71,7 +71,11 @@ def test_counts_of_one_user_are_bounded_before_rows_are_made(tmp_path, shape):
     rows, options = RECORDS[shape]
     path, most = tmp_path / "records.jsonl", columns.MOST_OF_A_USER
     column = "left_n" if shape == "wins" else "n"
-    for numbers, accepted in (([67_108_000], False), ([most // 2 + 1] * 2, False), ([most - 3], True)):
+    for numbers, accepted in (
+        ([67_108_000], False),
+        ([most // 2 + 1] * 2, False),
+        ([most - 3], True),
+    ):
         records = [*({**rows[0], column: number} for number in numbers), rows[1]]
         path.write_text("\n".join(map(json.dumps, records)))
         if accepted:
