@@ -356,9 +356,9 @@ def releases(quick: bool) -> Iterator[Row]:
             lambda key: aggregation.ldp_borda_subsets(key, ranks, user).value,
         ),
     }
-    for name, (exact, simulated) in kinds.items():
+    for name, (released, simulated) in kinds.items():
         twin = functools.partial(jax.jit(simulated), jax.random.key(2))
-        yield row(f"exact: {name}, {items} items", {"ours": exact, "the simulated twin": twin})
+        yield row(f"exact: {name}, {items} items", {"ours": released, "the simulated twin": twin})
 
 
 # Commands and studies.
