@@ -20,13 +20,8 @@ DRAWS = 40_000
 
 def assert_alike(ours, theirs):
     """χ² of two samples of integers, in cells of at least 20 of both together."""
-    values, counts = np.unique(np.concatenate([ours, theirs]), return_counts=True)
-    ends = np.unique(np.cumsum(counts) // 40)
-    cells = np.searchsorted(ends, np.cumsum(counts) // 40)
-    table = [
-        np.bincount(cells[np.searchsorted(values, drawn)], minlength=ends.size)
-        for drawn in (ours, theirs)
-    ]
+    ends = np.unique(np.sort(np.concatenate([ours, theirs]))[::40])
+    table = [np.bincount(np.searchsorted(ends, one), minlength=ends.size + 1) for one in (ours, theirs)]
     table = np.array(table)[:, np.sum(table, axis=0) > 0]
     assert stats.chi2_contingency(table).pvalue > ALARM
 
@@ -75,13 +70,8 @@ def test_a_sensitivity_that_is_no_whole_number_is_rounded_up_or_a_little_raised(
     assert discrete_laplace(2.6, 1.0)[1] == 3.0
     once, twice = (discrete_gaussian(change, 1.0, 1e-5)[1] for change in (1.0, 2.0))
     assert twice == pytest.approx(2 * once, rel=1e-15)
-    ratio = 1 / (stats.norm.isf(1e-5) + 1)  # a coarse lower end of σ
-    assert once > ratio
-
-
-def test_what_no_noise_can_be_drawn_for_is_refused():
     for add_noise, _ in (discrete_laplace(1.0, 1e-300), discrete_gaussian(1.0, 1e-300, 1e-300)):
-        with pytest.raises(ValueError, match="choose a larger epsilon"):
+        with pytest.raises(ValueError, match="larger epsilon"):
             add_noise(np.zeros(2, np.int64))
-    with pytest.raises(ValueError, match="choose values closer to usual ones"):
+    with pytest.raises(ValueError, match="closer to usual"):
         discrete_gaussian(1.0, 5e-324, 1e-300)

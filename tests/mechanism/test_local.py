@@ -356,13 +356,6 @@ def test_what_does_not_fit_is_refused(case, key):
         case.record.report(key, CROWD, 0.0, **case.rules)
 
 
-@each
-def test_one_user_reports_as_many_do(case, key):
-    one = case.record.report(key, [2, 0, 1], EPSILON, **case.rules)
-    many = case.record.report(key, np.array([[2, 0, 1]]), EPSILON, **case.rules)
-    jax.tree.map(lambda x, y: np.testing.assert_array_equal(x, y[0]), one, many)
-
-
 def test_shuffled_reports_are_drawn_at_the_local_budget(key):
     facts, promise = Facts(ITEMS, 24), user(EPSILON, DELTA)
     record = aggregation.shuffled_pair_weights

@@ -328,20 +328,13 @@ def test_equal_rows_in_any_order_and_padding_are_one_release(monkeypatch):
 
 
 @cases
-@pytest.mark.parametrize("epsilon", [1e-9, 1000.0])
-def test_extreme_budgets_end_in_finite_numbers(case, epsilon):
-    asked = promise(epsilon, adjacency="add-remove")
-    found = case.record.release(case.data, asked, **case.public).value
-    assert np.all(np.isfinite(case.numbers(found)))
-
-
-def test_no_answers_are_released():
-    nothing = WinCounts(jnp.zeros((ITEMS, ITEMS)), None, 0)
-    for name in ("wins", "ties"):
-        value = OBJECTIVES[name].record.release(nothing, promise(1.0)).value
-        assert np.ptp(getattr(value, "scores", value)) > 0
-    empty = dataclasses.replace(CHOICES, weights=jnp.zeros_like(CHOICES.weights))
-    assert np.ptp(perturbed_choices.release(empty, promise(1.0)).value) > 0
+def test_extreme_budgets_and_no_answers_end_in_finite_numbers(case):
+    empty = jax.tree.map(jnp.zeros_like, case.data)
+    for data, epsilon in ((case.data, 1e-9), (case.data, 1000.0), (empty, 1.0)):
+        asked = promise(epsilon, adjacency="add-remove")
+        found = case.numbers(case.record.release(data, asked, **case.public).value)
+        assert np.all(np.isfinite(found))
+        assert np.ptp(found) > 0
 
 
 # --- refusals --------------------------------------------------------------------------------------

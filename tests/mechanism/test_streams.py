@@ -246,14 +246,6 @@ def test_transformations_leave_the_value_alone(case, noise, key):
         np.testing.assert_array_equal(one, two)
 
 
-def test_the_default_is_the_square_root(key):
-    found = continual_totals(key, SUMS[:, :3], asked("gaussian")).diagnostics
-    once = continual_totals(key, SUMS[:1, :3], asked("gaussian")).diagnostics
-    ratio = np.asarray(found.deviations) / float(once.noise_scale)
-    wanted = prefix_sum_errors("square-root", STEPS, "gaussian")
-    np.testing.assert_allclose(ratio, wanted, rtol=1e-6)
-
-
 def test_many_items_have_no_pair_counts(key):
     items = MAX_PAIR_ITEMS + 1
     wins = WinCounts(jnp.zeros((2, items, items)))

@@ -71,19 +71,16 @@ def test_devices_do_not_wait_for_each_others_systems():
     assert_same(tables["LAPACK 2"], tables["LAPACK 1"], {"centrality", "least", "solved"})
 
 
-def test_one_device_may_be_named():
+def test_devices_may_be_named():
     device = jax.local_devices()[0]
     rows = here(trials.SURVEY)
     assert_same(here(trials.SURVEY, devices=[device]), rows, {"root"})
     with jax.default_device(device):
         assert Devices().count == 1
         assert here(trials.SURVEY) == rows
-
-
-@pytest.mark.parametrize("devices", [[], jax.devices()[:1] * 2])
-def test_devices_are_checked(devices):
-    with pytest.raises(ValueError, match="devices must be different"):
-        here(trials.SURVEY, devices=devices)
+    for devices in ([], [device] * 2):
+        with pytest.raises(ValueError, match="different"):
+            here(trials.SURVEY, devices=devices)
 
 
 def test_parts_come_back_in_order():

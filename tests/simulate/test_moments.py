@@ -29,14 +29,6 @@ def test_moments_match_the_naive_ones(count):
         assert (found["replicates"], found["nonfinite"]) == (count, nonfinite)
 
 
-def test_moments_without_enough_finite_values_are_nan():
-    moments = Moments(1, 2, 2)
-    moments.add(np.array([[3.0, np.nan], [np.nan, np.inf]]))
-    one, none = moments.rows(0, {}, [{"metric": "one"}, {"metric": "none"}])
-    assert (one["mean"], one["nonfinite"], none["nonfinite"]) == (3.0, 1, 2)
-    assert all(math.isnan(v) for v in (one["standard_error"], none["mean"]))
-
-
 def test_moments_go_on_from_any_state():
     values = np.random.default_rng(1).normal(size=(2, 2 * BLOCK + 100))
     values[0, ::3] = np.nan
@@ -53,3 +45,8 @@ def test_moments_go_on_from_any_state():
         assert [
             list(second.rows(cell, {}, [{"metric": "a"}, {"metric": "b"}])) for cell in (0, 1)
         ] == rows
+    few = Moments(1, 2, 2)
+    few.add(np.array([[3.0, np.nan], [np.nan, np.inf]]))
+    one, none = few.rows(0, {}, [{"metric": "one"}, {"metric": "none"}])
+    assert (one["mean"], one["nonfinite"], none["nonfinite"]) == (3.0, 1, 2)
+    assert all(math.isnan(v) for v in (one["standard_error"], none["mean"]))

@@ -47,15 +47,6 @@ def test_a_study_traces_its_trial_once_for_each_program(key):
     assert len(calls) == 1
 
 
-def test_columns_have_the_type_of_the_whole_study():
-    study = Study(
-        "types", lambda key, cell: {"x": jnp.float32(0)}, grid(a=(1, 2.5), b=(True, False))
-    )
-    columns = traced_columns(study, [0, 1])
-    assert columns["a"].dtype == jnp.result_type(float)
-    assert columns["b"].tolist() == [True, False]
-
-
 def test_past_the_end_the_last_pair_repeats():
     cells, replicates = pairs(4, 4, 6, 3)
     assert cells.tolist() == [1, 1, 1, 1]
