@@ -52,7 +52,9 @@ def assert_law(name, rate, drawn):
         assert_shares(np.bincount(places, minlength=len(points) + 1), with_rest(chances))
     assert_shares(seen_often(seen, gauges.max() + 2), with_rest(np.bincount(gauges, chances)))
     for one, other in np.ndindex(items, items):
-        of_law, of_draws = (x[:, one] * (x[:, other] if other != one else 1) for x in (points, drawn))
+        of_law, of_draws = (
+            x[:, one] * (x[:, other] if other != one else 1) for x in (points, drawn)
+        )
         low, high = of_law.min(), of_law.max()
         law = np.bincount(of_law - low, chances)
         if high > low:

@@ -21,7 +21,9 @@ DRAWS = 40_000
 def assert_alike(ours, theirs):
     """χ² of two samples of integers, in cells of at least 20 of both together."""
     ends = np.unique(np.sort(np.concatenate([ours, theirs]))[::40])
-    table = [np.bincount(np.searchsorted(ends, one), minlength=ends.size + 1) for one in (ours, theirs)]
+    table = [
+        np.bincount(np.searchsorted(ends, one), minlength=ends.size + 1) for one in (ours, theirs)
+    ]
     table = np.array(table)[:, np.sum(table, axis=0) > 0]
     assert stats.chi2_contingency(table).pvalue > ALARM
 

@@ -57,7 +57,12 @@ def test_a_choice_is_made_where_the_bits_leave_no_doubt_and_only_there():
     sharp = [flint.arb(w) for w in (3, 1, 4)]
     found = [exponential.choose(sharp, within(8 * uniform + 1, 6)) for uniform in range(8)]
     assert found == [0, 0, 0, 1, 2, 2, 2, 2]
-    assert [exponential.choose(sharp, within(uniform, 2)) for uniform in range(4)] == [0, None, 2, 2]
+    assert [exponential.choose(sharp, within(uniform, 2)) for uniform in range(4)] == [
+        0,
+        None,
+        2,
+        2,
+    ]
     # A blurred first weight, anything in [2.5, 3.5]: what lies near its edge stays open.
     blurred = [flint.arb(3, 0.5), *sharp[1:]]
     for uniform in range(64):
@@ -75,12 +80,12 @@ def test_a_choice_is_made_where_the_bits_leave_no_doubt_and_only_there():
 def test_balls_hold_the_odds_and_narrow_with_the_bits(bits):
     costs, rate = costs_and_rate(7.0)
     exact, rough = (exponential.Odds(costs, rate, number) for number in (300, bits))
-    for size in range(1, 5):
-        for members in map(list, itertools.combinations(range(4), size)):
-            for wide, narrow in zip(rough.of_last(members), exact.of_last(members)):
-                assert wide.contains(narrow)
-                assert wide > 0
-                assert wide.rad() < 200 * narrow * 2.0**-bits
+    subsets = (list(one) for size in range(1, 5) for one in itertools.combinations(range(4), size))
+    for members in subsets:
+        for wide, narrow in zip(rough.of_last(members), exact.of_last(members)):
+            assert wide.contains(narrow)
+            assert wide > 0
+            assert wide.rad() < 200 * narrow * 2.0**-bits
 
 
 @pytest.mark.parametrize("bits", [6, 128])
@@ -125,23 +130,21 @@ def test_the_exact_loss_between_all_rankings_of_one_user_is_within_epsilon(epsil
     assert max(losses) > 0.7 * epsilon  # a rate twice as large would show
 
 
-def test_odds_are_held_however_small():
-    """The three orders that go around a cycle are drawn at odds of e^-(10^19) too."""
-    users = 2**49
+def test_extremes():
+    def drawn(ranks, epsilon):
+        return tuple(
+            exponential_kemeny.release(counted_weights(ranks), user(epsilon)).value.tolist()
+        )
+
+    assert drawn([[1, 0]] * 3, 1e6) == (1, 0)
+    assert drawn([[1, 0, 2]] * 3, 1e300) == (1, 0, 2)
+    assert drawn(np.tile(np.arange(9)[::-1], (500, 1)), 100.0) == tuple(range(9))[::-1]
+    users = 2**49  # the three orders that go around a cycle are drawn at odds of e^-(10^19) too
     cycle = PairWeights.from_counts(2 * users * np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]), users)
     for epsilon in (1e3, 1e6):
         found = exponential_kemeny.release(cycle, user(epsilon))
         assert found.value.tolist() in ([0, 1, 2], [2, 0, 1], [1, 2, 0])
         assert found.diagnostics.rate == pytest.approx(min(epsilon / 6, 2**15))
-
-
-def test_extremes():
-    def drawn(ranks, epsilon):
-        return tuple(exponential_kemeny.release(counted_weights(ranks), user(epsilon)).value.tolist())
-
-    assert drawn([[1, 0]] * 3, 1e6) == (1, 0)
-    assert drawn([[1, 0, 2]] * 3, 1e300) == (1, 0, 2)
-    assert drawn(np.tile(np.arange(9)[::-1], (500, 1)), 100.0) == tuple(range(9))[::-1]
     found = {drawn([[0, 1]], 1e-9) for _ in range(60)}
     assert found == {(0, 1), (1, 0)}  # both, but for a chance below 1e-17
     for ranks, epsilon, word in (

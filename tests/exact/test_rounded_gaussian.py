@@ -120,25 +120,6 @@ def test_what_doubles_decide_no_further_bits_change(scale):
     assert 0.1 < sure[len(drawn) :].mean() < 0.95  # next to boundaries, on both sides of the margin
 
 
-@pytest.mark.parametrize("cells", [Fraction(21201, 4), Fraction(2**20, 3), Fraction(2**12 + 1, 1)])
-def test_consecutive_integers_get_equal_shares(cells):
-    """Of the cells of the first 52 bits: those that doubles decide, and the exact parts of all others, add up to
-    2^52/σ for each integer."""
-    wholes = min(20, 2**19 // math.ceil(cells))
-    part = np.arange(math.floor(cells * wholes), dtype=np.uint64)
-    constant = np.full(part.size, 2**64 - 2**62, np.uint64), np.full(part.size, 2**35, np.uint64)
-    kept, value, sure = by_doubles(constant[0], part, constant[1], float(Fraction(2**52) / cells))
-    assert np.all(kept | ~sure)
-    shares = [Fraction(int(count)) for count in np.bincount(value[sure], minlength=wholes + 2)]
-    for cell in np.flatnonzero(~sure).tolist():
-        below = math.floor(cell / cells + Fraction(1, 2))
-        for n in (below, below + 1):
-            low, high = (n - Fraction(1, 2)) * cells, (n + Fraction(1, 2)) * cells
-            shares[n] += max(Fraction(0), min(high, Fraction(cell + 1)) - max(low, Fraction(cell)))
-    assert shares[0] == cells / 2
-    assert shares[1:wholes] == [cells] * (wholes - 1)
-
-
 def test_law_where_further_bits_decide(monkeypatch):
     """The same law if no double is trusted; false-alarm rate 10^-9."""
     monkeypatch.setattr(module, "_MARGIN", 100.0)

@@ -9,7 +9,6 @@ import random
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from scipy import stats
 
@@ -26,9 +25,6 @@ BEST = [
     ([6, 2, 1], 3),
     ([0], 1),
 ]
-
-
-# --- classes ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("best", "k"), BEST)
@@ -52,9 +48,6 @@ def test_sets_of_a_class_are_uniform():
     assert stats.chisquare([seen[one] for one in wanted]).pvalue > ALARM
 
 
-# --- the best class --------------------------------------------------------------------------------
-
-
 def largest_noise(uniform, count):
     """With 400 digits."""
     with localcontext() as context:
@@ -76,19 +69,19 @@ def test_values_are_enclosed_and_hardly_wider_than_the_bits(count, below):
 
 
 def test_the_best_class_is_that_of_the_bits(monkeypatch):
-    generator = random.Random(8)
+    generator, drawn = random.Random(8), []
+
+    def bits(source, number):
+        drawn.append(generator.getrandbits(number))
+        return drawn[-1]
+
+    monkeypatch.setattr(Source, "randbits", bits)
     for _ in range(12):
         size = generator.randrange(1, 30)
         utilities = [generator.randrange(-40, 1) for _ in range(size)]
         counts = [generator.choice((1, 3, 10**9, 10**30)) for _ in range(size)]
         rate = Fraction(generator.randrange(1, 9), 7)
-        drawn = []
-
-        def bits(number, drawn=drawn):
-            drawn.append(generator.getrandbits(number))
-            return drawn[-1]
-
-        monkeypatch.setattr(Source, "randbits", lambda _, number: bits(number))
+        drawn.clear()
         found = selection.largest(utilities, counts, rate)
         each = math.floor(Fraction(6932, 10000) / rate)
         first = max(range(size), key=lambda i: utilities[i] + each * counts[i].bit_length())

@@ -114,11 +114,9 @@ def test_weights_are_those_of_the_reports(monkeypatch):
 
 def test_who_is_asked_for_which_pair_is_left_to_chance():
     """Half of the users, one for each pair, rank the other way round; the pairs that they are asked for may be any."""
-    items = 40
-    pairs = items * (items - 1) // 2
-    ranks = np.where(
-        np.arange(pairs)[:, None] < pairs // 2, np.arange(items), np.arange(items)[::-1]
-    )
+    items, pairs = 40, 780
+    forwards = np.arange(pairs)[:, None] < pairs // 2
+    ranks = np.where(forwards, np.arange(items), np.arange(items)[::-1])
     for order in (np.arange(pairs), np.arange(pairs).reshape(2, -1).T.ravel()):
         found = sub_ranking_weights.release(ranks[order], user(60.0), size=2)
         value = found.value[np.triu_indices(items, 1)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import jax
@@ -67,19 +66,20 @@ def test_a_panel_column_makes_a_row_of_panels_for_each_metric(result):
         "epsilon",
         {"square": "mean squared error", "error": "mean error"},
         panel="scale",
-        x_label="ε",
         from_zero=True,
-        title="Three ways to the center",
     )
     axes = drawn(figure)
     assert len(axes) == 4
     assert [axis.get_title() for axis in axes] == ["scale = 0.5", "scale = 1", "", ""]
-    assert [a.get_ylabel() for a in axes] == ["mean squared error", "", "mean error", ""]
-    assert [a.get_xlabel() for a in axes] == ["", "", "ε", "ε"]
     assert all(axis.get_ylim()[0] == 0 for axis in axes)
     for axis in axes:  # the errors of the right panels are larger than those of the left ones
         assert axis.get_ylim()[1] > max(np.max(line.get_ydata()) for line in axis.get_lines())
-    assert figure.get_suptitle() == "Three ways to the center"
+    (axis,) = drawn(
+        plotting.study_curves(
+            some(result, scale=0.5, metric="square"), "epsilon", log_x=True, log_y=True
+        )
+    )
+    assert 0 < axis.get_ylim()[0] < 1e-2  # without noise it is 0
 
 
 def test_colors_may_be_a_parameter_and_styles_the_estimators(result):
@@ -113,14 +113,6 @@ def test_crosses_stand_where_values_are_printed(result):
     assert [list(line.get_ydata()) for line in crosses] == [[0.3]]
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == ["color: study", rows[0]["study"]]
-
-
-def test_vertical_axes_may_be_logarithmic(result):
-    chosen = some(result, scale=0.5, metric="square")
-    (axis,) = drawn(plotting.study_curves(chosen, "epsilon", log_x=True, log_y=True))
-    least = min(row["mean"] for row in chosen.rows if row["mean"])
-    assert axis.get_yscale() == "log"
-    assert least / 100 < axis.get_ylim()[0] < least  # and without noise it is 0
 
 
 def finite(result, **changes):

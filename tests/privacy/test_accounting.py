@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,7 +37,6 @@ def assert_bounds(found, exact, loose=0.01):
         (0.1, 1000, 1e-9, 1e-3),
         (0.01, 1000, 1e-2, 1e-5),
         (1.0, 45, 1e-6, 1e-5),
-        (0.5, 2, 1e-2, 1e-5),
         (5.0, 3, 1e-6, 1e-5),
         (5.0, 1000, 1e-6, 1e-3),  # e^-ε underflows
     ],
@@ -80,20 +78,6 @@ def test_unequal_releases_compose_optimally(budgets, deltas):
     assert_bounds(compose(releases, epsilon=at, **USERS).delta, delta_of(at))
 
 
-def test_many_unequal_releases():
-    """300 budgets without a common step, each between 0.009 and 0.011: near 300 of 0.01."""
-    rng = np.random.default_rng(0)
-    budgets = rng.uniform(0.009, 0.011, 300)
-
-    def delta_of(single):
-        return lambda at: naive.repeated_response_delta(single, 300, at)
-
-    found = epsilon([(one, 0) for one in budgets], 1e-6)
-    assert found >= naive.least_epsilon(delta_of(float(np.mean(budgets))), 1e-6, 3.0)
-    rms = math.sqrt(np.mean(budgets**2))
-    assert found <= 1.01 * naive.least_epsilon(delta_of(rms), 1e-6, 3.0)
-
-
 def test_gaussian_releases_are_one_with_summed_precisions():
     releases = [GaussianRelease(3.0, 2.0), GaussianRelease(1.5), GaussianRelease(10.0, 5.0)]
     shift = math.sqrt((2 / 3) ** 2 + (1 / 1.5) ** 2 + 0.5**2)
@@ -103,10 +87,9 @@ def test_gaussian_releases_are_one_with_summed_precisions():
         )
         assert_bounds(epsilon(releases, delta), exact, 1e-7)
         for adjacency in ("replace", "add-remove", "flip"):  # a shift by Δ, never by 2Δ
-            one = epsilon(
-                [GaussianRelease(1.0, shift)], delta, neighbors=Neighbors("comparison", adjacency)
-            )
-            assert one == pytest.approx(exact, rel=1e-7)
+            told = {"neighbors": Neighbors("comparison", adjacency)}
+            found = epsilon([GaussianRelease(1.0, shift)], delta, **told)
+            assert found == pytest.approx(exact, rel=1e-7)
     at = compose(releases, epsilon=2.0, **USERS)
     assert_bounds(at.delta, reference.gaussian_delta(1.0, shift, 2.0), 1e-7)
 
@@ -155,11 +138,7 @@ def test_releases_that_tell_nothing_or_everything():
     assert epsilon([(0, 1e-6), (0.5, 0)], 1e-6) == 0.5
     assert compose([(0, 1e-6)] * 2, epsilon=0, **USERS).delta == 2e-6
     assert epsilon([GaussianRelease(math.inf), (0.5, 0)], 0) == 0.5
-    for nothing in (
-        (math.inf, 0),
-        GaussianRelease(0.0),
-        Guarantee(Privacy.proven(math.inf, **KIND)),
-    ):
+    for nothing in ((math.inf, 0), GaussianRelease(0.0), Privacy.proven(math.inf, **KIND)):
         assert epsilon([(0.5, 0), nothing], 1e-6) == math.inf
         assert compose([nothing], epsilon=3, **USERS).delta == 1
     assert "Not private" in compose([(math.inf, 0)] * 2, delta=0, **USERS).in_words()
@@ -201,14 +180,11 @@ def test_guarantees_of_one_kind_keep_it():
         Privacy.proven(0.5, unit="user", adjacency="flip"), trust="local", numerics="exact"
     )
     both = compose([one, one], delta=0)
-    assert (both.epsilon, both.delta) == (1.0, 0.0)
-    assert (both.unit, both.adjacency, both.trust, both.numerics) == (
-        "user", "flip", "local", "exact"
-    )  # fmt: skip
+    assert (both.epsilon, both.delta, both.trust, both.numerics) == (1.0, 0.0, "local", "exact")
+    assert both.attained.kind == ("user", "flip")
     central = Guarantee(Privacy.proven(0.5, unit="user", adjacency="flip"), numerics="idealized")
-    mixed = compose(
-        [one, central, (0.5, 0)], delta=0, neighbors=Neighbors("user", "flip"), trust="local"
-    )
+    flips = Neighbors("user", "flip")
+    mixed = compose([one, central, (0.5, 0)], delta=0, neighbors=flips, trust="local")
     assert (mixed.trust, mixed.numerics) == ("central", "unknown")
     assert compose([one, central], delta=0).numerics == "idealized"
     assert compose([one], delta=0).note == ""

@@ -34,7 +34,9 @@ FLIPS = Neighbors("comparison", "flip")
 USER = Guarantee(Privacy.proven(0.5, **KIND))
 ANSWER = Guarantee(Privacy.proven(0.2, unit="comparison", adjacency="flip"))
 FEW, MANY = (Privacy(0.5, contributions=count, **KIND) for count in (3, 10))
-BY_ROW, BY_NAME = (Guarantee(Privacy.proven(0.1, users=x, **KIND)) for x in ("each row", "column 'id'"))
+BY_ROW, BY_NAME = (
+    Guarantee(Privacy.proven(0.1, users=x, **KIND)) for x in ("each row", "column 'id'")
+)
 ALIKE = functools.partial(compose, delta=1e-6, **USERS)
 
 

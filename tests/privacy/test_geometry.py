@@ -73,7 +73,9 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 def test_points_are_uniform(name):
     """Against rejection from a box, by four statistics; and the gauge to the power of p is uniform."""
-    check_uniform(BODIES[name], MASK if "masked" in name else np.ones(len(BODIES[name].lengths), bool))
+    check_uniform(
+        BODIES[name], MASK if "masked" in name else np.ones(len(BODIES[name].lengths), bool)
+    )
 
 
 def check_uniform(body, mask):

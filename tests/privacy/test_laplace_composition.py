@@ -80,7 +80,9 @@ def dominates(larger, smaller, unit):
 
 @pytest.mark.parametrize("unit", [0.05, 0.7])
 def test_changes_dominate_those_that_are_smaller_or_spread_more(unit):
-    every = [x for x in itertools.product(range(6), repeat=3) if sum(x) <= 5 and x[0] >= x[1] >= x[2]]
+    every = [
+        x for x in itertools.product(range(6), repeat=3) if sum(x) <= 5 and x[0] >= x[1] >= x[2]
+    ]
     for larger, smaller in itertools.product(every, repeat=2):
         if holds(larger, smaller):
             assert dominates(larger, smaller, unit), (larger, smaller)

@@ -52,15 +52,10 @@ def test_secret_questions_are_the_bound_by_clones(users, local):
 
 
 @pytest.mark.parametrize("question", ["secret", "public"])
-def test_monotone(question):
+def test_more_users_hide_more(question):
     sizes = (1, 2, 10, 500, 501, 5_000, 10**6)
     by_users = [shuffled_delta(n, 2.0, 0.4, question=question) for n in sizes]
     assert by_users == sorted(by_users, reverse=True)
-    by_local = [shuffled_delta(200, e, 0.4, question=question) for e in (0.4, 0.5, 1, 3, 10, 40)]
-    assert by_local == sorted(by_local)
-    by_epsilon = [shuffled_delta(200, 2.0, e, question=question) for e in (0, 0.1, 0.5, 1, 1.9, 2)]
-    assert by_epsilon == sorted(by_epsilon, reverse=True)
-    assert by_local[0] == by_epsilon[-1] == 0
 
 
 @pytest.mark.parametrize("question", ["secret", "public"])

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax._components import components
 from privrank_jax.privacy import geometry
 from privrank_jax.privacy.geometry import Zonotope
 from tests.exact.graphs import GRAPHS, zonotope
@@ -19,7 +18,9 @@ from tests.reference import geometry as naive
 
 ALARM = 1e-6  # at the fixed keys below
 DRAWS = 6_000
-PROGRAM = jax.jit(lambda function, keys, lengths: jax.vmap(function, (0, None))(keys, lengths), static_argnums=0)
+PROGRAM = jax.jit(
+    lambda function, keys, lengths: jax.vmap(function, (0, None))(keys, lengths), static_argnums=0
+)
 
 
 def drawn(function, key, lengths):
@@ -62,18 +63,6 @@ def test_trees_of_all_pairs_are_uniform(key):
     mask = np.array([True, False, True, True, True])
     lengths = np.asarray(Zonotope.of_all_pairs(5, mask).lengths)
     check_forests(uniform_tree, lengths, key)
-
-
-def test_components_are_the_items_that_paths_join():
-    for name, (pairs, items) in GRAPHS.items():
-        found = np.asarray(components(zonotope(pairs, items).lengths))
-        group = np.arange(items)
-        for _ in range(items):
-            for i, j in pairs:
-                group[i] = group[j] = min(group[i], group[j])
-        assert found.tolist() == group.tolist(), name
-    path = np.diag(np.ones(8), 1)
-    assert not np.asarray(components(jnp.asarray(path + path.T))).any()
 
 
 @pytest.mark.parametrize("kind", ["real lengths", "all pairs"])

@@ -30,26 +30,7 @@ def test_duchi_norm(dimension):
     for epsilon in (0.1, 1.0, 5.0):
         want = 1 / (mean * math.tanh(epsilon / 2))
         assert float(report_norm("duchi", dimension, epsilon)) == pytest.approx(want, rel=1e-9)
-        ratio = report_norm("duchi", dimension, epsilon) / report_norm(
-            "privunit", dimension, epsilon
-        )
-        assert float(ratio) >= 1 - 1e-12
-
-
-def test_constants_in_float32():
-    def constants():
-        return [
-            [float(report_norm(name, d, e)) for name in ("privunit", "duchi")]
-            for d in DIMENSIONS
-            for e in (0.01, 1.0, 8.0, 80.0)
-        ]
-
-    double = constants()
-    with jax.enable_x64(False):
-        np.testing.assert_allclose(constants(), double, rtol=3e-5)
-        cap = privunit_cap(5000, 80.0)
-    assert cap.height.dtype == jnp.float32
-    assert all(np.all(np.isfinite(value)) for value in cap)
+        assert report_norm("privunit", dimension, epsilon) <= want * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(("dimension", "epsilon"), [(3, 1.0), (3, 30.0), (40, 4.0)])
@@ -63,11 +44,10 @@ def test_privunit_has_the_stated_law(dimension, epsilon, key):
     def law(assumed):
         cap = privunit_cap(dimension, assumed)
         edge, chance = float(cap.height), float(cap.probability)
-        share = 0.5 * scipy.special.betainc((dimension - 1) / 2, 0.5, 1 - edge**2)
+        share = _share(dimension, edge)
 
         def cdf(height):
-            height = np.asarray(height)
-            above = 0.5 * scipy.special.betainc((dimension - 1) / 2, 0.5, 1 - height**2)
+            above = _share(dimension, height)
             above = np.where(height < 0, 1 - above, above)
             on_cap = 1 - above / share * chance
             return np.where(height >= edge, on_cap, (1 - above) / (1 - share) * (1 - chance))
@@ -157,10 +137,8 @@ def test_privunit_is_exactly_private_at_the_best_cap(dimension):
             method="bounded",
             options={"xatol": 1e-10},
         )
-        assert 1 / float(report_norm("privunit", dimension, epsilon)) == pytest.approx(
-            -best.fun, rel=1e-7
-        )
-        assert float(cap.height) == pytest.approx(-best.fun, rel=1e-7)
+        norm = float(report_norm("privunit", dimension, epsilon))
+        assert (1 / norm, float(cap.height)) == pytest.approx((-best.fun,) * 2, rel=1e-7)
 
 
 def _exact_loss(dimension, cap):

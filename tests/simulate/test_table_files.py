@@ -23,6 +23,9 @@ def test_csv_round_trip(tmp_path):
         read = list(csv.DictReader(file))
     assert list(read[0]) == list(RESULT.rows[0])
     assert float(read[0]["mean"]) == RESULT.rows[0]["mean"]
+    other = {"study": "t", "users": 5, "metric": "error", "mean": 1.0}  # of another study
+    write_csv([row(), other], tmp_path / "both.csv")
+    assert (tmp_path / "both.csv").read_text().splitlines()[0].endswith("nonfinite,users")
     assert (read[2]["epsilon"], read[2]["link"]) == ("inf", 'pro"bit, 2')
 
 
@@ -38,10 +41,13 @@ def test_parquet_round_trip(tmp_path):
     assert read[0] == RESULT.rows[0]
     assert read[2] == RESULT.rows[2]
     assert math.isnan(read[1]["mean"])
-    rows = [row(num_items=index) for index in range(2 * BLOCK + 1)]
+    other = {"study": "t", "users": 5, "metric": "error", "mean": 1.0}
+    rows = [*(row(num_items=index) for index in range(2 * BLOCK + 1)), other]
     write_parquet(rows, tmp_path / "many.parquet")
-    counted = duckdb.read_parquet(str(tmp_path / "many.parquet")).aggregate("sum(num_items)")
-    assert counted.fetchall() == [(sum(range(2 * BLOCK + 1)),)]
+    counted = duckdb.read_parquet(str(tmp_path / "many.parquet")).aggregate(
+        "sum(num_items), sum(users)"
+    )
+    assert counted.fetchall() == [(sum(range(2 * BLOCK + 1)), 5)]
 
 
 def test_workbook_round_trip(tmp_path):

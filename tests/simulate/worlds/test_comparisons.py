@@ -37,13 +37,6 @@ def win_chances(link, scores=SCORES):
 # --- scores --------------------------------------------------------------------------------------
 
 
-def test_cai_top_k_traced_and_not():
-    traced = jax.jit(jax.vmap(worlds.cai_top_k))(jnp.arange(1, 60))
-    assert traced.tolist() == [worlds.cai_top_k(m) for m in range(1, 60)]
-    assert worlds.cai_top_k(10) == 2
-    assert worlds.cai_top_k(14) == 4
-
-
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 def test_cai_scores_structure(dtype, key):
     scores, mask = jax.jit(partial(worlds.cai_scores, max_items=13, dtype=dtype))(key, 10)
@@ -64,9 +57,10 @@ def test_cai_scores_law():
     def level(low, high):
         return scipy.stats.kstest(strengths, "uniform", args=(low, high - low)).pvalue
 
-    assert level(0.2, 0.7) > 1e-6
-    assert level(0.2, 0.75) < 1e-6
-    assert level(0.15, 0.7) < 1e-6
+    assert level(0.2, 0.7) > 1e-6 > max(level(0.2, 0.75), level(0.15, 0.7))
+    traced = jax.jit(jax.vmap(worlds.cai_top_k))(jnp.arange(1, 60))
+    assert traced.tolist() == [worlds.cai_top_k(m) for m in range(1, 60)]
+    assert (worlds.cai_top_k(10), worlds.cai_top_k(14)) == (2, 4)
 
 
 # --- tournaments ---------------------------------------------------------------------------------
@@ -112,16 +106,11 @@ def test_tournament_law():
 
 
 def test_repeated_comparisons_structure(key):
-    half = SCORES.astype(jnp.float32)
-    wins = worlds.repeated_comparisons(key, half, 25)
-    assert wins.matrix.dtype == jnp.float32
-    np.testing.assert_array_equal(wins.comparisons, 25 * (1 - np.eye(4)))
-    np.testing.assert_array_equal(wins.matrix, np.round(wins.matrix))
-    mask = jnp.arange(6) < 4
-    padded = worlds.repeated_comparisons(key, jnp.pad(SCORES, (0, 2)), 25, mask=mask)
-    assert padded.matrix[4:].sum() == padded.matrix[:, 4:].sum() == 0
-    np.testing.assert_array_equal(padded.comparisons[:4, :4], 25 * (1 - np.eye(4)))
-    assert not worlds.repeated_comparisons(key, half, 0).matrix.any()
+    scores, mask = jnp.pad(SCORES, (0, 2)).astype(jnp.float32), jnp.arange(6) < 4
+    padded = worlds.repeated_comparisons(key, scores, 25, mask=mask)
+    assert padded.matrix.dtype == jnp.float32
+    np.testing.assert_array_equal(padded.comparisons, np.pad(25 * (1 - np.eye(4)), (0, 2)))
+    np.testing.assert_array_equal(padded.matrix, np.round(padded.matrix))
 
 
 @pytest.mark.parametrize("per_pair", [3, 100])
@@ -136,8 +125,6 @@ def test_repeated_comparisons_law(per_pair):
     kurtosis = 3 + (1 - 6 * chance * (1 - chance)) / variance
     ratio = (upper.var(0) / variance - 1) / np.sqrt((kurtosis - 1) / REPLICATES)
     assert np.max(np.abs(ratio)) < SIGMAS
-    wrong = (upper.var(0) / (per_pair * 0.25) - 1) / np.sqrt(2 / REPLICATES)
-    assert np.max(np.abs(wrong)) > SIGMAS
 
 
 # --- users ---------------------------------------------------------------------------------------
@@ -179,8 +166,6 @@ def test_user_comparisons_law():
     games = (matrix + matrix.T)[UPPER]
     assert games.sum() == 3 * users
     assert scipy.stats.chisquare(games).pvalue > 1e-6
-    skewed = games.sum() * np.array([1.1, 1, 1, 1, 1, 0.9]) / 6
-    assert scipy.stats.chisquare(games, skewed).pvalue < 1e-6
     assert sigmas(matrix[UPPER], games, win_chances("logistic")) < SIGMAS
     assert sigmas(matrix[UPPER], games, win_chances("normal")) > SIGMAS
     records = worlds.user_comparison_records(jax.random.key(3), scores, users, 3, mask=mask)
