@@ -27,10 +27,9 @@ def law(numbers, power, rate, reach):
     return odds / odds.sum()
 
 
-CASES = [
-    *((Radius(count, power, Fraction(rate)), count, power, rate) for power, rate in ((1, 3), (7, 0.5), (60, 0.25))),
-    *((k_norm._radius(power, Fraction(rate)), cube, power, rate) for power, rate in ((1, 0.25), (9, 0.5), (4950, 0.25), (9, 8))),
-]  # fmt: skip
+CUBES = [(1, 0.25), (9, 0.5), (4950, 0.25), (9, 8)]
+CASES = [(Radius(count, power, Fraction(rate)), count, power, rate) for power, rate in ((1, 3), (7, 0.5), (60, 0.25))]
+CASES += [(k_norm._radius(power, Fraction(rate)), cube, power, rate) for power, rate in CUBES]
 
 
 @pytest.mark.parametrize(("radius", "numbers", "power", "rate"), CASES)

@@ -94,24 +94,6 @@ def test_reports_have_their_law(monkeypatch, ranks, missing, size, epsilon):
         assert law[order] == pytest.approx(chance, rel=1e-12)
 
 
-def test_weights_are_those_of_the_reports(monkeypatch):
-    ranks = np.array([np.random.default_rng(k).permutation(5) for k in range(40)])
-    reports, told = local_reports.told_orders, []
-
-    def recorded(*arguments):
-        held, scores = reports(*arguments)
-        told.extend(map(tuple, np.take_along_axis(held, np.argsort(-scores, axis=1), 1).tolist()))
-        return held, scores
-
-    monkeypatch.setattr(local_reports, "told_orders", recorded)
-    monkeypatch.setattr(local_reports, "_CHUNK", 30)
-    found = sub_ranking_weights.release(ranks, user(3.0), size=3)
-    assert len(told) == 40
-    np.testing.assert_allclose(found.value, naive.weights_of_orders(told, 5, 3, 3.0), atol=1e-12)
-    asked = [sum({i, j} <= set(one) for one in told) for i, j in naive.pairs_of(5)]
-    assert found.diagnostics.users_per_pair == min(asked) >= 4
-
-
 def test_who_is_asked_for_which_pair_is_left_to_chance():
     """Half of the users, one for each pair, rank the other way round; the pairs that they are asked for may be any."""
     items, pairs = 40, 780

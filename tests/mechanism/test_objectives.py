@@ -18,6 +18,7 @@ from scipy import optimize
 from privrank_jax._balls import middle, precision
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.exact import minimizer
+from privrank_jax.exact.balls import Laplace, Normal
 from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise import (
     perturbed_answers,
@@ -67,7 +68,7 @@ def minimized(case, tilt, gamma):
 
 @each
 def test_a_simulation_is_the_naive_minimizer_at_its_noise(case, adjacency, key):
-    """At usual and at large noise, and without noise at a given ridge; its law follows, as the key's draws have theirs."""
+    """At usual and at large noise, and without noise at a given ridge; so noise has its law."""
     with jax.enable_x64(True):
         data = jax.tree.map(_wide, case.data)
         for epsilon, gamma in ((2.0, None), (0.1, None), (math.inf, 0.7), (2.0, 50.0)):
@@ -218,9 +219,9 @@ def test_a_release_is_a_minimizer_with_many_digits_on_the_same_noise(
     case, adjacency, noise, monkeypatch
 ):
     numbers, sizes = [], []
-    name = {"laplace": "Laplace", "gaussian": "Normal"}[noise]
+    name, law = {"laplace": ("Laplace", Laplace), "gaussian": ("Normal", Normal)}[noise]
 
-    def kept(size, law=getattr(minimizer, name)):
+    def kept(size):
         numbers.append(law(size))
         sizes.append(size)
         return numbers[-1]
