@@ -29,6 +29,7 @@ from privrank_jax.data.file import SEPARATORS
 from privrank_jax.data.header import (
     check_no_counts,
     places_of_questions,
+    questions_of,
     remainder,
     span_of,
     spelled_in,
@@ -115,6 +116,11 @@ def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[st
                 f"{name}: no columns, or two of one item, begin with the question {roles.question!r}; the columns are "
                 f"{listed(header, 40)}"
             )
+    elif roles.public is None and len(several := questions_of(found)) > 1:
+        raise DataError(
+            f"{name}: its columns are of several questions, {listed(several)}: name one by `question`, or list the "
+            "`items`"
+        )
     items = roles.public or (tuple(found) if _spans(roles) else item_list(found))
     for item in items:
         if item not in found:

@@ -15,6 +15,7 @@ _COUNTS = re.compile(
 _LAST = re.compile(r"(?:.*[\W_])?(?:count|counts|freq|frequency|weight|weights)", re.IGNORECASE)
 _BRACKETS = re.compile(r"(.*\S)\s*\[([^\[\]]+)\]", re.DOTALL)
 _WORD = r"(?:choice|rank|preference|pref)"
+_QUESTION = re.compile(r"(.+?)(?:!!|\s*\[.+\]$)")
 _ASKED = re.compile(
     rf"(.*?)(?<![a-z0-9])(?:{_WORD}[\W_]*(\d{{1,3}})(?:\s+of\s+\d+)?|(\d{{1,3}})(?:st|nd|rd|th)[\W_]*{_WORD})"
     r"(?![a-z0-9])(.*?)(\(\d+\))?\s*",
@@ -125,6 +126,16 @@ def remainder(column: str, question: str) -> str | None:
     if form(start) != form(question) or not rest.strip() or rest[0].isalnum():
         return None
     return re.sub(r"^[\W_]+", "", rest).rstrip(" ]")
+
+
+def questions_of(columns: Iterable[str]) -> list[str]:
+    """The questions, or contests, with which the names of two columns or more begin.
+
+    >>> questions_of(["Mayor!!Ada", "Mayor!!Ben", "Snacks [Tea]", "Snacks [Rye]", "Age [years]"])
+    ['Mayor', 'Snacks']
+    """
+    found = [match[1] for column in columns if (match := _QUESTION.match(column))]
+    return [one for one in dict.fromkeys(found) if found.count(one) > 1]
 
 
 def asked_place(column: str) -> tuple[str, int] | None:

@@ -193,7 +193,8 @@ def _commands(
     pair = () if kind else _winner_and_loser(columns)
     names = " --winner {} --loser {}".format(*map(shlex.quote, pair)) if pair else ""
     told = f" --user {shlex.quote(_user(columns, {*roles.values(), *pair}))}"
-    if words := [word for word in odd if "," not in word and word.isprintable()]:
+    words = [" ".join(word.split()) for word in odd]  # by which words of several lines are known
+    if words := [word for word in words if "," not in word and word.isprintable()]:
         told += f" --blank {shlex.quote(','.join(words))}"
     told += " --epsilon 1"
     if kind in ("reports", "synthetic"):

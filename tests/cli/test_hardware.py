@@ -22,13 +22,13 @@ NAME = "cai-fig5"
 COMMAND = f"""
 import json, sys, jax.monitoring
 from privrank_jax.cli import app
-from privrank_jax.experiments import registry
+from privrank_jax.experiments import study
 counts = {{}}
 def count(event, **_):
     counts[event] = counts.get(event, 0) + 1
 jax.monitoring.register_event_listener(count)
-study = registry.get({NAME!r}).configured(items=(4, 8), users=(60,), epsilons=(1.0, 2.0))
-registry._registered = lambda: {{{NAME!r}: study}}
+small = study.get({NAME!r}).configured(items=(4, 8), users=(60,), epsilons=(1.0, 2.0))
+study._HELD[{NAME!r}] = small
 try:
     app(["reproduce", {NAME!r}, "--json", "--replicates", "8", *sys.argv[1:]])
 finally:

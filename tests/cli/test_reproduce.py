@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 
 import pytest
 
 from privrank_jax import experiments
+from tests.experiments.rows import as_published
 
 NAME = "cai-fig5"
 
@@ -18,8 +18,7 @@ def small(monkeypatch):
     study = experiments.get(NAME).configured(
         items=(4, 8), users=(60,), epsilons=(1.0, float("inf"))
     )
-    study = dataclasses.replace(study, published=study.config)  # as if that were published
-    monkeypatch.setattr(experiments, "get", lambda name: study)
+    monkeypatch.setattr(experiments, "get", lambda name: as_published(study))
 
 
 def test_list(privrank):
@@ -33,6 +32,13 @@ def test_list(privrank):
     assert found["rdp-fig8"]["files_to_provide"] == ["sushi/sushi_rankings.csv"]
     assert (found["xu-table2"]["data"], found["xu-table2"]["files_to_provide"]) == (["cars"], [])
     assert (found["cai-fig1"]["data"], found["cai-fig1"]["files_to_provide"]) == ([], [])
+
+
+def test_parameters_of_a_study_are_listed(privrank):
+    assert "per_user" in privrank("reproduce", "cai-fig6", "--list").out
+    (study,) = privrank("reproduce", "cai-fig6", "--list", "--json").json()["studies"]
+    known = {one["name"]: one["published"] for one in study["parameters"]}
+    assert (study["name"], known["items"], known["epsilons"]) == ("cai-fig6", "16", "0.5,1,2.5,inf")
 
 
 def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monkeypatch):

@@ -9,8 +9,9 @@ import pytest
 import scipy.stats
 
 from privrank_jax.data import Comparisons, load
+from privrank_jax.experiments.xu import cars
 from privrank_jax.experiments.xu import printed as xu_printed
-from privrank_jax.experiments.xu import real as xu_real
+from tests.experiments.rows import p_of
 
 
 def small_table(**changes):
@@ -22,22 +23,21 @@ def small_table(**changes):
 
 
 def test_answers_are_laid_out_by_pairs():
-    answers, observed = xu_real.answers_of(small_table())  # pairs 01, 02, 12
+    answers, observed = cars.answers_of(small_table())  # pairs 01, 02, 12
     assert observed.tolist() == [[True, True, False], [True, False, False]]
     assert answers.tolist() == [[True, False, False], [False, False, False]]
     with pytest.raises(ValueError, match="1 ties"):
-        xu_real.answers_of(small_table(tied=[True, False, False]))
+        cars.answers_of(small_table(tied=[True, False, False]))
     with pytest.raises(ValueError, match="twice"):
-        xu_real.answers_of(small_table(users=[0, 0, 0]))
+        cars.answers_of(small_table(users=[0, 0, 0]))
 
 
 def test_cars_have_the_printed_ranking_and_missing_answers(data_folder):
     """Table 1: the ranks of cars 1 to 10 by all three methods."""
-    config = xu_real.CarsConfig("x", data_folder=str(data_folder))
-    survey = xu_real.load(config)
-    assert (np.asarray(survey.ranks) + 1).tolist() == [8, 3, 10, 9, 7, 1, 5, 4, 6, 2]
-    assert survey.answers.shape == (60, 45)
-    assert int(survey.observed.sum()) == len(load("cars", data_folder)) == 2675
+    survey = cars.load(p_of("xu-table2"))
+    assert (np.asarray(survey["ranks"]) + 1).tolist() == [8, 3, 10, 9, 7, 1, 5, 4, 6, 2]
+    assert survey["answers"].shape == (60, 45)
+    assert int(survey["observed"].sum()) == len(load("cars", data_folder)) == 2675
 
 
 def test_p_values_are_those_of_the_t_statistics():
@@ -52,10 +52,10 @@ def test_p_values_are_those_of_the_t_statistics():
         "mean": 0.02,
     }
     row |= {"standard_error": 0.01, "replicates": 30, "nonfinite": 0}
-    (found,) = xu_real.with_statistics(xu_real.CarsConfig("x"), [row])
+    (found,) = cars.with_statistics(p_of("xu-table2"), [row])
     assert found["t_statistic"] == pytest.approx(2)
     assert found["p_value"] == pytest.approx(2 * (1 - scipy.stats.t.cdf(2, 29)))
     assert (found["printed_t_statistic"], found["printed_p_value"]) == (4.1219, 5.5e-5)
-    (plain,) = xu_real.with_statistics(xu_real.CarsConfig("x"), [{**row, "estimator": "ADRR"}])
+    (plain,) = cars.with_statistics(p_of("xu-table2"), [{**row, "estimator": "ADRR"}])
     assert math.isnan(plain["p_value"])
     assert math.isnan(plain["printed_p_value"])
