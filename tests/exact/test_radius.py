@@ -28,7 +28,10 @@ def law(numbers, power, rate, reach):
 
 
 CUBES = [(1, 0.25), (9, 0.5), (4950, 0.25), (9, 8)]
-CASES = [(Radius(count, power, Fraction(rate)), count, power, rate) for power, rate in ((1, 3), (7, 0.5), (60, 0.25))]
+CASES = [
+    (Radius(count, power, Fraction(rate)), count, power, rate)
+    for power, rate in ((1, 3), (7, 0.5), (60, 0.25))
+]
 CASES += [(k_norm._radius(power, Fraction(rate)), cube, power, rate) for power, rate in CUBES]
 
 

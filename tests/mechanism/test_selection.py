@@ -44,10 +44,7 @@ def sets(scores, k, scale, lead):
 RECORDS = {
     "one-shot": (pairwise.one_shot_top_k, lists(reference.one_shot_probability)),
     "peeling": (pairwise.peeling_top_k, lists(reference.peeling_probability)),
-    "permute-and-flip": (
-        pairwise.permute_and_flip_top_k,
-        lists(reference.permute_and_flip_probability),
-    ),
+    "flip": (pairwise.permute_and_flip_top_k, lists(reference.permute_and_flip_probability)),
     "canonical": (pairwise.canonical_top_k, sets),
 }
 each = pytest.mark.parametrize(("record", "law"), RECORDS.values(), ids=RECORDS)
@@ -180,18 +177,10 @@ def test_one_unit_of_comparisons_loses_epsilon_and_no_more(record, law, adjacenc
 
 
 @each
-@pytest.mark.parametrize(
-    "moves",
-    [
-        Moves(1),
-        Moves(2, 3),
-        Moves(2, 2),
-        Moves(1, together=True),
-        Moves(2, 2, together=True),
-        Moves(1, 2, 3),
-    ],
-    ids=str,
-)
+MOVES = [Moves(1), Moves(2, 3), Moves(2, 2), Moves(1, together=True), Moves(2, 2, together=True), Moves(1, 2, 3)]
+
+
+@pytest.mark.parametrize("moves", MOVES, ids=str)
 def test_bounded_scores_lose_epsilon_and_no_more(record, law, moves):
     epsilon, asked = 0.7, promise(0.7)
     for k in (1, 2):
@@ -241,9 +230,8 @@ def test_the_published_scales_of_one_shot_noise():
 
 def test_the_set_by_one_shot_noise_keeps_its_delta():
     epsilon, delta, k = 0.2, 0.05, 2
-    scale = float(
-        published_one_shot_scale(promise(epsilon, delta=delta), k, 4, 1.0, approximate=True)
-    )
+    asked = promise(epsilon, delta=delta)
+    scale = float(published_one_shot_scale(asked, k, 4, 1.0, approximate=True))
     law = RECORDS["one-shot"][1]
 
     def chances(scores):
@@ -287,9 +275,8 @@ def test_jit_and_vmap_over_keys_promises_and_bounds(record, key):
 @every_record
 def test_without_noise_the_best_come_first_and_ties_are_broken_at_random(record, key):
     scores = jnp.array([1.0, 5.0, 3.0, 3.0, 3.0])
-    run = jax.vmap(
-        lambda one: record(one, BoundedScores(scores, Moves(1.0)), promise(jnp.inf), 2).value
-    )
+    given = BoundedScores(scores, Moves(1.0))
+    run = jax.vmap(lambda one: record(one, given, promise(jnp.inf), 2).value)
     found = np.asarray(run(jax.random.split(key, 300)))
     assert np.all(np.any(found == 1, axis=1))
     if record is not pairwise.canonical_top_k:
@@ -326,10 +313,8 @@ def test_fewer_of_the_places_hold_the_best_of_them(key):
 
 @every_record
 def test_releases_take_the_noise_of_their_promise(record):
-    for adjacency, moves in (
-        ("replace", Moves(3.0, 3.0)),
-        ("add-remove", Moves(3.0, 3.0, together=True)),
-    ):
+    for adjacency in ("replace", "add-remove"):
+        moves = Moves(3.0, 3.0, together=adjacency == "add-remove")
         asked = promise(0.5, "user", adjacency, 3)
         for k in (1, 2):
             found = record.release(WINS, asked, k)
