@@ -18,7 +18,7 @@ from privrank_jax.exact.k_norm import (
     zonotope_noise,
 )
 from privrank_jax.exact.spanning_trees import Forest, Graph
-from tests.exact.graphs import GRAPHS
+from tests.exact.graphs import GRAPHS, edges_of
 from tests.reference import geometry as naive
 
 PAIR = Graph([(0, 1)], 2)
@@ -82,7 +82,7 @@ def test_tiles_are_those_of_exact_fractions(name):
     """Points and decisions at radii from 1 to the largest for which there is room, at walls and between them."""
     pairs, items = GRAPHS[name]
     graph = Graph(pairs, items)
-    edges = [tuple(edge) for edge in graph.edges.tolist()]
+    edges = edges_of(graph)
     generator = np.random.default_rng(len(name))
     largest = 2**62 // max(len(edges), 4) - 1
     for radius in (1, 2, 10**6, largest):

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.exact.spanning_trees import Graph
-from tests.exact.graphs import GRAPHS
-from tests.exact.k_norm_draws import edges_of
+from tests.exact.graphs import GRAPHS, edges_of
 from tests.exact.laws import assert_shares
 from tests.reference import geometry as naive
 

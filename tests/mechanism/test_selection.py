@@ -176,10 +176,17 @@ def test_one_unit_of_comparisons_loses_epsilon_and_no_more(record, law, adjacenc
         assert worst_loss(law, bases, moved, k, 0.95 * scale, lead) > epsilon, k
 
 
+MOVES = [
+    Moves(1),
+    Moves(2, 3),
+    Moves(2, 2),
+    Moves(1, together=True),
+    Moves(2, 2, together=True),
+    Moves(1, 2, 3),
+]
+
+
 @each
-MOVES = [Moves(1), Moves(2, 3), Moves(2, 2), Moves(1, together=True), Moves(2, 2, together=True), Moves(1, 2, 3)]
-
-
 @pytest.mark.parametrize("moves", MOVES, ids=str)
 def test_bounded_scores_lose_epsilon_and_no_more(record, law, moves):
     epsilon, asked = 0.7, promise(0.7)
