@@ -30,7 +30,6 @@ class Bits:
         return int(taken.ljust(bits, "1") or "0", 2)
 
 
-@pytest.mark.parametrize("law", [Laplace, Normal])
 @pytest.mark.parametrize("bits", [16, 64, 150])
 def test_balls_hold_what_the_drawn_bits_say_at_60_digits(bits):
     """-λ log U, and σ√(-2 log U) cos(2πV), of the uniform numbers that were drawn."""

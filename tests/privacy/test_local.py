@@ -142,7 +142,7 @@ def test_bad_arguments_are_refused(name):
     if name in ("randomized_response", "laplace_reports", "debias"):
         for bits in ([0, 2], [0.5], [math.nan], [-1], ["yes"]):
             with pytest.raises(ValueError, match="0 or 1"):
-                USES[name](1.0, bits)
+                USES[name](1.0, [0, *bits])
     for wrong in (np.ones(4), np.ones((3, 1, 1)), np.ones((3, 2))):
         with pytest.raises(ValueError, match="one per user"):
             privacy.randomized_response(KEY, np.ones((3, 4), bool), wrong)
