@@ -17,12 +17,19 @@ from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.exact import exponential
 from privrank_jax.exact.balls import Uniform
 from tests.exact.laws import assert_shares
-from tests.exact.rankings import EVERY, RANKS, costs_and_rate
 from tests.promises import user
 from tests.reference import aggregation as reference
 
 ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
 ODDS = exponential.Odds
+RANKS = np.array([[0, 1, 2, 3], [1, 0, 2, 3], [0, 2, -1, 1], [0, 0, 1, 2], [3, 1, 2, 0]])
+EVERY = list(itertools.permutations(range(4)))
+
+
+def costs_and_rate(epsilon, missing="last"):
+    return exponential.excess(counted_weights(RANKS, missing).twice), Fraction(epsilon) / (
+        2 * 4 * 3
+    )
 
 
 def law_of(odds, items):

@@ -11,12 +11,13 @@ from privrank_jax import plotting
 from privrank_jax.plotting.frame import plain
 
 
-def test_save_writes_what_the_suffix_says(curves, tmp_path):
-    plotting.save(curves, tmp_path / "a.png")
-    plotting.save(curves, tmp_path / "a.pdf")
+def test_save_writes_what_the_suffix_says(tmp_path):
+    figure = plotting.ranking_intervals(["a"], [1.0], [0.0], [2.0])
+    plotting.save(figure, tmp_path / "a.png")
+    plotting.save(figure, tmp_path / "a.pdf")
     assert (tmp_path / "a.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert (tmp_path / "a.pdf").read_bytes()[:5] == b"%PDF-"
-    for refused in (lambda path: plotting.save(curves, path), plotting.check_picture):
+    for refused in (lambda path: plotting.save(figure, path), plotting.check_picture):
         with pytest.raises(ValueError, match=r"\.png"):
             refused(tmp_path / "a.xyz")
     assert len(list(tmp_path.iterdir())) == 2

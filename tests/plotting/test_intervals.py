@@ -45,7 +45,6 @@ def test_rank_intervals_have_a_panel_and_a_given_order_stays():
         (12, [*range(1, 13)]),
         (13, [1, 5, 10]),
         (41, [1, 10, 20, 30, 40]),
-        (1000, [1, 200, 400, 600, 800, 1000]),
     ],
 )
 def test_ranks_are_marked_from_1_on(items, ticks):
