@@ -27,7 +27,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Real, Shaped
+from jaxtyping import Array, ArrayLike, Float, Real
 
 Elementwise = Callable[[ArrayLike], Array]
 Derivative = Callable[[Array], Array]
@@ -63,11 +63,8 @@ class Link:
         kappa2: κ₂ = sup ``curvature``, not the larger constant of (A2) (module docstring).
         sup_score: sup ``F' / F``.
 
-    Example:
-        >>> float(logistic.cdf(0.0)), laplace.kappa1
-        (0.5, 2.0)
-        >>> logistic
-        Link('logistic')
+    >>> float(logistic.cdf(0.0)), laplace.kappa1
+    (0.5, 2.0)
     """
 
     name: str
@@ -95,9 +92,8 @@ def get_link(link: str | Link) -> Link:
     Raises:
         ValueError: for any other name or type; the message lists the names.
 
-    Example:
-        >>> get_link("normal") is normal
-        True
+    >>> get_link("normal") is normal
+    True
     """
     if isinstance(link, Link):
         return link
@@ -107,9 +103,14 @@ def get_link(link: str | Link) -> Link:
     raise ValueError(f"unknown link {link!r}: use one of {names}, or pass a Link")
 
 
-def _as_float(x: Shaped[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    x = jnp.asarray(x)
-    return x.astype(jnp.result_type(x, float))
+def _of_numbers(core: Derivative) -> Elementwise:
+    """``core`` of whatever makes an array, integers in JAX's default float."""
+
+    def function(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
+        x = jnp.asarray(x)
+        return core(x.astype(jnp.result_type(x, float)))
+
+    return function
 
 
 def _with_derivative(function: Derivative, derivative: Derivative) -> Derivative:
@@ -136,22 +137,6 @@ _logistic_log_cdf_core = _with_derivative(lambda x: -jax.nn.softplus(-x), _logis
 _logistic_cdf_core = _with_derivative(jax.nn.sigmoid, _logistic_curvature_core)
 
 
-def _logistic_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _logistic_cdf_core(_as_float(x))
-
-
-def _logistic_log_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _logistic_log_cdf_core(_as_float(x))
-
-
-def _logistic_score(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _logistic_score_core(_as_float(x))
-
-
-def _logistic_curvature(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _logistic_curvature_core(_as_float(x))
-
-
 # --- normal --------------------------------------------------------------------------------------
 # With t = −x > 0 the score is the inverse Mills ratio h = φ(t)/Q(t), and Gauss's continued fraction
 # gives h = t + D, D = 1/(t + K), K = 2/(t + 3/(t + 4/(t + ...))), every term positive. So the
@@ -176,11 +161,7 @@ def _tail_ratio(terms: int) -> tuple[list[int], list[int]]:
     return above, below
 
 
-def _far(
-    x: Float[Array, "*shape"],
-) -> tuple[
-    Bool[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"]
-]:
+def _far(x: Float[Array, "*shape"]) -> tuple[Array, ...]:
     """Return ``(tail, h, D, K)``: h the score, D = h + x, all of them meaningful where ``tail`` holds."""
     start, terms = _tail_start(x)
     tail = x < -start
@@ -191,11 +172,7 @@ def _far(
     return tail, t + excess, excess, k
 
 
-def _mills(
-    x: Float[Array, "*shape"],
-) -> tuple[
-    Bool[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"]
-]:
+def _mills(x: Float[Array, "*shape"]) -> tuple[Array, ...]:
     """The same, with h and D of all x."""
     tail, far_score, excess, k = _far(x)
     near = jnp.where(tail, -_tail_start(x)[0], x)
@@ -232,22 +209,6 @@ _normal_log_cdf_core = _with_derivative(_normal_log_cdf_value, _normal_score_cor
 _normal_cdf_core = _with_derivative(lambda x: 0.5 * jax.lax.erfc(-x * _SQRT_HALF), _density)
 
 
-def _normal_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _normal_cdf_core(_as_float(x))
-
-
-def _normal_log_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _normal_log_cdf_core(_as_float(x))
-
-
-def _normal_score(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _normal_score_core(_as_float(x))
-
-
-def _normal_curvature(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _normal_curvature_core(_as_float(x))
-
-
 # --- Laplace -------------------------------------------------------------------------------------
 # log F is linear for x < 0 (curvature 0) and its curvature jumps to 2 at x = 0. The right limit is
 # taken there, so that a Newton step from θ = 0 sees the larger of the two.
@@ -268,47 +229,33 @@ def _laplace_curvature_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"
     return jnp.where(x < 0, 0.0, score * (1.0 + score))
 
 
-def _laplace_curvature_slope(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    return -(1.0 + 2.0 * _laplace_score_value(x)) * _laplace_curvature_value(x)
-
-
-def _laplace_log_cdf_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    return jnp.where(x < 0, x - _LOG_2, jnp.log1p(-_laplace_half(x)))
-
-
 def _laplace_cdf_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     half = _laplace_half(x)
     return jnp.where(x < 0, half, 1.0 - half)
 
 
-_laplace_curvature_core = _with_derivative(_laplace_curvature_value, _laplace_curvature_slope)
+_laplace_curvature_core = _with_derivative(
+    _laplace_curvature_value,
+    lambda x: -(1.0 + 2.0 * _laplace_score_value(x)) * _laplace_curvature_value(x),
+)
 _laplace_score_core = _with_derivative(_laplace_score_value, lambda x: -_laplace_curvature_core(x))
-_laplace_log_cdf_core = _with_derivative(_laplace_log_cdf_value, _laplace_score_core)
+_laplace_log_cdf_core = _with_derivative(
+    lambda x: jnp.where(x < 0, x - _LOG_2, jnp.log1p(-_laplace_half(x))), _laplace_score_core
+)
 _laplace_cdf_core = _with_derivative(_laplace_cdf_value, _laplace_half)
 
 
-def _laplace_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _laplace_cdf_core(_as_float(x))
-
-
-def _laplace_log_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _laplace_log_cdf_core(_as_float(x))
-
-
-def _laplace_score(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _laplace_score_core(_as_float(x))
-
-
-def _laplace_curvature(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _laplace_curvature_core(_as_float(x))
-
-
 logistic = Link(
-    name="logistic",
-    cdf=_logistic_cdf,
-    log_cdf=_logistic_log_cdf,
-    score=_logistic_score,
-    curvature=_logistic_curvature,
+    "logistic",
+    *map(
+        _of_numbers,
+        (
+            _logistic_cdf_core,
+            _logistic_log_cdf_core,
+            _logistic_score_core,
+            _logistic_curvature_core,
+        ),
+    ),
     kappa1=1.0,
     kappa2=0.25,
     sup_score=1.0,
@@ -316,11 +263,11 @@ logistic = Link(
 """Bradley–Terry–Luce: ``F(x) = 1 / (1 + e^{−x})``."""
 
 normal = Link(
-    name="normal",
-    cdf=_normal_cdf,
-    log_cdf=_normal_log_cdf,
-    score=_normal_score,
-    curvature=_normal_curvature,
+    "normal",
+    *map(
+        _of_numbers,
+        (_normal_cdf_core, _normal_log_cdf_core, _normal_score_core, _normal_curvature_core),
+    ),
     kappa1=math.inf,
     kappa2=1.0,
     sup_score=math.inf,
@@ -328,11 +275,11 @@ normal = Link(
 """Thurstone–Mosteller: ``F = Φ``, the standard normal CDF."""
 
 laplace = Link(
-    name="laplace",
-    cdf=_laplace_cdf,
-    log_cdf=_laplace_log_cdf,
-    score=_laplace_score,
-    curvature=_laplace_curvature,
+    "laplace",
+    *map(
+        _of_numbers,
+        (_laplace_cdf_core, _laplace_log_cdf_core, _laplace_score_core, _laplace_curvature_core),
+    ),
     kappa1=2.0,
     kappa2=2.0,
     sup_score=1.0,
