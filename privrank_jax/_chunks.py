@@ -28,11 +28,9 @@ def chunked(solve: Callable[..., PyTree], cpu_bytes: int | None = None) -> Calla
     each problem in each step, and computes both branches of each condition.
 
     Args:
-        solve: a function of arrays with one more leading axis than those of a problem, as are its results.
+        solve: a function of arrays with one more leading axis than those of a problem, as are its results; the
+            function of one problem has no derivatives of its own.
         cpu_bytes: bytes of arguments that a CPU works on at a time; by default 2 MiB.
-
-    Returns:
-        The function of one problem. It has no derivatives of its own.
 
     >>> total = chunked(lambda batch: batch.sum(-1))
     >>> float(total(jnp.ones(3))), jax.vmap(total)(jnp.ones((2, 3))).tolist()
@@ -50,9 +48,6 @@ def in_lanes(solve: Callable[..., PyTree], items: int) -> Callable[..., PyTree]:
     Args:
         solve: a function of arrays, which may have one more trailing axis than those of a problem; so have its results.
         items: the size of a problem, to choose by.
-
-    Returns:
-        The function of one problem, as :func:`chunked`.
 
     >>> total = in_lanes(lambda x: x.sum(0), 3)
     >>> float(total(jnp.ones(3))), jax.vmap(total)(jnp.ones((2, 3))).tolist()
@@ -74,16 +69,7 @@ def in_lanes(solve: Callable[..., PyTree], items: int) -> Callable[..., PyTree]:
 
 
 def with_batch_axis(size: int, batched: Sequence[PyTree], arguments: Sequence[PyTree]) -> PyTree:
-    """The arguments of a batching rule with a leading axis each: what the batch shares is repeated.
-
-    Args:
-        size: of the batch.
-        batched: which arrays have the axis, as ``custom_vmap`` tells.
-        arguments: arrays, or trees of them.
-
-    >>> [x.shape for x in with_batch_axis(2, [True, False], (jnp.ones((2, 3)), jnp.ones(3)))]
-    [(2, 3), (2, 3)]
-    """
+    """The arguments of a batching rule with a leading axis each: what the batch shares is repeated."""
     return jax.tree.map(
         lambda x, has_axis: x if has_axis else jnp.broadcast_to(x, (size, *x.shape)),
         tuple(arguments),

@@ -1,11 +1,7 @@
 """Array types with named shapes, for signatures.
 
 A shape names its axes: within one call, ``items`` is the same number everywhere. Names that end in ``Like`` are for
-arguments, which may be lists, NumPy or JAX arrays; the others are JAX arrays, as functions return them. Functions take
-one problem, so shapes have no batch axes: under :func:`jax.vmap` a function sees the axes of one problem. Static type
-checkers see only the array type; a runtime checker (``tests/test_types.py``) checks the shapes too.
-
-The shape of one named axis starts with a space, ``Float[Array, "items"]``, else linters look for a variable ``items``.
+arguments, which may be lists, NumPy or JAX arrays; the others are JAX arrays, as functions return them, of one problem.
 """
 
 from __future__ import annotations
@@ -18,8 +14,6 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Num, PRNGKeyA
 
 Key: TypeAlias = PRNGKeyArray
 """One PRNG key, new style (:func:`jax.random.key`) or old."""
-
-# --- numbers -------------------------------------------------------------------------------------
 
 Number: TypeAlias = float | int | np.floating | np.integer
 """One number of the host."""
@@ -46,8 +40,6 @@ Flags: TypeAlias = Flag | Bool[Array, "..."] | Bool[np.ndarray, "..."]
 Integers: TypeAlias = int | np.integer | Integer[Array, "..."] | Integer[np.ndarray, "..."]
 """One integer or an array of them."""
 
-# --- items ---------------------------------------------------------------------------------------
-
 Ranks: TypeAlias = Int[Array, "items"]
 """``ranks[i]`` is the rank of item i, 0 = best."""
 RanksLike: TypeAlias = Integer[ArrayLike, "items"] | Sequence[int]
@@ -67,8 +59,6 @@ MaskLike: TypeAlias = Bool[ArrayLike, "items"] | Sequence[bool]
 PairMatrix: TypeAlias = Float[Array, "items items"]
 """One number per ordered pair of items: wins, weights, comparisons."""
 PairMatrixLike: TypeAlias = Real[ArrayLike, "items items"] | Sequence[Sequence[float]]
-
-# --- users ---------------------------------------------------------------------------------------
 
 Rankings: TypeAlias = Int[Array, "users items"]
 """Ranks of every user."""

@@ -1,14 +1,10 @@
 """Link functions: the CDF ``F`` in P(i beats j) = F(θ_i − θ_j), and what likelihoods need of it.
 
-Three symmetric links: :data:`logistic` (Bradley–Terry–Luce), :data:`normal` (Thurstone–Mosteller)
-and :data:`laplace` (Dawkins threshold, ``F(x) = 1 − e^{−x}/2`` for x ≥ 0). Every function is
-elementwise, follows the dtype of its input, and is finite with finite derivatives up to the third
-of ``log_cdf`` for ``|x|`` ≤ 1e4 in float32 and float64. Derivatives are set by rule, not by tracing
-through the branches: the gradient of ``log_cdf`` *is* ``score``, that of ``score`` *is*
-``−curvature``.
-
-Relative accuracy over ``|x|`` ≤ 1e4, down to the smallest normal numbers: 1e-12 in float64, 2e-5 in
-float32 (the worst is ``exp(−x²/2)`` of the normal link at ``|x|`` ≈ 12).
+Three symmetric links: :data:`logistic` (Bradley–Terry–Luce), :data:`normal` (Thurstone–Mosteller) and :data:`laplace`
+(Dawkins threshold). Every function is elementwise, follows the dtype of its input, and is finite with finite
+derivatives up to the third of ``log_cdf`` for ``|x|`` ≤ 1e4 in float32 and float64. Derivatives are set by rule: the
+gradient of ``log_cdf`` *is* ``score``, that of ``score`` *is* ``−curvature``. Relative accuracy over ``|x|`` ≤ 1e4,
+down to the smallest normal numbers: 1e-12 in float64, 2e-5 in float32.
 
 Constants: κ₁ and κ₂ are the suprema that assumption (A1) and the first half of (A2) of Cai, Chakraborty and Wang,
 *Optimal Differentially Private Ranking from Pairwise Comparisons*, want bounded; our proofs of privacy use no more. The
@@ -37,20 +33,17 @@ _SQRT_HALF = math.sqrt(0.5)
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _INV_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 
-# (start, terms): below -start the inverse Mills ratio comes from that many terms of a continued
-# fraction, above it from erfc. Each pair keeps the truncation of the first and the cancellation in
-# `score + x` of the second near the dtype's limit.
+# (start, terms): below -start the inverse Mills ratio comes from that many terms of a continued fraction, above it from
+# erfc. Each pair keeps the truncation of the first and the cancellation in `score + x` of the second near the limit.
 _TAIL_FLOAT32 = (2.0, 24)
 _TAIL_FLOAT64 = (4.0, 28)
 
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """A symmetric CDF with the derivatives and constants that estimation and privacy need.
+    """A symmetric CDF with the derivatives and constants that estimation and privacy need; hashable, so static.
 
-    Instances are hashable and compare by value, so a link can be a static argument of ``jax.jit``.
-    The four functions take and return arrays of any shape, float dtype preserved (integers become
-    JAX's default float).
+    The four functions take and return arrays of any shape; integers become JAX's default float.
 
     Attributes:
         name: what :func:`get_link` calls it.
@@ -118,9 +111,6 @@ def _with_derivative(function: Derivative, derivative: Derivative) -> Derivative
     wrapped = jax.custom_jvp(function)
     wrapped.defjvps(lambda tangent, _value, x: derivative(x) * tangent)
     return jax.jit(wrapped, inline=True)
-
-
-# --- logistic ------------------------------------------------------------------------------------
 
 
 def _logistic_curvature_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
