@@ -28,7 +28,7 @@ USER = {"unit": "user", "adjacency": "replace"}
         ({"unit": "rank", "adjacency": "flip"}, "is not a valid combination"),
         ({"contributions": 0}, "contributions must be"),
         ({"contributions": math.inf}, "contributions must be"),
-        ({"unit": "comparison", "contributions": 3}, "leave them out"),
+        ({"unit": "comparison", "contributions": 3}, "needs unit"),
         ({"public": ("who",)}, "'who'"),
         ({"public": "items"}, "tuple of names"),
     ],

@@ -21,8 +21,8 @@ def event_probabilities(
 ) -> Figure:
     """Draw the probabilities of events under two neighboring data sets, and the band that the claim allows.
 
-    Below them it draws the claim and the lower bound, as :func:`audit_bounds` does. Events never seen under either
-    neighbor are left out; the event that was tested is marked.
+    Below them stand the claim and the lower bound, as :func:`audit_bounds` draws them. The event that was tested is
+    marked; those not seen under both neighbors are left out.
 
     Args:
         found: what :func:`privrank_jax.privacy_audit.audit` returned.
@@ -47,27 +47,17 @@ def event_probabilities(
     first, second = found.frequencies
     chosen = (second, first) if found.swapped else (first, second)
     _draw_events(axis, seen, found.promise.epsilon, found.promise.delta, chosen)
-    return finished(
-        figure,
-        _title(found) if title is None else title,
-        _what_was_drawn(found) if guarantee_text is None else guarantee_text,
-    )
-
-
-def _title(found: AuditResult) -> str:
-    return (
-        f"{found.mechanism.title}: claimed ε = {found.promise.epsilon:.3g}, at least {found.lower:.3g}, "
-        f"{found.verdict}"
-    )
-
-
-def _what_was_drawn(found: AuditResult) -> str:
     promise = found.promise
-    return (
-        f"{found.draws:,} draws from each of two neighboring data sets ({promise.unit}, adjacency "
-        f"{promise.adjacency}, trust {found.mechanism.trust}); the lower bound holds with confidence "
-        f"{found.confidence:g}. A bound below the claim is no proof of it."
-    )
+    if title is None:
+        claim = f"claimed ε = {promise.epsilon:.3g}, at least {found.lower:.3g}, {found.verdict}"
+        title = f"{found.mechanism.title}: {claim}"
+    if guarantee_text is None:
+        guarantee_text = (
+            f"{found.draws:,} draws from each of two neighboring data sets ({promise.unit}, adjacency "
+            f"{promise.adjacency}, trust {found.mechanism.trust}); the lower bound holds with confidence "
+            f"{found.confidence:g}. A bound below the claim is no proof of it."
+        )
+    return finished(figure, title, guarantee_text)
 
 
 def _draw_events(
@@ -134,15 +124,10 @@ def _draw_bounds(axis: Axes, found: Sequence[AuditResult]) -> None:
         kept["breaks" if audit.verdict == "violated" else "keeps"].append((audit.lower, place))
         if audit.exact is not None and math.isfinite(audit.exact):
             kept["exact"].append((audit.exact, place))
+    ring = {"markersize": 9, "fillstyle": "none"}
     marks = (
         Marks("claimed ε", kept["claim"], "|", "black", {"markersize": 15, "markeredgewidth": 2}),
-        Marks(
-            "exact, these neighbors",
-            kept["exact"],
-            "o",
-            "black",
-            {"markersize": 9, "fillstyle": "none"},
-        ),
+        Marks("exact, these neighbors", kept["exact"], "o", "black", ring),
         Marks("lower bound, consistent", kept["keeps"], "o", PALETTE[0], {"markersize": 5}),
         Marks("lower bound, claim refuted", kept["breaks"], "X", PALETTE[1], {"markersize": 8}),
     )

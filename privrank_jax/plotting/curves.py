@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from privrank_jax.plotting.frame import (
     Row,
+    check_rows,
     finished,
     new_figure,
     panel_grid,
@@ -50,24 +51,14 @@ def study_curves(
 ) -> Figure:
     """Draw every metric of a study against a parameter, with bands of ± 2 standard errors.
 
-    Each metric has a panel of its own; with ``panel`` it has a row of them, one for each value of that column. Three
-    estimators and four metrics make four panels with three curves each:
+    Each metric has a panel of its own; with ``panel`` it has a row of them, one for each value of that column.
 
-    >>> import jax, jax.numpy as jnp
-    >>> from privrank_jax.simulate import Study, grid, run
-    >>> def trial(key, parameters):
-    ...     draws = parameters["scale"] * jax.random.normal(key, (9,))
-    ...     middle = (draws.max() + draws.min()) / 2
-    ...     found = {"mean": draws.mean(), "median": jnp.median(draws), "mid-range": middle}
-    ...     return {
-    ...         name: {"error": abs(v), "square": v**2, "bias": v, "misses": abs(v) > 1}
-    ...         for name, v in found.items()
-    ...     }
-    >>> study = Study("center", trial, grid(scale=(0.5, 1.0, 2.0)), axes=("estimator", "metric"))
-    >>> result = run(jax.random.key(0), study, 100)
-    >>> figure = study_curves(result, "scale")
-    >>> [(axis.get_ylabel(), len(axis.get_lines())) for axis in figure.axes if axis.axison]
-    [('bias', 3), ('error', 3), ('misses', 3), ('square', 3)]
+    >>> rows = [
+    ...     {"scale": x, "estimator": e, "metric": "error", "mean": m, "standard_error": 0.1}
+    ...     for e, values in (("mean", (1, 2)), ("median", (2, 3))) for x, m in zip((0.5, 1.0), values)
+    ... ]
+    >>> [(axis.get_ylabel(), len(axis.get_lines())) for axis in study_curves(rows, "scale").axes]
+    [('error', 2)]
 
     Args:
         result: a :class:`~privrank_jax.simulate.StudyResult`, or rows of it.
@@ -79,17 +70,14 @@ def study_curves(
             share, are left out; the same holds for ``style`` and ``panel``.
         style: column with one line style per value.
         panel: column (or columns) with one panel per value for each metric.
-        x_label: what x is, with its unit (default: its name).
-        curve_label: what the curves are (default: the name of the column).
+        x_label, curve_label: what x and the curves are (default: the names of the columns).
         names: how values of ``curve``, ``style`` and ``panel`` are written, and their order.
-        log_x: logarithmic horizontal axis.
-        log_y: logarithmic vertical axes, where curves and bands that reach 0 run to the lower edge.
+        log_x, log_y: logarithmic axes; curves and bands that reach 0 run to the lower edge.
         from_zero: vertical axes start at 0.
         crosses: column with further values, such as those of a paper, drawn as black crosses where finite.
-        guarantee_text: what is private and how, written below the picture.
-        title: title of the figure.
+        guarantee_text, title: what is private and how, below the picture, and words above it.
         columns: maximum number of panels side by side, where there is one for each metric.
-        size: size of the figure in inches.
+        size: of the figure in inches.
 
     Returns:
         A figure; see :func:`save`.
@@ -155,25 +143,11 @@ def _rows(
     """The rows that belong to curves, checked."""
     rows = list(result) if isinstance(result, Sequence) else list(result.rows)
     known = list(dict.fromkeys(column for row in rows for column in row))
-    for column in (x, *told_apart, *([crosses] if crosses else [])):
+    for column in (*told_apart, *([crosses] if crosses else [])):
         if column not in known:
             raise ValueError(f"no column {column!r} in this table; its columns are {known}")
     rows = [row for row in rows if all(row.get(column) is not None for column in told_apart)]
-    if not rows:
-        raise ValueError(f"no rows to draw: none has a value in all of {list(told_apart)}")
-    seen = set()
-    for row in rows:
-        at = row[x]
-        if not isinstance(at, Real) or not (math.isfinite(at) or (log_x and at == math.inf)):
-            raise ValueError(f"{x} = {at!r} has no place on this axis; draw it as a curve or panel")
-        point = (row["metric"], at, *_at(row, told_apart))
-        if point in seen:
-            named = dict(zip(("metric", x, *told_apart), point))
-            raise ValueError(
-                f"two rows for {named}: name the column that tells them apart in `curve`, `style` or `panel`, or "
-                "select one value of it"
-            )
-        seen.add(point)
+    check_rows(rows, (x,), ("metric", *told_apart), infinite=log_x)
     return rows
 
 
@@ -183,10 +157,7 @@ def _check_logarithmic(rows: Sequence[Row], from_zero: bool) -> None:
         raise ValueError("a logarithmic axis has no 0: leave out log_y or from_zero")
     for metric in dict.fromkeys(row["metric"] for row in rows):
         if not any(row["mean"] > 0 for row in rows if row["metric"] == metric):
-            raise ValueError(
-                f"no mean of {metric!r} is above 0, so it has no place on a logarithmic axis: leave out log_y, or draw "
-                "other metrics"
-            )
+            raise ValueError(f"no mean of {metric!r} is above 0, as log_y needs: leave it out")
 
 
 def _labels(
@@ -196,8 +167,7 @@ def _labels(
     found = list(dict.fromkeys(row["metric"] for row in rows))
     if metrics is None:
         metrics = found
-    if isinstance(metrics, str):
-        metrics = [metrics]
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     labels = dict(metrics) if isinstance(metrics, Mapping) else {m: spelled(m) for m in metrics}
     if unknown := [metric for metric in labels if metric not in found]:
         raise ValueError(f"no metric {unknown} in these rows; their metrics are {found}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -48,20 +48,6 @@ def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) 
             axis.errorbar(place, row["mean"], error, capsize=2, **{**look, "linestyle": "none"})
 
 
-def draw_curves(
-    axis: Axes,
-    rows: Sequence[Row],
-    x: str,
-    looks: Mapping[str, tuple[int, int]],
-    column: str = "estimator",
-) -> None:
-    """Draw a curve for each value of a column that has rows, by its index of color and of line style."""
-    for value, look in looks.items():
-        chosen = [row for row in rows if row[column] == value]
-        if chosen:
-            draw_curve(axis, chosen, x, *look)
-
-
 def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool, log_y: bool = False) -> None:
     """Set scales, grid, spines, and ticks at the values of x, including "no privacy"."""
     style(axis, log_x, log_y)
@@ -77,40 +63,32 @@ def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool, log_y: bool = Fa
 
 
 def legend(
-    figure: Figure,
-    label: str,
-    colors: Sequence[str],
-    style_label: str,
-    styles: Sequence[str],
-    style_of_each: Sequence[int] = (),
+    figure: Figure, label: str, colors: Sequence[str], style_label: str, styles: Sequence[str]
 ) -> None:
     """Draw one legend below the figure: colors with markers, then line styles in black.
 
     They stand in one row where the figure is wide enough, else each in rows of their own, as many as they need; more
-    than two rows extend the figure. With ``style_of_each`` every color has its own line style, and a row has three.
+    than two rows extend the figure.
     """
     from matplotlib.lines import Line2D
 
-    first, second = [], []
-    for index, name in enumerate(colors):
-        style = style_of_each[index] if style_of_each else 0
-        first.append(Line2D([], [], label=name, **_look(index, style)))
-    for style, name in enumerate(styles if len(styles) > 1 else ()):
-        look = {**_look(0, style), "color": "black"}
-        look["markerfacecolor"] = "black" if style == 0 else "white"
+    first = [Line2D([], [], label=name, **_look(index, 0)) for index, name in enumerate(colors)]
+    second = []
+    for index, name in enumerate(styles if len(styles) > 1 else ()):
+        face = "white" if index else "black"
+        look = {**_look(0, index), "color": "black", "markerfacecolor": face}
         second.append(Line2D([], [], label=name, **look))
     bands = f"bands: ± {BAND:g} standard errors"
-    if not style_of_each:
-        handles = [*([_text(label)] if label else []), *first]
-        handles += [_text(f"   {style_label}:"), *second] if second else []
-        found = _legend(figure, handles, len(handles), bands)
-        if found.get_window_extent().width <= figure.bbox.width:
-            return
-        found.remove()
+    handles = [*([_text(label)] if label else []), *first]
+    handles += [_text(f"   {style_label}:"), *second] if second else []
+    found = _legend(figure, handles, len(handles), bands)
+    if found.get_window_extent().width <= figure.bbox.width:
+        return
+    found.remove()
     lines = f"line: {style_label}" if second and style_label else ""
     title = "; ".join(part for part in (label, lines, bands) if part)
-    widest, rows = 3 if style_of_each else max(len(first), len(second)), []
-    for columns in range(widest, 0, -1):
+    rows = []
+    for columns in range(max(len(first), len(second)), 0, -1):
         rows = [row for group in (first, second) for row in _rows_of(group, columns)]
         # A legend is filled column by column.
         handles = [handle for column in zip(*rows, strict=True) for handle in column]

@@ -50,8 +50,7 @@ def changed_leaderboards(
         won: wins of each that the person added; what was lost is not drawn.
         noisy: the change of the private leaderboard.
         epsilon: of the private one.
-        guarantee_text: written below the figure.
-        title: title of the figure.
+        guarantee_text, title: written below and above the figure.
 
     Returns:
         A figure; see :func:`save`.
@@ -98,8 +97,7 @@ def best_guesses(
     Args:
         found: the questions, the first on top.
         epsilon: of the private results.
-        guarantee_text: written below the figure.
-        title: title of the figure.
+        guarantee_text, title: written below and above the figure.
 
     Returns:
         A figure; see :func:`save`.

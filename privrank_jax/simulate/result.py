@@ -31,8 +31,7 @@ class ProgramFacts:
         cells: number of cells.
         compilations: how often it was compiled.
         batch_size: replicates of one batch, on each device.
-        compiled_peak_bytes: memory of a batch by XLA's own buffer assignment, on each device; None where the backend
-            does not report it or the program had run before.
+        compiled_peak_bytes: memory of a batch on each device by XLA's buffer assignment; None where it is not reported.
     """
 
     study: str
@@ -66,10 +65,7 @@ class StudyDiagnostics:
 
 @dataclass(frozen=True, repr=False)
 class StudyResult:
-    """The table of a study and how it was computed.
-
-    It prints as an aligned table of the columns that vary, below a line with the values that all rows share; its repr
-    is one line.
+    """The table of a study and how it was computed; it prints what varies, below a line with what all rows share.
 
     >>> print(StudyResult("example", [
     ...     {"study": "example", "num_users": 50, "epsilon": epsilon, "estimator": estimator,
@@ -101,18 +97,12 @@ class StudyResult:
         return list(dict.fromkeys(name for row in self.rows for name in row))
 
     def values(self, column: str) -> list[Any]:
-        """The distinct values of a column, in order of appearance.
-
-        Raises:
-            ValueError: no column has that name.
-        """
+        """The distinct values of a column, in order of appearance; ``ValueError`` for an unknown one."""
         self._check_columns([column])
         return list(dict.fromkeys(row.get(column) for row in self.rows))
 
     def select(self, metric: str | None = None, **columns: Label | None) -> list[Row]:
-        """Select the rows of a metric (all metrics if None) with these values in these columns.
-
-        Columns are parameters of the cell (``epsilon=0.5``) and axes of the metrics (``estimator="mle"``).
+        """The rows of a metric (all if None) with these values in these columns, such as ``epsilon=0.5``.
 
         Raises:
             ValueError: no column or no metric has that name.
@@ -125,11 +115,7 @@ class StudyResult:
         return [r for r in self.rows if all(r.get(name) == v for name, v in wanted.items())]
 
     def row(self, metric: str, **columns: Label | None) -> Row:
-        """Return the one row of a metric with these values in these columns.
-
-        Raises:
-            ValueError: several rows match, or none.
-        """
+        """The one row of a metric with these values in these columns; ``ValueError`` where several match, or none."""
         rows = self.select(metric, **columns)
         if len(rows) != 1:
             raise ValueError(
@@ -139,17 +125,9 @@ class StudyResult:
         return rows[0]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the table as a DataFrame, with the same rows.
+        """The same rows as a DataFrame; ``ImportError`` where pandas is not installed."""
+        import pandas
 
-        Raises:
-            ImportError: pandas is not installed.
-        """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                "a DataFrame needs pandas: pip install pandas, or read `rows`, a list of dicts"
-            ) from error
         return pandas.DataFrame(self.rows, columns=self.columns)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -162,15 +140,13 @@ class StudyResult:
 
     def __repr__(self) -> str:
         varying = [name for name in self._parted()[0] if name not in (METRIC, *VALUES)]
-        count = self._count
         metrics = ", ".join(dict.fromkeys(str(row[METRIC]) for row in self.rows))
         parts = (f" by {', '.join(varying)}" * bool(varying), f" of {metrics}" * bool(metrics))
-        return f"<{type(self).__name__} {self.study!r}: {count}{''.join(parts)}; print it for the table>"
+        return f"<{type(self).__name__} {self.study!r}: {_counted(self.rows)}{''.join(parts)}; print it for the table>"
 
     def __str__(self) -> str:
         varying, shared = self._parted()
-        count = self._count
-        heading = "; ".join([f"{self.study}: {count}", ", ".join(shared)]).removesuffix("; ")
+        heading = "; ".join([f"{self.study}: {_counted(self.rows)}", ", ".join(shared)]).removesuffix("; ")
         left = len(self.rows) - _SHOWN
         more = [f"  ... and {left:,} more rows"] if left > 0 else []
         return "\n".join([heading, *_aligned(self.rows[:_SHOWN], varying), *more])
@@ -178,10 +154,6 @@ class StudyResult:
     def _repr_html_(self) -> str:
         """The printed table, for notebooks."""
         return f"<pre>{html.escape(str(self))}</pre>"
-
-    @property
-    def _count(self) -> str:
-        return f"{len(self.rows):,} row{'' if len(self.rows) == 1 else 's'}"
 
     def _parted(self) -> tuple[list[str], list[str]]:
         """The columns that vary, and what all rows share, in words."""
@@ -207,6 +179,10 @@ def joined(rows: Sequence[Row]) -> list[Row]:
     last = (METRIC, *VALUES)
     order = [*(column for column in columns if column not in last), *last]
     return [{column: row.get(column) for column in order} for row in rows]
+
+
+def _counted(rows: Sequence[Row]) -> str:
+    return f"{len(rows):,} row{'' if len(rows) == 1 else 's'}"
 
 
 def _aligned(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:

@@ -128,7 +128,7 @@ def test_crosses_stand_where_values_are_printed(result):
         ({"x": "epsilon"}, "two rows for .* name the column that tells them apart"),
         ({"x": "scale", "panel": "epsilon", "metrics": "eror"}, r"no metric \['eror'\] in these"),
         ({"x": "scale", "panel": "epsilons"}, "no column 'epsilons' in this table"),
-        ({"x": "epsilon", "panel": "scale"}, "epsilon = inf has no place on this axis"),
+        ({"x": "epsilon", "panel": "scale"}, "epsilon = inf has no place on an axis"),
     ],
 )
 def test_what_has_no_place_is_refused(result, options, message):
