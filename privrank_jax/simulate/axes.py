@@ -23,13 +23,8 @@ Labels = tuple[Label | None, ...]  # one per axis, None where a metric does not 
 class Labeled(Mapping[Label, Any]):
     """The entries of an array under labels, one level of a mapping per axis: what :func:`labeled` returns.
 
-    A trial may return it in place of nested dicts; the array then stays whole. XLA compiles an array of many metrics
-    faster than as many scalars.
-
-    Args:
-        values: array whose last ``len(labels) + inner`` axes are the labeled ones and those of an entry.
-        labels: the labels along each labeled axis.
-        inner: number of axes of an entry.
+    A trial may return it in place of nested dicts: XLA compiles an array of many metrics faster than as many scalars.
+    The last axes of the array are those with ``labels``, then the ``inner`` ones of an entry.
     """
 
     def __init__(self, values: Any, labels: tuple[tuple[Label, ...], ...], inner: int = 0):
@@ -64,17 +59,11 @@ jax.tree_util.register_pytree_node(
 )
 @dataclass(frozen=True)
 class Outcome:
-    """The metrics of one replicate, or of a batch of replicates.
+    """The metrics of one replicate, or of a batch of replicates."""
 
-    Attributes:
-        values: scalars, or vectors of several metrics; with a batch in front.
-        places: the labels of each entry of each value on every axis.
-        order: the entries of all values, sorted by metric, then by their labels.
-    """
-
-    values: tuple[Any, ...]
-    places: tuple[tuple[Labels, ...], ...]
-    order: tuple[int, ...]
+    values: tuple[Any, ...]  # scalars, or vectors of several metrics; with a batch in front
+    places: tuple[tuple[Labels, ...], ...]  # the labels of each entry of each value on every axis
+    order: tuple[int, ...]  # the entries of all values, sorted by metric, then by their labels
 
     @property
     def labels(self) -> tuple[Labels, ...]:
@@ -84,7 +73,7 @@ class Outcome:
 
 
 def labeled(values: Any, *labels: Sequence[Label]) -> Labeled:
-    """Put labels on the leading axes of an array: a mapping with one level per labeled axis.
+    """Put labels on the leading axes of an array: a mapping with one level for each of them.
 
     >>> found = labeled(jnp.array([[1.0, 2.0], [3.0, 4.0]]), ("mle", "counts"), (0.5, 1.0))
     >>> float(found["counts"][0.5])
@@ -92,7 +81,7 @@ def labeled(values: Any, *labels: Sequence[Label]) -> Labeled:
 
     Args:
         values: array whose leading axes have as many entries as there are labels.
-        labels: the labels along each of these axes.
+        labels: along each of these axes.
 
     Returns:
         A :class:`Labeled`; entries of the last level are arrays of the remaining axes.
@@ -109,11 +98,7 @@ def labeled(values: Any, *labels: Sequence[Label]) -> Labeled:
 
 
 def check_axes(axes: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
-    """Check the names of the axes and return them as a tuple.
-
-    Raises:
-        ValueError: ``"metric"`` is not among them, or a name is repeated or is one of the ``taken`` columns.
-    """
+    """Names of axes as a tuple; ``ValueError`` unless all differ, also from ``taken``, and ``"metric"`` is one."""
     names = (axes,) if isinstance(axes, str) else tuple(axes)
     if METRIC not in names or len(set(names)) != len(names):
         raise ValueError(f"axes must be different names, {METRIC!r} among them; got {names}")
@@ -123,14 +108,10 @@ def check_axes(axes: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
 
 
 def flatten(found: object, axes: tuple[str, ...]) -> Outcome:
-    """Flatten the metrics of a trial, sorted by metric, then by their labels along the axes.
+    """Flatten the metrics of a trial, or raise ``ValueError`` on what are none.
 
     Each key on the way to a value is its label on one axis, in the order of ``axes``. A value at a higher level lacks
     the axes below it; if ``metric`` is one of those, its last key is its metric.
-
-    Raises:
-        ValueError: not a dict, an empty dict, more levels than axes, an invalid key, or two values with the same
-            labels.
     """
     if not isinstance(found, Mapping) or not found:
         raise ValueError("must return a dict of metrics with an entry")
@@ -152,11 +133,7 @@ def flatten(found: object, axes: tuple[str, ...]) -> Outcome:
 
 
 def columns(labels: Labels, axes: tuple[str, ...]) -> dict[str, Label | None]:
-    """Return the columns of a metric's row: every other axis, then the metric.
-
-    >>> columns(("l2_error", "mle"), ("metric", "estimator"))
-    {'estimator': 'mle', 'metric': 'l2_error'}
-    """
+    """The columns of a metric's row: every other axis, then the metric."""
     found = dict(zip(axes, labels, strict=True))
     metric = found.pop(METRIC)
     return {**found, METRIC: metric}
@@ -184,10 +161,7 @@ def _vector(table: Labeled) -> Any:
 
 def _place(keys: tuple[Label, ...], axes: tuple[str, ...]) -> Labels:
     if len(keys) > len(axes):
-        raise ValueError(
-            f"returns dicts of {len(keys)} levels, with keys such as {keys}, but its axes are {axes}: "
-            "name every level in `axes`"
-        )
+        raise ValueError(f"returns dicts of {len(keys)} levels, but its axes are {axes}: name all")
     named = dict(zip(axes, keys))
     if METRIC not in named:
         named = {**dict(zip(axes, keys[:-1])), METRIC: keys[-1]}

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import jaxlib
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+from jax.extend.core import Jaxpr, Literal
 
 from privrank_jax._whole_file import leftovers, whole_file
 from privrank_jax.simulate.devices import from_first, is_first
@@ -33,15 +33,11 @@ _CALLBACKS = ("pure_callback", "io_callback")
 class Checkpoints:
     """A folder of unfinished studies.
 
-    Each compiled program of a study has one file, the running moments of its cells. As the program advances, the file
-    is replaced atomically: a new one is written next to it, flushed to the disk and renamed. So it is intact whenever
-    the run is killed, and at most ``SECONDS`` old (older where writing is slow, as writing takes at most a ``SHARE`` of
-    the time).
-
-    A file is used only by the run that it belongs to. Its name is a hash of everything that determines the numbers: the
-    lowered program with its constants (the trial, its config and data, types, batch and devices), the cells, the key,
-    the replicates, the sources of this library and the versions of JAX. Any other run starts from the beginning, and so
-    does a trial that calls back to Python, as a hash cannot cover what the callback returns.
+    Each compiled program of a study has one file, the running moments of its cells, which is replaced atomically as the
+    program advances: intact whenever the run is killed, and at most ``SECONDS`` old (older where writing would take
+    more than a ``SHARE`` of the time). Its name is a hash of everything that determines the numbers: the lowered
+    program with its constants, the cells, the key, the replicates, the sources of this library and the versions of JAX.
+    Any other run starts from the beginning, and so does a trial that calls back to Python.
 
     Args:
         folder: where the files are; created when the first is written.
@@ -104,7 +100,9 @@ def identity(program: Program) -> str:
     )
     found.update(f"{words!r}\0".encode())
     found.update(program.lowered().as_text().encode())
-    for value in (program.key, *program.columns.values(), *_constants(program.closed)):
+    closed = [value for value in program.closed.consts if hasattr(value, "dtype")]
+    closed += _literals(program.closed.jaxpr)
+    for value in (program.key, *program.columns.values(), *closed):
         if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
             value = jax.random.key_data(value)
         array = np.asarray(value)
@@ -122,13 +120,8 @@ def _calls_back(jaxpr: Jaxpr) -> bool:
     )
 
 
-def _constants(closed: ClosedJaxpr) -> Iterator[Any]:
-    """Arrays that a traced program closes over; its lowered text may leave them out."""
-    yield from (value for value in closed.consts if hasattr(value, "dtype"))
-    yield from _literals(closed.jaxpr)
-
-
 def _literals(jaxpr: Jaxpr) -> Iterator[jax.Array | np.ndarray]:
+    """Arrays within a traced program; its lowered text may leave them out."""
     for equation in jaxpr.eqns:
         for atom in equation.invars:
             value = atom.val if isinstance(atom, Literal) else None
@@ -162,10 +155,7 @@ def _read(
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         state = {name: file[name] for name in like}
         same = str(file["identity"]) == identity
-    fits = all(
-        (state[name].shape, state[name].dtype) == (value.shape, value.dtype)
-        for name, value in like.items()
-    )
+    fits = all(state[n].shape == v.shape and state[n].dtype == v.dtype for n, v in like.items())
     return state if same and fits else None
 
 

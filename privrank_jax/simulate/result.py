@@ -23,43 +23,27 @@ _SHOWN = 40  # rows of a printed table
 
 @dataclass(frozen=True)
 class ProgramFacts:
-    """How one program of a study was run: it computes all cells that share the static parameters.
-
-    Attributes:
-        study: name of the study.
-        static: values of the static parameters.
-        cells: number of cells.
-        compilations: how often it was compiled.
-        batch_size: replicates of one batch, on each device.
-        compiled_peak_bytes: memory of a batch on each device by XLA's buffer assignment; None where it is not reported.
-    """
+    """How one program of a study was run: it computes all cells that share the static parameters."""
 
     study: str
     static: Mapping[str, Label]
     cells: int
     compilations: int
-    batch_size: int
-    compiled_peak_bytes: int | None
+    batch_size: int  # on each device
+    compiled_peak_bytes: (
+        int | None
+    )  # of a batch on each device, by XLA's buffer assignment, where it is reported
 
 
 @dataclass(frozen=True)
 class StudyDiagnostics:
-    """How a study was computed.
-
-    Attributes:
-        compilations: number of compilations.
-        compile_seconds: time spent on tracing and waiting for the compiler.
-        run_seconds: time spent on running.
-        devices: number of devices; 0 without programs.
-        memory_limit: limit on the memory of a batch, in bytes; None without programs.
-        programs: facts of each program; none of a study that measures by other means.
-    """
+    """How a study was computed; without programs if it measures by other means."""
 
     compilations: int = 0
-    compile_seconds: float = 0.0
+    compile_seconds: float = 0.0  # of tracing and waiting for the compiler
     run_seconds: float = 0.0
     devices: int = 0
-    memory_limit: int | None = None
+    memory_limit: int | None = None  # bytes
     programs: tuple[ProgramFacts, ...] = ()
 
 
@@ -79,11 +63,9 @@ class StudyResult:
 
     Attributes:
         study: the name of the study, or of all studies.
-        rows: one dict per (cell, metric) with the columns ``study``, the cell's parameters, the axes of
-            the metrics (see :class:`~privrank_jax.simulate.Study`), ``metric``, ``mean``,
-            ``standard_error`` (of the mean, from the sample variance with n − 1; NaN for one replicate),
-            ``replicates`` (all that ran) and ``nonfinite``. Mean and standard error are over the
-            ``replicates - nonfinite`` finite values. A column that does not apply to a row is None.
+        rows: one dict per (cell, metric) with the columns ``study``, the cell's parameters, the axes of the metrics,
+            ``metric``, ``mean``, ``standard_error`` (of the mean, from the sample variance with n − 1), ``replicates``
+            and ``nonfinite``, the number of values left out. A column that does not apply to a row is None.
         diagnostics: how it was computed.
     """
 
@@ -146,7 +128,9 @@ class StudyResult:
 
     def __str__(self) -> str:
         varying, shared = self._parted()
-        heading = "; ".join([f"{self.study}: {_counted(self.rows)}", ", ".join(shared)]).removesuffix("; ")
+        heading = "; ".join(
+            [f"{self.study}: {_counted(self.rows)}", ", ".join(shared)]
+        ).removesuffix("; ")
         left = len(self.rows) - _SHOWN
         more = [f"  ... and {left:,} more rows"] if left > 0 else []
         return "\n".join([heading, *_aligned(self.rows[:_SHOWN], varying), *more])

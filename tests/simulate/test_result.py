@@ -64,5 +64,5 @@ def test_data_frames(monkeypatch):
     assert frame.groupby("metric")["mean"].count().to_dict() == {"error": 2, "time": 0}
     assert isinstance(frame, pandas.DataFrame)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match="pip install pandas"):
+    with pytest.raises(ImportError):
         RESULT.to_pandas()

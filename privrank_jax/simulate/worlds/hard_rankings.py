@@ -26,10 +26,8 @@ Source: Alabi, Ghazi, Kumar and Manurangsi (2022), section 5 and supplement B.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Integer, Real
@@ -40,7 +38,7 @@ from privrank_jax._validate import as_ranks, is_traced
 def hard_ranking(
     signs: Real[ArrayLike, "*batch d"] | Sequence[int], num_middle: int
 ) -> Int[Array, "*batch items"]:
-    """Return π^x_{d,t}: ranks of 2d + t items, from d signs.
+    """π^x_{d,t}: ranks of 2d + t items, from d signs.
 
     Args:
         signs: x, ``(..., d)``, entries +1 and -1.
@@ -60,17 +58,11 @@ def hard_ranking(
         raise ValueError(f"signs must have shape (..., d) and t be at least 0, got {given.shape}.")
     if not is_traced(given) and not np.all(np.abs(np.asarray(given)) == 1):
         raise ValueError("signs must be +1 or -1.")
-    return _hard_ranking(given, num_middle)
-
-
-@functools.partial(jax.jit, static_argnames=("num_middle",))
-def _hard_ranking(given: Array, num_middle: int) -> Array:
     half = given.shape[-1]
-    left = jnp.arange(half, dtype=jnp.int32)
-    middle = jnp.broadcast_to(
-        jnp.arange(half, half + num_middle, dtype=jnp.int32), (*given.shape[:-1], num_middle)
-    )
     shift = half + num_middle
+    left = jnp.arange(half, dtype=jnp.int32)
+    middle = jnp.arange(half, shift, dtype=jnp.int32)
+    middle = jnp.broadcast_to(middle, (*given.shape[:-1], num_middle))
     kept, moved = jnp.where(given > 0, left + shift, left), jnp.where(given > 0, left, left + shift)
     return jnp.concatenate([kept, middle, moved], axis=-1)
 
@@ -78,14 +70,14 @@ def _hard_ranking(given: Array, num_middle: int) -> Array:
 def hidden_signs(
     ranks: Integer[ArrayLike, "*batch items"] | Sequence[int], num_signs: int
 ) -> Int[Array, "*batch d"]:
-    """Return ρ_{d,t}: the signs that a ranking of 2d + t items encodes, ±1 int32, ``(..., d)``.
+    """ρ_{d,t}: the signs that a ranking of 2d + t items encodes.
 
     Args:
         ranks: ``(..., 2d + t)``, 0 = best.
         num_signs: d, static.
 
     Returns:
-        The signs.
+        ``(..., d)`` ±1 int32.
 
     Raises:
         ValueError: fewer than one sign, or fewer than two items for each.
@@ -109,7 +101,7 @@ def hidden_cost_bounds(
     *,
     published: bool = False,
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Return the smallest and largest Kemeny scores that Observations 15 and 16 allow.
+    """The smallest and largest Kemeny scores that Observations 15 and 16 allow.
 
     Args:
         signs: ρ(σ) for the lower bound, y for the upper bound, which is that of π^y; ``(..., d)``.
