@@ -103,7 +103,11 @@ def _in_turn(solve: Callable[..., PyTree], cpu_bytes: int, arguments: tuple[PyTr
     chunks = -(-batch // at_once(cpu_bytes // each, each))
     if chunks <= 1:
         return solve(*arguments)
-    size = _whole_vectors(-(-batch // chunks), batch)
+    size = -(-batch // chunks)
+    if (
+        size > _VECTOR // 2
+    ):  # whole vectors: each operation computes what is left over one number at a time
+        size = min(batch, -(-size // _VECTOR) * _VECTOR)
     chunks = -(-batch // size)
     # All chunks have one size, so the last one may repeat problems of the one before.
     repeated = chunks * size - batch
@@ -117,8 +121,3 @@ def _in_turn(solve: Callable[..., PyTree], cpu_bytes: int, arguments: tuple[PyTr
     return jax.tree.map(
         lambda x: jnp.concatenate([x[:-1].reshape(-1, *x.shape[2:]), x[-1, repeated:]]), found
     )
-
-
-def _whole_vectors(size: int, batch: int) -> int:
-    """The size of a chunk in whole vectors: each operation computes what is left over one number at a time."""
-    return size if size <= _VECTOR // 2 else min(batch, -(-size // _VECTOR) * _VECTOR)

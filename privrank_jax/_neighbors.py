@@ -44,18 +44,11 @@ PUBLIC = {
 # Neighbors that differ only in answers share all of these.
 _ANSWERS_KEEP = frozenset({"items", "participation", "questionnaire", "budgets"})
 
-NO_COLUMN = "each row"  # what a user is if a table has no column of users
-OWN = "as the data define them"  # if the kind of file determines it
-
-
-def of_column(name: str) -> str:
-    """The definition of a user if a column of a table names the users."""
-    return f"column {name!r}"
-
-
-def of_count(name: str) -> str:
-    """The definition of a user if a column says how many users a row stands for."""
-    return f"each of those that column {name!r} counts in a row"
+# What a user is: without a column of users, by the kind of file, by a column of users, of numbers of users.
+NO_COLUMN = "each row"
+OWN = "as the data define them"
+of_column = "column {!r}".format
+of_count = "each of those that column {!r} counts in a row".format
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,10 +56,8 @@ class Neighbors:
     """The pairs of data sets for which a guarantee holds.
 
     Attributes:
-        unit: what is protected: ``"comparison"``, ``"user"`` or ``"rank"``.
-        adjacency: how neighbors differ in one unit: ``"flip"``, ``"replace"`` or ``"add-remove"``.
-        public: names in :data:`PUBLIC` of what neighbors share beyond that, sorted, without what the adjacency
-            implies.
+        unit, adjacency: one of :data:`UNITS`, and of :data:`ADJACENCIES`, how neighbors differ in one.
+        public: names in :data:`PUBLIC` of what neighbors share beyond that, without what the adjacency implies.
         users: what one user is, such as ``"column 'user'"`` or ``"each row"``; "" if undefined.
     """
 

@@ -16,17 +16,13 @@ NOISES = (
     "laplace",
     "gaussian",
 )  # additive: Laplace noise gives pure ε-DP, Gaussian noise (ε, δ)-DP
-SHAPED_NOISES = (
-    "k-norm",
-    *NOISES,
-)  # K-norm noise, pure too, needs the set of changes that one unit causes
+# K-norm noise, pure too, needs the set of changes that one unit causes.
+SHAPED_NOISES = ("k-norm", *NOISES)
 
 
 def check_changes(changes: object) -> None:
     """Raise ``ValueError`` unless these are a tuple of whole numbers, at least 1."""
-    if not isinstance(changes, tuple) or not all(
-        isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in changes
-    ):
+    if not isinstance(changes, tuple) or not all(type(one) is int and one >= 1 for one in changes):
         raise ValueError(f"changes must be a tuple of whole numbers, at least 1, got {changes!r}.")
 
 
@@ -94,15 +90,17 @@ class Privacy:
                 raise ValueError(
                     f"`contributions` is what one user gives at most: it needs unit='user', not {self.unit!r}."
                 )
-            _check_contributions(self.contributions)
+            if type(self.contributions) is not int or self.contributions < 1:
+                from privrank_jax._validate import check_positive  # loads JAX
+
+                check_positive("contributions", self.contributions, infinite=False)
         object.__setattr__(self, "public", self.neighbors.public)
 
     @classmethod
     def proven(cls, epsilon: Amount, **fields: Any) -> Privacy:
         """A proven guarantee of existing results; it may have ε = 0 (nothing was released), δ = 1 or arrays of both."""
-        made = unflattened(
-            {"delta": 0.0, "contributions": None, "public": (), "users": "", **fields}, epsilon
-        )
+        usual = {"delta": 0.0, "contributions": None, "public": (), "users": ""}
+        made = unflattened({**usual, **fields}, epsilon)
         made._check_kind()
         return made
 
@@ -126,9 +124,7 @@ class Privacy:
         if self.unit == "comparison":
             return 1
         if self.unit == "rank":
-            raise ValueError(
-                "unit='rank' is for rankings; comparisons have unit='comparison' or unit='user'."
-            )
+            raise ValueError("unit='rank' is for rankings, not for comparisons.")
         if self.contributions is None:
             raise ValueError(
                 "unit='user' needs contributions=L, the most comparisons that one user gave; "
@@ -173,9 +169,8 @@ class Privacy:
         if unknown := set(swept) - set(LEAVES):
             raise ValueError(f"{sorted(unknown)} can't be swept: {', '.join(LEAVES)} can.")
         fields = {name: getattr(self, name) for name in STATIC}
-        return unflattened(
-            {**fields, "delta": None, "contributions": None, **swept}, swept.get("epsilon")
-        )
+        held = {**fields, "delta": None, "contributions": None, **swept}
+        return unflattened(held, swept.get("epsilon"))
 
 
 def unflattened(fields: dict[str, Any], epsilon: Amount) -> Privacy:
@@ -203,15 +198,6 @@ def _checked_numbers(epsilon: Amount, delta: Amount) -> tuple[Amount, Amount]:
         epsilon if isinstance(epsilon, exact) else of_epsilon,
         delta if isinstance(delta, exact) else of_delta,
     )
-
-
-def _check_contributions(most: Amount) -> None:
-    """Raise ``ValueError`` unless L is positive and finite; traced values pass."""
-    if type(most) is int and most > 0:
-        return
-    from privrank_jax._validate import check_positive  # loads JAX
-
-    check_positive("contributions", most, infinite=False)
 
 
 def in_words(kinds: Iterable[Kind]) -> str:

@@ -18,8 +18,6 @@ from privrank_jax._arguments import ArgumentError, is_whole
 
 Value = TypeVar("Value")
 
-_AT_ONCE = 2**16  # numbers that a cache holds
-
 
 def is_traced(*values: object) -> bool:
     """Whether any leaf of ``values`` is a JAX tracer, whose content can't be inspected."""
@@ -116,22 +114,14 @@ def held_ranks(ranks: Any, name: str = "ranks", *, gaps: bool = False) -> Any:
         array = np.asarray(ranks)
     if not _halved_by_jax(array):
         return ranks
-    held, bounds = np.empty(array.shape, np.int32), np.iinfo(np.int32)
-    rows = max(1, _AT_ONCE // max(1, array[:1].size))
-    for start in range(0, len(array) if array.size else 0, rows):
-        part = array[start : start + rows]
-        if part.max() > bounds.max:
-            raise ArgumentError(
-                f"{name} must be below 2**31 - 1, got {part.max()}: renumber them from 0.", name
-            )
-        if part.min() < bounds.min:
-            if not gaps:
-                raise ArgumentError(
-                    f"{name} must be at least -2**31, got {part.min()}: renumber them.", name
-                )
-            part = np.maximum(part, -1)
-        held[start : start + rows] = part
-    return held
+    bounds = np.iinfo(np.int32)
+    ends = (array.min(), array.max()) if array.size else ()
+    if gaps and ends and ends[0] < bounds.min:
+        array, ends = np.maximum(array, -1), ends[1:]
+    for end in ends:
+        if not bounds.min <= end <= bounds.max:
+            raise ArgumentError(f"{name} must fit 32 bits, got {end}: renumber them from 0.", name)
+    return array.astype(np.int32)
 
 
 def _halved_by_jax(array: Any) -> bool:

@@ -46,8 +46,7 @@ class WinCounts:
         matrix: ``(m, m)`` float, ``matrix[i, j]`` = times item ``i`` beat item ``j``; a tie counts 1/2 for both. The
             diagonal is 0.
         mask: ``(m,)`` bool, False for items that only pad the problem; ``None`` = all are real.
-        ties: how many of the comparisons are ties, shape ``()``; ``None`` = not known. Only a model of ties
-            (:func:`~privrank_jax.pairwise.mle`) needs it.
+        ties: how many of the comparisons are ties, for a model of ties; ``None`` = not known.
     """
 
     matrix: Float[Array, "*batch items items"]
@@ -286,14 +285,9 @@ class Comparisons:
     def win_counts(self, dtype: DTypeLike | None = None) -> WinCounts:
         """Dense win counts of the rows whose mask is True."""
         dtype = default_float() if dtype is None else dtype
-        return WinCounts.from_comparisons(
-            self.winners,
-            self.losers,
-            num_items=self.num_items,
-            weights=jnp.asarray(self.mask, dtype),
-            tied=self.tied,
-            dtype=dtype,
-        )
+        weights = jnp.asarray(self.mask, dtype)
+        how = {"num_items": self.num_items, "weights": weights, "tied": self.tied, "dtype": dtype}
+        return WinCounts.from_comparisons(self.winners, self.losers, **how)
 
     def bounded(self, key: Key, max_per_user: Count) -> Comparisons:
         """The same comparisons, at most ``max_per_user`` of each user (see :func:`bound_contributions`)."""

@@ -1,9 +1,8 @@
-"""Distances between rankings, their correlation, and errors of estimates.
+"""Distances between rankings, and errors of estimates.
 
-Every function takes *one* pair (``jax.vmap`` for batches). Rankings are ranks, 0 = best, integer
-dtype; scores are refused, so that they cannot be mistaken for ranks. ``mask`` (bool, ``(m,)``)
-leaves out the items where it is False; :func:`~privrank_jax.rankings.ranks_from_scores` with the
-same mask gives ranks that fit.
+Every function takes *one* pair (``jax.vmap`` for batches). Rankings are integer ranks, 0 = best; scores are refused.
+``mask`` leaves out the items where it is False; :func:`~privrank_jax.rankings.ranks_from_scores` with the same mask
+gives ranks that fit.
 """
 
 from __future__ import annotations
@@ -64,56 +63,6 @@ def _kendall_distance(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real[
     behind = jax.lax.fori_loop(0, len(a), compare, jnp.zeros(a.shape, kind), unroll=10)
     count = mask.sum(dtype=jnp.result_type(float))
     return _total(behind.astype(jnp.int32), 0.5 * count * (count - 1), normalized)
-
-
-def kendall_correlation(
-    a: RanksLike, b: RanksLike, mask: MaskLike | None = None
-) -> Float[Array, ""]:
-    """Kendall's rank correlation τ_b: 1 for equal rankings, -1 for a ranking and its reversal.
-
-    With C and D the pairs that the two rankings order alike and differently, (C - D)/√(A B), A and B the pairs that
-    each of them does not tie. Without ties this is τ_a = 1 - 2 times the normalized :func:`kendall_distance`. Time
-    O(m²).
-
-    Args:
-        a, b: ranks, ``(m,)`` integers.
-        mask: ``(m,)`` bool, items that count; None for all.
-
-    Returns:
-        Scalar in [-1, 1] in JAX's default float; NaN where a ranking ties all items, or there are fewer than two.
-
-    Raises:
-        ValueError: shapes that differ, ranks that are no integers.
-
-    Source: Kendall (1945), *The treatment of ties in ranking problems*.
-
-    >>> float(kendall_correlation([0, 1, 2], [2, 1, 0]))
-    -1.0
-    >>> round(float(kendall_correlation([0, 0, 1], [0, 1, 2])), 4)  # 2/√(2·3)
-    0.8165
-    """
-    return _kendall_correlation(*_check_pair(a, b, mask))
-
-
-@jax.jit
-def _kendall_correlation(a: Ranks, b: Ranks, mask: Mask) -> Float[Array, ""]:
-    dtype = jnp.result_type(float)
-    counted = mask[:, None] & mask
-
-    def side(ranks: Ranks) -> Int[Array, "items items"]:
-        ahead = (ranks[:, None] < ranks).astype(jnp.int32)
-        return jnp.where(counted, ahead - ahead.T, 0)
-
-    def total(terms: Int[Array, "items items"]) -> Float[Array, ""]:
-        return jnp.sum(jnp.sum(terms, axis=0, dtype=jnp.int32), dtype=dtype)
-
-    first, second = side(a), side(b)
-    pairs = total(jnp.abs(first)) * total(jnp.abs(second))
-    # Roots are rounded, and on a GPU quotients too: the correlation stays within its range, and reaches its ends.
-    concordant = total(first * second)
-    found = jnp.clip(concordant / jnp.sqrt(jnp.where(pairs > 0, pairs, 1)), -1, 1)
-    found = jnp.where(jnp.square(concordant) >= pairs, jnp.sign(concordant), found)
-    return jnp.where(pairs > 0, found, jnp.nan)
 
 
 def spearman_footrule(

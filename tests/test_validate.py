@@ -172,9 +172,7 @@ def bits_32():
 @pytest.mark.usefixtures("bits_32")
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_ranks_of_many_bits_are_kept_in_fewer(dtype, order, monkeypatch):
-    """Part by part, the last part smaller; one rank that does not fit is seen in any of them."""
-    monkeypatch.setattr(validate, "_AT_ONCE", 9)
+def test_ranks_of_many_bits_are_kept_in_fewer(dtype, order):
     ranks = np.array(np.arange(33).reshape(11, 3), dtype, order=order)
     ranks[4, 1] = 2**31 - 1
     for given in (ranks, ranks[:, 0], ranks[:0]):
@@ -183,7 +181,7 @@ def test_ranks_of_many_bits_are_kept_in_fewer(dtype, order, monkeypatch):
         np.testing.assert_array_equal(held, given)
     ranks[10, 2] = 2**31
     for given in (ranks, list(ranks), tuple(ranks[10])):
-        with pytest.raises(ArgumentError, match=r"center must be below 2\*\*31 - 1, got 21474836"):
+        with pytest.raises(ArgumentError, match="center must fit 32 bits, got 21474836"):
             validate.held_ranks(given, "center")
 
 
@@ -191,7 +189,7 @@ def test_ranks_of_many_bits_are_kept_in_fewer(dtype, order, monkeypatch):
 def test_ranks_far_below_zero_are_gaps_or_refused():
     """JAX would take the first for rank 0."""
     ranks = np.array([-(2**32), 1])
-    with pytest.raises(ArgumentError, match=r"at least -2\*\*31, got -4294967296"):
+    with pytest.raises(ArgumentError, match="got -4294967296"):
         validate.as_ranks(ranks)
     assert validate.as_ranks(ranks, gaps=True).tolist() == [-1, 1]
     assert validate.as_ranks(np.array([-(2**31), 1])).tolist() == [-(2**31), 1]

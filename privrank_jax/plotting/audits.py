@@ -26,8 +26,7 @@ def event_probabilities(
 
     Args:
         found: what :func:`privrank_jax.privacy_audit.audit` returned.
-        guarantee_text: written below the figure; None says what was drawn and what it shows.
-        title: title of the figure; None gives the mechanism, its claim, the bound and the verdict.
+        guarantee_text, title: written below and above the figure; None says what was drawn and what it shows.
 
     Returns:
         A figure, both axes of the events logarithmic; see :func:`save`.
@@ -98,15 +97,13 @@ def audit_bounds(
 
     Args:
         found: what :func:`privrank_jax.privacy_audit.audit` returned for each mechanism.
-        guarantee_text: what holds for all audits, written below the figure.
-        title: title of the figure.
+        guarantee_text, title: written below and above the figure.
 
     Returns:
         A figure, the first audit on top; see :func:`save`.
 
     Raises:
         ValueError: no audits.
-        ImportError: matplotlib is not installed.
     """
     if not found:
         raise ValueError("no audits to draw")

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import io
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -39,9 +40,7 @@ class Checkpoints:
     program with its constants, the cells, the key, the replicates, the sources of this library and the versions of JAX.
     Any other run starts from the beginning, and so does a trial that calls back to Python.
 
-    Args:
-        folder: where the files are; created when the first is written.
-        fresh: start over; files of the same studies are replaced.
+    The folder is created when the first file is written; ``fresh`` starts over, and replaces files.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, fresh: bool = False):
@@ -51,7 +50,8 @@ class Checkpoints:
     def open(self, program: Program, moments: Moments) -> Checkpoint:
         """Open the file of a program and restore its state into ``moments`` in every process."""
         name = identity(program)
-        path = self.folder / f"{_file_name(program.name)}-{name[:20]}.state"
+        study = re.sub(r"[^\w-]", "-", program.name)[:60]  # what no file system rejects
+        path = self.folder / f"{study}-{name[:20]}.state"
         self._used.append(path)
         state = None if self.fresh else _read(path, name, moments.state())
         moments.restore(from_first(moments.state() if state is None else state))
@@ -157,8 +157,3 @@ def _read(
         same = str(file["identity"]) == identity
     fits = all(state[n].shape == v.shape and state[n].dtype == v.dtype for n, v in like.items())
     return state if same and fits else None
-
-
-def _file_name(study: str) -> str:
-    """The name without characters that a file system may reject."""
-    return "".join(c if c.isalnum() or c in "-_" else "-" for c in study)[:60]

@@ -46,11 +46,6 @@ class Devices:
         self.count = len(found)
 
     @property
-    def local(self) -> int:
-        """Number of devices of this process."""
-        return self.count // jax.process_count()
-
-    @property
     def kind(self) -> str:
         """Platform and kind of the devices."""
         first = self._found()[0]

@@ -138,7 +138,8 @@ class Program:
     def batch(self, start: int, notice: Callable[[str], None]) -> np.ndarray:
         """Compute the metrics of the pairs from ``start`` on, float64 of shape (metrics, pairs)."""
         while True:
-            shape = (len(self.metrics), self.size * self.devices.local)
+            local = self.devices.count // jax.process_count()
+            shape = (len(self.metrics), self.size * local)
             values = exchange(self._run(start), shape)
             if values is not None:
                 return values[:, : self.total - start]

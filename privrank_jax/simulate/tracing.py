@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,9 +24,9 @@ def trace(
 ) -> tuple[Callable[..., Outcome], ClosedJaxpr, Outcome]:
     """Trace the trial of a study for the group of the cell ``index``, with the columns of :func:`traced_columns`.
 
-    The trial draws from ``generator(key)`` what it would from the key. The result is the program of a batch, a function
-    of key, columns, and cells and replicates as of :func:`pairs`; its jaxpr for one pair; and the metrics of one pair,
-    arrays by their shapes. ``TypeError`` says which parameters must be static, ``ValueError`` what are no metrics.
+    The trial draws from ``generator(key)`` what it would from the key. The result is the program of a batch (of key,
+    columns, and the cells and replicates of :func:`pairs`), its jaxpr for one pair, and the metrics of one pair, arrays
+    by their shapes. ``TypeError`` says which parameters must be static, ``ValueError`` what are no metrics.
     """
     try:
         program = _batched(key, study, index, columns, generator)
@@ -37,9 +36,10 @@ def trace(
         raise
     except (TypeError, IndexError) as error:  # what JAX raises for a shape, slice, loop or branch
         if needed := _needed_static(study, index, key, columns):
+            static = (*study.static, *needed)
             raise TypeError(
-                f"the trial of {study.name!r} needs {' and '.join(map(repr, needed))} as a Python value (for a shape or "
-                f"an `if`), but it is traced: name it in `static`, as in Study(..., static={(*study.static, *needed)!r})"
+                f"the trial of {study.name!r} needs {' and '.join(map(repr, needed))} as a Python value (for a shape "
+                f"or an `if`), but it is traced: name it in `static`, as in Study(..., static={static!r})"
             ) from error
         error.add_note(
             f"The trial of {study.name!r} was called with (key, parameters): a PRNG key, and a dict of "

@@ -70,7 +70,7 @@ def cai_scores(
         θ of shape ``(max_items,)`` with Σθ = 0 and 0 for padding, and the mask of real items.
 
     Raises:
-        ValueError: ``num_items`` below 1 or above ``max_items``, or traced without ``max_items``.
+        ValueError: m below 1, above its padded size, or traced without one.
 
     >>> scores, mask = cai_scores(jax.random.key(0), 5)
     >>> bool(abs(scores.sum()) < 1e-5), mask.tolist()
@@ -140,8 +140,8 @@ def _tournament(
     uniform = jax.random.uniform(fused(key), low.shape, scores.dtype)
     wins = compared * link.cdf(scores[low] - scores[high])
     outcome = jnp.where(uniform < wins, 1, jnp.where(uniform < compared, -1, 0)).astype(jnp.int8)
-    above = _unpack(outcome, scores.shape[0]) * _orientation(scores.shape[0])
-    return _masked((above == 1).astype(scores.dtype), mask)
+    won, sign = _unpack(outcome, scores.shape[0])
+    return _masked((won * sign == 1).astype(scores.dtype), mask)
 
 
 def repeated_comparisons(
@@ -177,17 +177,16 @@ def repeated_comparisons(
 def _repeated_comparisons(
     key: Key, scores: Scores, per_pair: Count, link: Link, mask: Mask | None
 ) -> WinCounts:
-    size = scores.shape[0]
-    low, high = _pairs(size)
+    low, high = _pairs(scores.shape[0])
     per_pair = jnp.asarray(per_pair, scores.dtype)
     chance = link.cdf(scores[low] - scores[high])
     wins = jax.random.binomial(fused(key), per_pair, chance, dtype=scores.dtype)
-    forward = _unpack(wins, size)
-    sign = _orientation(size)
+    forward, sign = _unpack(wins, scores.shape[0])
     matrix = jnp.where(sign == 1, forward, jnp.where(sign == -1, per_pair - forward, 0))
     return _masked(matrix, mask)
 
 
+@partial(jax.jit, static_argnames="num_items")
 def exposed_comparisons(
     key: Key,
     num_items: int,
@@ -214,13 +213,6 @@ def exposed_comparisons(
     >>> theta.shape, 800 < float(wins.matrix.sum()) < 1200
     ((5,), True)
     """
-    return _exposed_comparisons(key, num_items, total, exposure, jnp.asarray(near, bool), spread)
-
-
-@partial(jax.jit, static_argnums=1)
-def _exposed_comparisons(
-    key: Key, num_items: int, total: Count, exposure: Scalar, near: Bool[Array, ""], spread: Scalar
-) -> tuple[Scores, WinCounts]:
     score_key, order_key, count_key, win_key = jax.random.split(key, 4)
     theta = jax.random.normal(score_key, (num_items,))
     theta = theta - theta.mean()
@@ -341,25 +333,21 @@ def _pairs(size: int) -> tuple[np.ndarray, np.ndarray]:
     return low.astype(np.int32), high.astype(np.int32)
 
 
-def _orientation(size: int) -> np.ndarray:
-    """+1 above the diagonal, −1 below it, 0 on it."""
-    index = np.arange(size)
-    return np.sign(index[None, :] - index[:, None]).astype(np.int8)
-
-
-def _unpack(packed: Real[Array, "pairs"], size: int) -> Real[Array, "items items"]:
-    """Write the value of each pair to both of its entries."""
+def _unpack(
+    packed: Real[Array, "pairs"], size: int
+) -> tuple[Real[Array, "items items"], Int[np.ndarray, "items items"]]:
+    """The value of each pair in both of its entries, and +1 above the diagonal, −1 below it, 0 on it."""
     index = jnp.arange(size)
-    high = jnp.maximum(index[:, None], index[None, :])
-    low = jnp.minimum(index[:, None], index[None, :])
+    high = jnp.maximum(index[:, None], index)
+    low = jnp.minimum(index[:, None], index)
     flat = jnp.where(high == low, 0, high * (high - 1) // 2 + low)
-    return packed[flat]
+    return packed[flat], np.sign(np.arange(size) - np.arange(size)[:, None]).astype(np.int8)
 
 
 def _masked(matrix: PairMatrix, mask: Mask | None) -> WinCounts:
-    if mask is None:
-        return WinCounts(matrix, None)
-    return WinCounts(jnp.where(mask[:, None] & mask[None, :], matrix, 0), mask)
+    if mask is not None:
+        matrix = jnp.where(mask[:, None] & mask, matrix, 0)
+    return WinCounts(matrix, mask)
 
 
 def _checked_scores(scores: ScoresLike) -> Scores:
