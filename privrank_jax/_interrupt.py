@@ -28,10 +28,7 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 
 def install() -> None:
-    """Let Ctrl-C end this process; call it in the main thread, before anything heavy is imported.
-
-    Nothing changes if Ctrl-C is ignored already, as for a background job.
-    """
+    """Let Ctrl-C end this process, unless it is ignored already; call it in the main thread, before heavy imports."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     ear, mouth = socket.socketpair()

@@ -1,8 +1,7 @@
 """Ranks, orders, and the one convention of this library: 0 = best.
 
-*Ranks*: ``ranks[i]`` is the position of item ``i``. *Order*: ``order[p]`` is the item at position
-``p``, the inverse permutation. Both are int32 arrays of shape ``(m,)``; functions take one ranking,
-batches come from ``jax.vmap``.
+*Ranks*: ``ranks[i]`` is the position of item ``i``. *Order*: ``order[p]`` is the item at position ``p``, the inverse
+permutation. Both are ``(m,)`` int32; functions take one ranking, batches come from ``jax.vmap``.
 """
 
 from __future__ import annotations
@@ -167,10 +166,7 @@ def _fault(row: Integer[np.ndarray, "items"]) -> str:
         return f"run from 1 to {num_items}: ranks are 0 = best here, subtract 1"
     outside = row[(row < 0) | (row >= num_items)]
     if outside.size:
-        return (
-            f"hold {outside[0]}, outside 0..{num_items - 1}: "
-            f"each of the {num_items} items needs a rank, 0 = best"
-        )
+        return f"hold {outside[0]}, outside 0..{num_items - 1}: each item needs a rank, 0 = best"
     values, counts = np.unique(row, return_counts=True)
     twice = values[counts > 1][0]
     items = ", ".join(map(str, np.flatnonzero(row == twice)))

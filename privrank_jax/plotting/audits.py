@@ -33,7 +33,6 @@ def event_probabilities(
 
     Raises:
         ValueError: no event was seen under both.
-        ImportError: matplotlib is not installed.
     """
     seen = [(float(p), float(q)) for p, q in found.candidates if p > 0 and q > 0]
     if not seen:

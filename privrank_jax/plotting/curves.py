@@ -43,11 +43,9 @@ def study_curves(
     log_x: bool = False,
     log_y: bool = False,
     from_zero: bool = False,
-    crosses: str | None = None,
     guarantee_text: str = "",
     title: str | None = None,
     columns: int = 3,
-    size: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw every metric of a study against a parameter, with bands of ± 2 standard errors.
 
@@ -74,10 +72,8 @@ def study_curves(
         names: how values of ``curve``, ``style`` and ``panel`` are written, and their order.
         log_x, log_y: logarithmic axes; curves and bands that reach 0 run to the lower edge.
         from_zero: vertical axes start at 0.
-        crosses: column with further values, such as those of a paper, drawn as black crosses where finite.
         guarantee_text, title: what is private and how, below the picture, and words above it.
         columns: maximum number of panels side by side, where there is one for each metric.
-        size: of the figure in inches.
 
     Returns:
         A figure; see :func:`save`.
@@ -85,15 +81,18 @@ def study_curves(
     Raises:
         ValueError: no rows, an unknown column or metric, a metric without means above 0 on a logarithmic axis, or
             two rows for one point of a curve: then name the column that tells them apart, or select one value of it.
-        ImportError: matplotlib is not installed.
     """
     if isinstance(panel, str):
         panel = (panel,)
+    rows = list(result) if isinstance(result, Sequence) else result.rows
     if curve is None:
-        known = result if isinstance(result, Sequence) else result.rows
-        curve = "estimator" if any("estimator" in row for row in known) else "study"
+        curve = "estimator" if any("estimator" in row for row in rows) else "study"
     told_apart = [column for column in (curve, style, *panel) if column is not None]
-    rows = _rows(result, x, told_apart, crosses, log_x)
+    known = list(dict.fromkeys(column for row in rows for column in row))
+    if unknown := [column for column in told_apart if column not in known]:
+        raise ValueError(f"no column {unknown[0]!r} in this table; its columns are {known}")
+    rows = [row for row in rows if all(row.get(column) is not None for column in told_apart)]
+    check_rows(rows, (x,), ("metric", *told_apart), infinite=log_x)
     labels = _labels(metrics, rows)
     rows = [row for row in rows if row["metric"] in labels]
     if log_y:
@@ -103,7 +102,7 @@ def study_curves(
     places = [p for p in places if any(_at(row, panel) == p for row in rows)]
     colors = _values(rows, curve, names)
     styles = [None] if style is None else _values(rows, style, names)
-    figure, axes = _axes(len(labels), len(places), bool(panel), columns, size)
+    figure, axes = _axes(len(labels), len(places), bool(panel), columns)
     for axis, (metric, place) in zip(axes, itertools.product(labels, places), strict=True):
         inside = [r for r in rows if r["metric"] == metric and _at(r, panel) == place]
         # The last style is drawn last, so that it stays visible where curves coincide.
@@ -111,8 +110,6 @@ def study_curves(
             wanted = (color,) if style is None else (color, line)
             chosen = [r for r in inside if _at(r, told_apart[: len(wanted)]) == wanted]
             draw_curve(axis, chosen, x, index, look)
-        if crosses is not None:
-            _draw_crosses(axis, inside, x, crosses)
         dress(axis, x, rows, log_x, log_y)
         first, last = metric == next(iter(labels)), metric == list(labels)[-1]
         if panel and first:
@@ -125,30 +122,11 @@ def study_curves(
     if from_zero:  # after all curves: it ends the scaling of axes that panels share
         for axis in axes:
             axis.set_ylim(bottom=0)
-    note = "" if crosses is None else f"x: {spelled(crosses)}; "
     shown = [names.get(color, level_name(curve, color)) for color in colors]
     lines = [] if style is None else [names.get(line, level_name(style, line)) for line in styles]
-    color_label = f"{note}color: {curve_label or spelled(curve)}"
-    legend(figure, color_label, shown, "" if style is None else spelled(style), lines)
+    label = f"color: {curve_label or spelled(curve)}"
+    legend(figure, label, shown, "" if style is None else spelled(style), lines)
     return finished(figure, title, guarantee_text)
-
-
-def _rows(
-    result: StudyResult | Sequence[Row],
-    x: str,
-    told_apart: Sequence[str],
-    crosses: str | None,
-    log_x: bool,
-) -> list[Row]:
-    """The rows that belong to curves, checked."""
-    rows = list(result) if isinstance(result, Sequence) else list(result.rows)
-    known = list(dict.fromkeys(column for row in rows for column in row))
-    for column in (*told_apart, *([crosses] if crosses else [])):
-        if column not in known:
-            raise ValueError(f"no column {column!r} in this table; its columns are {known}")
-    rows = [row for row in rows if all(row.get(column) is not None for column in told_apart)]
-    check_rows(rows, (x,), ("metric", *told_apart), infinite=log_x)
-    return rows
 
 
 def _check_logarithmic(rows: Sequence[Row], from_zero: bool) -> None:
@@ -186,23 +164,15 @@ def _at(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:
     return tuple(row[column] for column in columns)
 
 
-def _axes(
-    metrics: int, places: int, paneled: bool, columns: int, size: tuple[float, float] | None
-) -> tuple[Figure, list[Axes]]:
+def _axes(metrics: int, places: int, paneled: bool, columns: int) -> tuple[Figure, list[Axes]]:
     if not paneled:
         wide = min(columns, metrics)
         high = math.ceil(metrics / wide)
-        figure = new_figure(*size or (max(_WIDTH * wide, _NARROWEST), _HEIGHT * high + 0.6))
+        figure = new_figure(max(_WIDTH * wide, _NARROWEST), _HEIGHT * high + 0.6)
         return figure, panel_grid(figure, metrics, columns)
-    figure = new_figure(*size or (max(_WIDTH * places, _NARROWEST), _HEIGHT * metrics + 0.6))
+    figure = new_figure(max(_WIDTH * places, _NARROWEST), _HEIGHT * metrics + 0.6)
     axes = figure.subplots(metrics, places, sharey="row", sharex=True, squeeze=False)
     return figure, list(axes.flat)
-
-
-def _draw_crosses(axis: Axes, rows: Sequence[Row], x: str, column: str) -> None:
-    known = [row for row in rows if row.get(column) is not None and math.isfinite(row[column])]
-    at, values = [row[x] for row in known], [row[column] for row in known]
-    axis.plot(at, values, "x", color="black", markersize=5)
 
 
 def _said(column: str, value: Any, names: Mapping[Any, str]) -> str:

@@ -45,7 +45,6 @@ def ranking_intervals(
 
     Raises:
         ValueError: lengths differ, there are no items, or an interval does not contain its value.
-        ImportError: matplotlib is not installed.
     """
     _check_lengths(names, values, lower, upper)
     for name, value, low, high in zip(names, values, lower, upper, strict=True):

@@ -8,20 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax._validate import check_choice
-from privrank_jax.plotting.frame import (
-    BAND,
-    MARKERS,
-    PALETTE,
-    Row,
-    check_rows,
-    finished,
-    legend_below,
-    new_figure,
-    panel_grid,
-    spelled,
-    style,
-    written,
-)
+from privrank_jax.plotting import frame
 from privrank_jax.plotting.words import literal
 
 if TYPE_CHECKING:
@@ -32,7 +19,7 @@ _SIDE = 3.1  # inches of a panel
 
 
 def utility_map(
-    rows: Sequence[Row],
+    rows: Sequence[frame.Row],
     x: str,
     y: str,
     *,
@@ -73,44 +60,38 @@ def utility_map(
     Raises:
         ValueError: no rows, no finite value, an unknown column, an x or y that is not a finite number (or not positive
             on a logarithmic axis), two rows for one field, or an unknown ``better``.
-        ImportError: matplotlib is not installed.
     """
-    _check_map(rows, x, y, value, (panel,), better, log_x, log_y)
+    _check_map(rows, value, better, {x: log_x, y: log_y}, panel)
     finite = [row[value] for row in rows if math.isfinite(row[value])]
     if not finite:
         raise ValueError(f"no finite value of {value!r} to draw")
     below = 0.0 if target is None else 0.3
     figure, panels = _panels(rows, panel, panel_titles, columns, 0.9, below)
-    labels = x_label or spelled(x), y_label or spelled(y)
+    labels = x_label or frame.spelled(x), y_label or frame.spelled(y)
     mesh: Any = None
     for axis, subtitle, inside in panels:
         xs, ys, values = _fields(rows, inside, x, y, value)
         axis.set_facecolor("#EEEEEE")
         axis.patch.set(hatch="///", edgecolor="#999999")
-        mesh = axis.pcolormesh(
-            _edges(xs, log_x),
-            _edges(ys, log_y),
-            values,
-            cmap="cividis" if better == "high" else "cividis_r",
-            vmin=min(finite),
-            vmax=max(finite),
-            rasterized=True,
-        )
+        colors = {"cmap": "cividis" if better == "high" else "cividis_r"}
+        ends = {"vmin": min(finite), "vmax": max(finite)}
+        edges = _edges(xs, log_x), _edges(ys, log_y)
+        mesh = axis.pcolormesh(*edges, values, rasterized=True, **colors, **ends)
         if target is not None:
             _target_line(axis, xs, ys, values, target)
         _dress(axis, *labels, log_x, log_y, subtitle)
-    label = value_label or spelled(value)
+    label = value_label or frame.spelled(value)
     bar = figure.colorbar(mesh, ax=[axis for axis, _, _ in panels], label=label)
     bar.ax.tick_params(labelsize=9)
     if target is not None:
         bar.ax.axhline(target, color="white", linewidth=3.5)
         line = bar.ax.axhline(target, color="black", linewidth=1.6)
-        legend_below(figure, [line], [f"{label} = {target:g}"])
-    return finished(figure, title, guarantee_text)
+        frame.legend_below(figure, [line], [f"{label} = {target:g}"])
+    return frame.finished(figure, title, guarantee_text)
 
 
 def method_map(
-    rows: Sequence[Row],
+    rows: Sequence[frame.Row],
     x: str,
     y: str,
     group: str,
@@ -139,16 +120,16 @@ def method_map(
         group: column that names the method, with no more values than there are colors.
         group_label: title of the legend (default: the name of the column).
     """
-    _check_map(rows, x, y, value, (group, panel), better, log_x, log_y)
+    _check_map(rows, value, better, {x: log_x, y: log_y}, group, panel)
     groups = list(dict.fromkeys(row[group] for row in rows))
-    if len(groups) > len(PALETTE):
+    if len(groups) > len(frame.PALETTE):
         raise ValueError(
-            f"{len(groups)} values of {group!r}, but only {len(PALETTE)} colors that can be told apart"
+            f"{len(groups)} values of {group!r}, but only {len(frame.PALETTE)} colors that can be told apart"
         )
     figure, panels = _panels(rows, panel, panel_titles, columns, 0.2, 0.6)
     xs, ys = _places(rows, x), _places(rows, y)
     x_edges, y_edges = _edges(xs, log_x), _edges(ys, log_y)
-    labels = x_label or spelled(x), y_label or spelled(y)
+    labels = x_label or frame.spelled(x), y_label or frame.spelled(y)
     unclear = False
     for axis, subtitle, inside in panels:
         for (column, at_x), (line, at_y) in itertools.product(enumerate(xs), enumerate(ys)):
@@ -158,28 +139,22 @@ def method_map(
                 continue
             unclear |= not clear
             index = groups.index(winner)
-            axis.fill_between(
-                x_edges[column : column + 2],
-                *y_edges[line : line + 2],
-                facecolor=PALETTE[index],
-                alpha=0.75 if clear else 0.25,
-                edgecolor="white",
-                linewidth=1.0,
-            )
-            face = "black" if clear else "none"
-            look: Any = {"markersize": 5, "color": "black", "markerfacecolor": face}
-            axis.plot(at_x, at_y, MARKERS[index], **look)
+            corners = x_edges[column : column + 2], *y_edges[line : line + 2]
+            look: Any = {"facecolor": frame.PALETTE[index], "alpha": 0.75 if clear else 0.25}
+            axis.fill_between(*corners, edgecolor="white", linewidth=1.0, **look)
+            look = {"color": "black", "markerfacecolor": "black" if clear else "none"}
+            axis.plot(at_x, at_y, frame.MARKERS[index], markersize=5, **look)
         axis.set_xlim(x_edges[0], x_edges[-1])
         axis.set_ylim(y_edges[0], y_edges[-1])
         _dress(axis, *labels, log_x, log_y, subtitle)
-    label = group_label or spelled(group)
+    label = group_label or frame.spelled(group)
     if unclear:
-        label += f" (pale: lead below {BAND:g} standard errors)"
-    _method_legend(figure, [written(name) for name in groups], label)
-    return finished(figure, title, guarantee_text)
+        label += f" (pale: lead below {frame.BAND:g} standard errors)"
+    _method_legend(figure, [frame.written(name) for name in groups], label)
+    return frame.finished(figure, title, guarantee_text)
 
 
-def _winner(rows: Sequence[Row], group: str, value: str, better: str) -> tuple[Any, bool]:
+def _winner(rows: Sequence[frame.Row], group: str, value: str, better: str) -> tuple[Any, bool]:
     """The best method and whether its lead is clear; None where there is no finite value."""
     finite = [row for row in rows if math.isfinite(row[value])]
     ranked = sorted(finite, key=lambda row: row[value], reverse=better == "high")
@@ -189,7 +164,7 @@ def _winner(rows: Sequence[Row], group: str, value: str, better: str) -> tuple[A
     errors = [row.get("standard_error", 0.0) for row in (first, second)]
     spread = math.hypot(*(error if math.isfinite(error) else 0.0 for error in errors))
     lead = abs(second[value] - first[value])
-    return first[group], lead > BAND * spread
+    return first[group], lead > frame.BAND * spread
 
 
 def _method_legend(figure: Figure, names: Sequence[str], title: str) -> None:
@@ -198,10 +173,10 @@ def _method_legend(figure: Figure, names: Sequence[str], title: str) -> None:
     look: Any = {"linestyle": "", "markersize": 9, "color": "black"}
     handles = [
         Line2D([], [], marker=marker, markerfacecolor=color, **look)
-        for marker, color in zip(MARKERS[: len(names)], PALETTE)
+        for marker, color in zip(frame.MARKERS[: len(names)], frame.PALETTE)
     ]
     columns = max(1, int(figure.get_figwidth() / 1.6))
-    legend_below(figure, handles, names, title=title, ncols=columns)
+    frame.legend_below(figure, handles, names, title=title, ncols=columns)
 
 
 def _target_line(
@@ -218,27 +193,27 @@ def _target_line(
 
 
 def _panels(
-    rows: Sequence[Row],
+    rows: Sequence[frame.Row],
     panel: str | None,
     titles: Mapping[Any, str] | None,
     columns: int,
     bar: float,
     legend: float,
-) -> tuple[Figure, list[tuple[Axes, str, list[Row]]]]:
+) -> tuple[Figure, list[tuple[Axes, str, list[frame.Row]]]]:
     """A figure, and for each panel its axis, its title and its rows."""
-    inside: dict[Any, list[Row]] = {}
+    inside: dict[Any, list[frame.Row]] = {}
     for row in rows:
         inside.setdefault(None if panel is None else row[panel], []).append(row)
     wide = min(columns, len(inside))
     tall = math.ceil(len(inside) / wide)
-    figure = new_figure(max(_SIDE * wide + bar, 4.2), 0.9 * _SIDE * tall + 0.2 + legend)
-    head = "" if panel is None else f"{literal(spelled(panel))} = "
-    said = [(titles or {}).get(name, head and head + written(name)) for name in inside]
-    return figure, list(zip(panel_grid(figure, len(inside), columns), said, inside.values()))
+    figure = frame.new_figure(max(_SIDE * wide + bar, 4.2), 0.9 * _SIDE * tall + 0.2 + legend)
+    head = "" if panel is None else f"{literal(frame.spelled(panel))} = "
+    said = [(titles or {}).get(name, head and head + frame.written(name)) for name in inside]
+    return figure, list(zip(frame.panel_grid(figure, len(inside), columns), said, inside.values()))
 
 
 def _dress(axis: Axes, x_label: str, y_label: str, log_x: bool, log_y: bool, title: str) -> None:
-    style(axis, log_x, log_y)
+    frame.style(axis, log_x, log_y)
     axis.set_title(title, fontsize=10)
     axis.grid(False)
     axis.set_xlabel(x_label)
@@ -247,12 +222,12 @@ def _dress(axis: Axes, x_label: str, y_label: str, log_x: bool, log_y: bool, tit
         axis.set_ylabel(y_label)
 
 
-def _places(rows: Sequence[Row], column: str) -> list[float]:
+def _places(rows: Sequence[frame.Row], column: str) -> list[float]:
     return sorted({float(row[column]) for row in rows})
 
 
 def _fields(
-    rows: Sequence[Row], inside: Sequence[Row], x: str, y: str, value: str
+    rows: Sequence[frame.Row], inside: Sequence[frame.Row], x: str, y: str, value: str
 ) -> tuple[list[float], list[float], Any]:
     """Places of all panels on both axes, and the values of one panel, NaN where there are none."""
     import numpy as np
@@ -277,18 +252,15 @@ def _edges(places: Sequence[float], log: bool) -> list[float]:
 
 
 def _check_map(
-    rows: Sequence[Row],
-    x: str,
-    y: str,
+    rows: Sequence[frame.Row],
     value: str,
-    others: Sequence[str | None],
     better: str,
-    log_x: bool,
-    log_y: bool,
+    logs: Mapping[str, bool],
+    *others: str | None,
 ) -> None:
-    check_rows(rows, (x, y), others, value=value)
+    frame.check_rows(rows, tuple(logs), others, value=value)
     check_choice("better", better, ("low", "high"))
-    for column, log in ((x, log_x), (y, log_y)):
+    for column, log in logs.items():
         least = min(row[column] for row in rows)
         if log and least <= 0:
             raise ValueError(f"{column} = {least!r} has no place on a logarithmic axis")

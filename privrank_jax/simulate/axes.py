@@ -31,11 +31,9 @@ class Labeled(Mapping[Label, Any]):
         self.array, self.labels, self.inner = values, labels, inner
 
     def __getitem__(self, label: Label) -> Any:
-        place = self.labels[0].index(label)
         axis = self.array.ndim - self.inner - len(self.labels)
-        entry = self.array[(slice(None),) * axis + (place,)]
-        rest = self.labels[1:]
-        return Labeled(entry, rest, self.inner) if rest else entry
+        entry = self.array[(slice(None),) * axis + (self.labels[0].index(label),)]
+        return Labeled(entry, self.labels[1:], self.inner) if self.labels[1:] else entry
 
     def __iter__(self) -> Iterator[Label]:
         return iter(self.labels[0])
@@ -128,7 +126,10 @@ def flatten(found: object, axes: tuple[str, ...]) -> Outcome:
     order = sorted(
         range(len(every)), key=lambda n: [_rank(every[n][metric]), *map(_rank, every[n])]
     )
-    values = [_vector(value) if isinstance(value, Labeled) else value for _, value in leaves]
+    values = [value for _, value in leaves]
+    for at, value in enumerate(values):
+        if isinstance(value, Labeled):  # all entries in row order; the entry itself if there is one
+            values[at] = value.array.reshape(() if value.array.size == 1 else (value.array.size,))
     return Outcome(tuple(values), tuple(places), tuple(order))
 
 
@@ -154,11 +155,6 @@ def _label(key: object) -> Label:
     return label
 
 
-def _vector(table: Labeled) -> Any:
-    """All entries in row order; the entry itself if there is one."""
-    return table.array.reshape(() if table.array.size == 1 else (table.array.size,))
-
-
 def _place(keys: tuple[Label, ...], axes: tuple[str, ...]) -> Labels:
     if len(keys) > len(axes):
         raise ValueError(f"returns dicts of {len(keys)} levels, but its axes are {axes}: name all")
@@ -172,6 +168,4 @@ def _place(keys: tuple[Label, ...], axes: tuple[str, ...]) -> Labels:
 
 def _rank(label: Label | None) -> tuple[int, Label]:
     """Sort key for labels of any kind: None first, then numbers, then names."""
-    if label is None:
-        return 0, 0
-    return (2, label) if isinstance(label, str) else (1, label)
+    return (0, 0) if label is None else (2 if isinstance(label, str) else 1, label)

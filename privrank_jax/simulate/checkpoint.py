@@ -101,34 +101,29 @@ def identity(program: Program) -> str:
     found.update(f"{words!r}\0".encode())
     found.update(program.lowered().as_text().encode())
     closed = [value for value in program.closed.consts if hasattr(value, "dtype")]
-    closed += _literals(program.closed.jaxpr)
+    equations = list(_equations(program.closed.jaxpr))
+    atoms = (atom for equation in equations for atom in equation.invars)
+    literals = (
+        atom.val for atom in atoms if isinstance(atom, Literal)
+    )  # which the text may leave out
+    closed += (value for value in literals if isinstance(value, jax.Array | np.ndarray))
     for value in (program.key, *program.columns.values(), *closed):
         if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
             value = jax.random.key_data(value)
         array = np.asarray(value)
         found.update(f"\0{array.dtype}{array.shape}\0".encode())
         found.update(np.ascontiguousarray(array).tobytes())
-    if _calls_back(program.closed.jaxpr):
+    if any(equation.primitive.name in _CALLBACKS for equation in equations):
         found.update(secrets.token_bytes())
     return found.hexdigest()
 
 
-def _calls_back(jaxpr: Jaxpr) -> bool:
-    return any(
-        equation.primitive.name in _CALLBACKS or any(map(_calls_back, bodies(equation.params)))
-        for equation in jaxpr.eqns
-    )
-
-
-def _literals(jaxpr: Jaxpr) -> Iterator[jax.Array | np.ndarray]:
-    """Arrays within a traced program; its lowered text may leave them out."""
+def _equations(jaxpr: Jaxpr) -> Iterator[Any]:
+    """All equations of a traced program, those of the programs within included."""
     for equation in jaxpr.eqns:
-        for atom in equation.invars:
-            value = atom.val if isinstance(atom, Literal) else None
-            if isinstance(value, jax.Array | np.ndarray):
-                yield value
+        yield equation
         for body in bodies(equation.params):
-            yield from _literals(body)
+            yield from _equations(body)
 
 
 @functools.cache

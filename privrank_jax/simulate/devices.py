@@ -16,8 +16,6 @@ from privrank_jax._types import Key
 AXIS = "replicates"
 _MIB = 20  # bits: processes tell one another numbers of 32 bits
 
-Batched = Callable[..., Any]  # (key, columns, cells, replicates) -> pytree of arrays over the pairs
-
 
 class Devices:
     """A mesh of ``count`` devices of all processes (None takes all, or ``jax.default_device``), which share a batch.
@@ -39,8 +37,7 @@ class Devices:
         shares = {parts.count(process) for process in range(jax.process_count())}
         if len(set(found)) != len(found) or len(shares) != 1 or shares == {0}:
             raise ValueError(
-                f"devices must be different and as many in each of {jax.process_count()} "
-                f"processes, at least one; got {found}"
+                f"devices must differ, as many in each of {jax.process_count()} processes; got {found}"
             )
         self._mesh = Mesh(np.array(found), (AXIS,))
         self.count = len(found)
@@ -48,8 +45,7 @@ class Devices:
     @property
     def kind(self) -> str:
         """Platform and kind of the devices."""
-        first = self._found()[0]
-        return f"{first.platform} {first.device_kind}"
+        return "{0.platform} {0.device_kind}".format(self._found()[0])
 
     def memory_for_batches(self) -> int:
         """Bytes that a batch may use on each device, the same in all processes; all of them must ask."""
@@ -60,7 +56,7 @@ class Devices:
     def _found(self) -> list[Any]:
         return list(jnp.zeros(()).devices() if self._mesh is None else self._mesh.devices.flat)
 
-    def jit(self, program: Batched) -> Any:
+    def jit(self, program: Callable[..., Any]) -> Any:
         """Compile the program over a batch of pairs, split over the devices; call it on the result of :meth:`place`."""
         if self._mesh is None:
             return jax.jit(program)

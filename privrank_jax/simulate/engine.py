@@ -114,13 +114,18 @@ def run(
     try:
         with _progress_bars(studies, replicates, progress and is_first()) as advance:
             jobs = [[prepared(each, indices) for indices in each.groups()] for each in studies]
-            with one_blas_thread():
-                for job in _as_compiled([*itertools.chain(*jobs)]):
+            every = [*itertools.chain(*jobs)]
+            ahead = {job.program.ahead: job for job in every if job.program.ahead is not None}
+            now = [job for job in every if job.program.ahead is None]
+            with (
+                one_blas_thread()
+            ):  # the programs compiled here, then the others, each as soon as it is compiled
+                for job in itertools.chain(now, (ahead[done] for done in as_completed(ahead))):
                     ran += job.run(notice, functools.partial(advance, job.study))
                     advance(job.study, 0, running=False)
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
-    facts = tuple(job.program.facts() for job in itertools.chain(*jobs))
+    facts = tuple(job.program.facts() for job in every)
     compilations = sum(program.compilations for program in facts)
     compiling = time.perf_counter() - started - ran
     diagnostics = StudyDiagnostics(compilations, compiling, ran, mesh.count, memory_limit, facts)
@@ -166,13 +171,6 @@ class _Job:
         for position, cell in enumerate(self.indices):
             head = {"study": self.study.name, **self.study.cells[cell]}
             yield cell, list(self.moments.rows(position, head, self.program.metrics))
-
-
-def _as_compiled(jobs: Sequence[_Job]) -> Iterator[_Job]:
-    """All jobs: in their order those that are not compiled ahead, then the others, each as soon as it is compiled."""
-    ahead = {job.program.ahead: job for job in jobs if job.program.ahead is not None}
-    yield from (job for job in jobs if job.program.ahead is None)
-    yield from (ahead[done] for done in as_completed(ahead))
 
 
 def _check(

@@ -60,9 +60,8 @@ class Moments:
         """One tidy row per metric of a complete cell: ``head``, the metric's columns, mean, error and counts."""
         for index, metric in enumerate(metrics):
             finite = int(self._finite[cell, index])
-            error = math.nan
-            if finite > 1:
-                error = math.sqrt(float(self._squares[cell, index]) / (finite - 1) / finite)
+            squares = float(self._squares[cell, index])
+            error = math.sqrt(squares / (finite - 1) / finite) if finite > 1 else math.nan
             yield {
                 **head,
                 **metric,

@@ -138,9 +138,8 @@ class Program:
     def batch(self, start: int, notice: Callable[[str], None]) -> np.ndarray:
         """Compute the metrics of the pairs from ``start`` on, float64 of shape (metrics, pairs)."""
         while True:
-            local = self.devices.count // jax.process_count()
-            shape = (len(self.metrics), self.size * local)
-            values = exchange(self._run(start), shape)
+            local = self.size * self.devices.count // jax.process_count()
+            values = exchange(self._run(start), (len(self.metrics), local))
             if values is not None:
                 return values[:, : self.total - start]
             self._shrink(self.size // 2, notice)

@@ -122,9 +122,8 @@ class StudyResult:
 
     def __repr__(self) -> str:
         varying = [name for name in self._parted()[0] if name not in (METRIC, *VALUES)]
-        metrics = ", ".join(dict.fromkeys(str(row[METRIC]) for row in self.rows))
-        parts = (f" by {', '.join(varying)}" * bool(varying), f" of {metrics}" * bool(metrics))
-        return f"<{type(self).__name__} {self.study!r}: {_counted(self.rows)}{''.join(parts)}; print it for the table>"
+        by = f" by {', '.join(varying)}" if varying else ""
+        return f"<StudyResult {self.study!r}: {_counted(self.rows)}{by}; print it for the table>"
 
     def __str__(self) -> str:
         varying, shared = self._parted()

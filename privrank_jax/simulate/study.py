@@ -48,11 +48,7 @@ class Study:
     """A trial and the cells to run it in.
 
     >>> def trial(key, parameters):
-    ...     estimates = {"mean": 0.1, "median": 0.2}
-    ...     return {
-    ...         name: {"error": abs(estimate), "squared_error": estimate**2}
-    ...         for name, estimate in estimates.items()
-    ...     }
+    ...     return {"mean": {"error": 0.1, "squared_error": 0.01}, "median": {"error": 0.2}}
     >>> study = Study("averages", trial, grid(num_users=(10, 20)), axes=("estimator", "metric"))
 
     Attributes:
@@ -72,8 +68,7 @@ class Study:
             rounding.
 
     Raises:
-        ValueError: no cells, cells with different names, an unknown static name, a name that is already a column of the
-            result, a value that is not a scalar, or axes without ``"metric"``.
+        ValueError: no cells, cells with different names, a static name, axis or value that can't be one.
         TypeError: the trial does not take ``(key, parameters)``.
     """
 
@@ -95,24 +90,21 @@ class Study:
         if not cells:
             raise ValueError(f"study {self.name!r} has no cells: give one, {{}} if need be")
         names = set(cells[0])
-        for cell in cells:
-            if set(cell) != names:
-                raise ValueError(
-                    f"study {self.name!r}: every cell needs the same parameters; "
-                    f"{sorted(set(cell) ^ names)} are in some cells only"
-                )
+        if odd := sorted(set().union(*(set(cell) ^ names for cell in cells))):
+            raise ValueError(
+                f"study {self.name!r}: every cell needs the same parameters; {odd} are in some cells only"
+            )
         if unknown := sorted(set(static) - names):
             raise ValueError(
-                f"study {self.name!r}: static {unknown} are not parameters of its cells; "
-                f"these are {sorted(names)}"
+                f"study {self.name!r}: static {unknown} are not among its parameters, {sorted(names)}"
             )
         if taken := sorted(names & set(RESERVED)):
             raise ValueError(f"study {self.name!r}: {taken} are columns of the result; rename them")
         cells = tuple({n: _scalar(n, v, n in static) for n, v in c.items()} for c in cells)
-        object.__setattr__(self, "cells", cells)
-        object.__setattr__(self, "static", static)
         taken = [*names, *(column for column in RESERVED if column != METRIC)]
-        object.__setattr__(self, "axes", check_axes(self.axes, taken))
+        checked = {"cells": cells, "static": static, "axes": check_axes(self.axes, taken)}
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     def groups(self) -> list[list[int]]:
         """Indices of the cells that share their static values (1, 1.0 and True are different values)."""

@@ -112,16 +112,6 @@ def test_colors_may_be_a_parameter_and_styles_the_estimators(result):
     assert "line: estimator" in figure.legends[0].get_title().get_text()
 
 
-def test_crosses_stand_where_values_are_printed(result):
-    rows = [
-        {**row, "printed": 0.3 if row["scale"] == 1 else math.nan}
-        for row in result.select("error", epsilon=1.0)
-    ]
-    figure = plotting.study_curves(rows, "scale", crosses="printed")
-    crosses = [line for line in drawn(figure)[0].get_lines() if line.get_marker() == "x"]
-    assert [list(line.get_ydata()) for line in crosses] == [[0.3] * 3]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

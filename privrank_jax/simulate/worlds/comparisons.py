@@ -107,8 +107,7 @@ def tournament(
         key: PRNG key.
         scores: true θ, shape ``(m,)``.
         probability: p in [0, 1], scalar or a symmetric ``(m, m)`` matrix; may be traced.
-        link: P(i beats j) = F(θ_i − θ_j).
-        mask: real items, shape ``(m,)``; None for all.
+        link, mask: F of P(i beats j) = F(θ_i − θ_j); real items, ``(m,)``, None for all.
 
     Returns:
         Win counts in the dtype of the scores, ``W[i, j] + W[j, i]`` 0 or 1.
@@ -125,7 +124,7 @@ def tournament(
     known = 0.5 if is_traced(probability) else np.asarray(probability)
     if not np.all((known >= 0) & (known <= 1)) or np.shape(probability) not in ((), square):
         raise ValueError(
-            f"probability must lie in [0, 1], one number or a matrix {square}, got {probability}"
+            f"probability must lie in [0, 1], a scalar or a matrix {square}, got {probability}"
         )
     return _tournament(key, scores, probability, get_link(link), mask)
 
@@ -276,8 +275,7 @@ def user_comparison_records(
         users from ``num_users`` on are masked, and all rows where fewer than two items are real.
 
     Raises:
-        ValueError: ``num_users`` below 1 or above ``max_users``, or traced without ``max_users``;
-            L below 1; fewer than two items, or more than 46,340.
+        ValueError: n below 1, above its padded size, or traced without one; L below 1; m below 2 or above 46,340.
 
     >>> records = user_comparison_records(jax.random.key(0), jnp.array([1.0, 0.0, -1.0]), 50, 2)
     >>> records.winners.shape, int(records.users.max())

@@ -150,11 +150,12 @@ def _counts(
                 return wins
             return jnp.append(wins, jnp.sum(places[item] == every, axis=1, dtype=jnp.int32))
 
+        def place(item: Int[Array, ""], sums: Array) -> Array:
+            return sums.at[item].set(row(item))
+
         if not on_cpu():
             return jax.lax.map(row, jnp.arange(max_items))
-        return jax.lax.fori_loop(
-            0, jnp.int32(items), lambda item, sums: sums.at[item].set(row(item)), nothing
-        )
+        return jax.lax.fori_loop(0, jnp.int32(items), place, nothing)
 
     blocks = -(-max_users // BLOCK)
     # On a CPU one after the other anyway, so that blocks without users, and padded items, are left out.
