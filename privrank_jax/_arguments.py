@@ -1,7 +1,4 @@
-"""Errors that carry the names of their arguments, so that the command line can spell these as options.
-
-Nothing here imports JAX or NumPy.
-"""
+"""Errors that carry the names of their arguments, so that the command line can spell these as options."""
 
 from __future__ import annotations
 

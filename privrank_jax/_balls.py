@@ -1,7 +1,4 @@
-"""Balls that hold real numbers (Arb, by python-flint), and decisions that they prove.
-
-python-flint is loaded on first use; nothing here imports JAX or NumPy.
-"""
+"""Balls that hold real numbers (Arb, by python-flint, loaded on first use), and decisions that they prove."""
 
 from __future__ import annotations
 

@@ -11,10 +11,12 @@ from jaxtyping import PyTree
 
 from privrank_jax._backend import at_once, on_cpu
 
-# Bytes of arguments that a CPU works on at a time, so that a loop reads them from its cache.
-_CPU_CHUNK = 1 << 21
-# The same where problems lie along the trailing axis and a few arrays of that size are in use.
-_CPU_LANES = 1 << 18
+_CPU_CHUNK = (
+    1 << 21
+)  # bytes of arguments that a CPU works on at a time, so that they stay in its cache
+_CPU_LANES = (
+    1 << 18
+)  # the same where problems lie along the trailing axis, as several such arrays are in use
 _VECTOR = 16  # numbers in the widest vector
 # Problems of more items than this, and batches smaller than this, are solved one by one.
 _MOST_ITEMS, _FEWEST = 60, 8

@@ -1,7 +1,4 @@
-"""Search on the host for the last number that passes a check, or the first; in ``jit``: :mod:`privrank_jax._roots`.
-
-Nothing here imports JAX or NumPy.
-"""
+"""Search on the host, without JAX, for the last number that passes a check, or the first."""
 
 from __future__ import annotations
 

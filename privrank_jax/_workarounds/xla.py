@@ -1,6 +1,4 @@
-"""Workarounds that keep XLA from recomputing values, from folding constants and from optimizing what runs once.
-
-They also detect exhausted memory.
+"""Workarounds that keep XLA from recomputing values, from folding constants and from optimizing; memory that ran out.
 
 ``materialized``. Upstream: none known; https://github.com/openxla/xla/issues/20440 has another barrier that XLA's CPU
 compiler does not keep. To reproduce: ``tests/workarounds/test_xla.py`` counts what the compiled program computes again.
@@ -45,10 +43,10 @@ def fixed(values: Shaped[ArrayLike, "*shape"]) -> Shaped[Array, "*shape"]:
     """Values that are the same in every replicate of a batch, for a trial: kept from XLA's constant folding.
 
     XLA evaluates what depends on constants alone as it compiles, with an interpreter that takes seconds for what the
-    program itself does in milliseconds. Behind a barrier the values are not constants.
+    program itself does in milliseconds. Behind a barrier the values, an array of any shape and dtype, are no constants.
 
     Args:
-        values: an array of any shape and dtype.
+        values: an array.
 
     Returns:
         The same values.

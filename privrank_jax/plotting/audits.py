@@ -72,8 +72,9 @@ def _draw_events(
     lower = [max((p - delta) / factor, low / 10) for p in ends]
     slack = f" + {delta:g}" if delta else ""
     axis.fill_between(ends, lower, upper, color=PALETTE[0], alpha=0.12, linewidth=0)
-    for edge, label in ((upper, f"a factor of e^{epsilon:g}{slack}, either way"), (lower, None)):
-        axis.plot(ends, edge, color=PALETTE[0], linestyle="--", linewidth=1.2, label=label)
+    label = f"a factor of e^{epsilon:g}{slack}, either way"
+    axis.plot(ends, upper, "--", color=PALETTE[0], linewidth=1.2, label=label)
+    axis.plot(ends, lower, "--", color=PALETTE[0], linewidth=1.2)
     xs, ys = zip(*seen, strict=True)
     axis.plot(xs, ys, "o", color=PALETTE[6], markersize=3, alpha=0.6, label="events")
     if min(chosen) > 0:

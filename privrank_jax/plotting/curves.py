@@ -82,8 +82,7 @@ def study_curves(
         ValueError: no rows, an unknown column or metric, a metric without means above 0 on a logarithmic axis, or
             two rows for one point of a curve: then name the column that tells them apart, or select one value of it.
     """
-    if isinstance(panel, str):
-        panel = (panel,)
+    panel = (panel,) if isinstance(panel, str) else panel
     rows = list(result) if isinstance(result, Sequence) else result.rows
     if curve is None:
         curve = "estimator" if any("estimator" in row for row in rows) else "study"
@@ -95,8 +94,11 @@ def study_curves(
     check_rows(rows, (x,), ("metric", *told_apart), infinite=log_x)
     labels = _labels(metrics, rows)
     rows = [row for row in rows if row["metric"] in labels]
-    if log_y:
-        _check_logarithmic(rows, from_zero)
+    if log_y and from_zero:
+        raise ValueError("a logarithmic axis has no 0: leave out log_y or from_zero")
+    for metric in labels if log_y else ():
+        if not any(row["mean"] > 0 for row in rows if row["metric"] == metric):
+            raise ValueError(f"no mean of {metric!r} is above 0, as log_y needs: leave it out")
     names = names or {}
     places = list(itertools.product(*(_values(rows, column, names) for column in panel)))
     places = [p for p in places if any(_at(row, panel) == p for row in rows)]
@@ -127,15 +129,6 @@ def study_curves(
     label = f"color: {curve_label or spelled(curve)}"
     legend(figure, label, shown, "" if style is None else spelled(style), lines)
     return finished(figure, title, guarantee_text)
-
-
-def _check_logarithmic(rows: Sequence[Row], from_zero: bool) -> None:
-    """Raise ``ValueError`` for what has no place on logarithmic vertical axes."""
-    if from_zero:
-        raise ValueError("a logarithmic axis has no 0: leave out log_y or from_zero")
-    for metric in dict.fromkeys(row["metric"] for row in rows):
-        if not any(row["mean"] > 0 for row in rows if row["metric"] == metric):
-            raise ValueError(f"no mean of {metric!r} is above 0, as log_y needs: leave it out")
 
 
 def _labels(

@@ -48,9 +48,6 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
     Raises:
         ValueError: a suffix that matplotlib does not write.
-
-    Warns:
-        MissingCharacters: the font lacks characters, for which boxes stand.
     """
     target = Path(path)
     kind = _format(figure, target)
@@ -68,11 +65,7 @@ def svg(figure: Figure) -> str:
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Raise before the work the ``ValueError`` or ``ImportError`` that :func:`save` would raise after it.
-
-    Args:
-        path: of the file.
-    """
+    """Raise before the work what :func:`save` would raise after it, with the same arguments as there."""
     _format(new_figure(1.0, 1.0), Path(path))
 
 

@@ -139,7 +139,7 @@ def method_map(
                 continue
             unclear |= not clear
             index = groups.index(winner)
-            corners = x_edges[column : column + 2], *y_edges[line : line + 2]
+            corners: Any = x_edges[column : column + 2], *y_edges[line : line + 2]
             look: Any = {"facecolor": frame.PALETTE[index], "alpha": 0.75 if clear else 0.25}
             axis.fill_between(*corners, edgecolor="white", linewidth=1.0, **look)
             look = {"color": "black", "markerfacecolor": "black" if clear else "none"}

@@ -66,15 +66,14 @@ class Outcome:
     @property
     def labels(self) -> tuple[Labels, ...]:
         """The labels of all metrics, sorted."""
-        every = [place for places in self.places for place in places]
+        every = [*itertools.chain(*self.places)]
         return tuple(every[place] for place in self.order)
 
 
 def labeled(values: Any, *labels: Sequence[Label]) -> Labeled:
     """Put labels on the leading axes of an array: a mapping with one level for each of them.
 
-    >>> found = labeled(jnp.array([[1.0, 2.0], [3.0, 4.0]]), ("mle", "counts"), (0.5, 1.0))
-    >>> float(found["counts"][0.5])
+    >>> float(labeled([[1.0, 2.0], [3.0, 4.0]], ("mle", "counts"), (0.5, 1.0))["counts"][0.5])
     3.0
 
     Args:
@@ -118,7 +117,7 @@ def flatten(found: object, axes: tuple[str, ...]) -> Outcome:
     for keys, value in leaves:
         below = itertools.product(*value.labels) if isinstance(value, Labeled) else [()]
         places.append(tuple(_place((*keys, *labels), axes) for labels in below))
-    every = [place for group in places for place in group]
+    every = [*itertools.chain(*places)]
     for place, count in Counter(every).items():
         if count > 1:
             raise ValueError(f"returns two values for {dict(zip(axes, place))}")

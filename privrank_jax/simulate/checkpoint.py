@@ -93,12 +93,9 @@ class Checkpoint:
 def identity(program: Program) -> str:
     """Hash everything that determines the results of a program, reproducibly; unique where the program calls Python."""
     found = hashlib.sha256()
-    words = (
-        *(program.name, program.replicates, program.static, list(program.columns)),
-        *(program.metrics, _sources()),
-        *(jax.__version__, jaxlib.__version__, program.devices.kind),
-    )
-    found.update(f"{words!r}\0".encode())
+    words = [program.name, program.replicates, program.static, list(program.columns)]
+    words += [program.metrics, _sources(), jax.__version__, jaxlib.__version__]
+    found.update(f"{(*words, program.devices.kind)!r}\0".encode())
     found.update(program.lowered().as_text().encode())
     closed = [value for value in program.closed.consts if hasattr(value, "dtype")]
     equations = list(_equations(program.closed.jaxpr))
@@ -140,7 +137,7 @@ def _sources() -> str:
 def _read(
     path: Path, identity: str, like: Mapping[str, np.ndarray]
 ) -> Mapping[str, np.ndarray] | None:
-    """Read the state in a file; None if it is absent, damaged or belongs to something else."""
+    """The state in a file; None if it is absent, damaged or belongs to something else."""
     if not is_first() or not path.exists():
         return None
     content = path.read_bytes()

@@ -37,7 +37,7 @@ class Devices:
         shares = {parts.count(process) for process in range(jax.process_count())}
         if len(set(found)) != len(found) or len(shares) != 1 or shares == {0}:
             raise ValueError(
-                f"devices must differ, as many in each of {jax.process_count()} processes; got {found}"
+                f"devices must be different, as many in each of {jax.process_count()} processes; got {found}"
             )
         self._mesh = Mesh(np.array(found), (AXIS,))
         self.count = len(found)

@@ -3,11 +3,10 @@
 Cells with the same static values run as one compiled program over a flat batch of (cell, replicate) pairs, in as many
 equal batches as memory requires, each split evenly over all devices.
 
-Replicate ``r`` uses the key ``fold_in(key, r)`` in every cell: **common random numbers**. Cells see the same noise, so
-a difference between two cells is usually more precise than their separate standard errors suggest (never pool them as
-if independent; return the difference as a metric of one trial to get its own standard error). The same key gives the
-same table for any batch size and any number of devices and processes: bit for bit for what is sampled and counted, to
-rounding for what XLA or LAPACK may reassociate when the batch changes (1e-12 for solved estimates in float64).
+Replicate ``r`` uses the key ``fold_in(key, r)`` in every cell: **common random numbers**, so that a difference between
+two cells is usually more precise than their standard errors suggest (return it as a metric to get its own). The same
+key gives the same table for any batch size and any number of devices and processes: bit for bit for what is sampled and
+counted, to rounding for what XLA or LAPACK may reassociate (1e-12 for solved estimates in float64).
 
 **On a GPU or TPU** a key gives the same random words as on a CPU, and counts are exact up to 2²⁴ in float32. Other
 numbers agree to rounding, so a draw that lies within rounding of a boundary may fall on its other side. A GPU adds in
@@ -57,12 +56,10 @@ def run(
 
     >>> from privrank_jax.simulate import Study, grid
     >>> def trial(key, parameters):
-    ...     draws = jax.random.normal(key, (5,)) * parameters["scale"]
-    ...     return {"mean": {"error": abs(draws.mean())}, "median": {"error": abs(jnp.median(draws))}}
-    >>> study = Study("center", trial, grid(scale=(1.0, 2.0)), axes=("estimator", "metric"))
-    >>> result = run(jax.random.key(0), study, 100)
-    >>> [(row["scale"], row["estimator"]) for row in result.rows]
-    [(1.0, 'mean'), (1.0, 'median'), (2.0, 'mean'), (2.0, 'median')]
+    ...     return {"error": parameters["scale"] * abs(jax.random.normal(key))}
+    >>> result = run(jax.random.key(0), Study("center", trial, grid(scale=(1.0, 2.0))), 100)
+    >>> [(row["scale"], row["metric"], row["replicates"]) for row in result.rows]
+    [(1.0, 'error', 100), (2.0, 'error', 100)]
 
     The batch is chosen by an estimate of its memory, then checked against XLA's own buffer assignment; if the device
     itself runs out of memory, it is halved and the run continues. After ``jax.distributed.initialize``, every process
@@ -72,10 +69,8 @@ def run(
         key: one threefry key, JAX's default. (Others draw differently under ``vmap``: tables would depend on batches.)
         study: the study to run, or several. While one program runs, others are compiled in two threads.
         replicates: of each cell, below 2³².
-        batch_size: at most this many (cell, replicate) pairs at once on each device; by default as many as the memory
-            limit allows, up to ``MAX_BATCH`` and, on a CPU, ``CPU_WORKING_SET`` bytes.
-        memory_limit: bytes of memory per device for arguments, intermediate values and results; by default 1 GiB on a
-            CPU, and on an accelerator 0.4 of the memory that JAX may use there.
+        batch_size: at most this many (cell, replicate) pairs at once on each device; by default what memory allows.
+        memory_limit: bytes per device; by default 1 GiB on a CPU, elsewhere 0.4 of the memory that JAX may use.
         devices: JAX devices that share each batch evenly; by default all devices of all processes, or the one set by
             ``jax.default_device``. On several CPU devices a trial must not call LAPACK on batches of large matrices
             (beyond 2·10⁵ operations in all), which can deadlock in jaxlib; this library avoids such calls.

@@ -52,11 +52,10 @@ class StudyResult:
     """The table of a study and how it was computed; it prints what varies, below a line with what all rows share.
 
     >>> print(StudyResult("example", [
-    ...     {"study": "example", "num_users": 50, "epsilon": epsilon, "estimator": estimator,
-    ...      "metric": "error", "mean": mean, "standard_error": 0.01, "replicates": 100, "nonfinite": 0}
-    ...     for epsilon, estimator, mean in ((0.5, "mle", 0.25), (float("inf"), "mle", 0.125))
+    ...     {"study": "example", "num_users": 50, "epsilon": epsilon, "metric": "error", "mean": mean,
+    ...      "standard_error": 0.01} for epsilon, mean in ((0.5, 0.25), (float("inf"), 0.125))
     ... ]))
-    example: 2 rows; num_users = 50, estimator = mle, metric = error, replicates = 100
+    example: 2 rows; num_users = 50, metric = error
       epsilon    mean  standard_error
           0.5    0.25            0.01
             ∞   0.125            0.01

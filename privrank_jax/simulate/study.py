@@ -96,7 +96,7 @@ class Study:
             )
         if unknown := sorted(set(static) - names):
             raise ValueError(
-                f"study {self.name!r}: static {unknown} are not among its parameters, {sorted(names)}"
+                f"study {self.name!r}: static {unknown} are not parameters; these are {sorted(names)}"
             )
         if taken := sorted(names & set(RESERVED)):
             raise ValueError(f"study {self.name!r}: {taken} are columns of the result; rename them")

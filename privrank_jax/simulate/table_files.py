@@ -19,10 +19,9 @@ Row = dict[str, Any]
 
 
 def write_csv(rows: Sequence[Row], path: str | os.PathLike[str], *, delimiter: str = ",") -> None:
-    """Write tidy rows of one or several studies as CSV.
+    """Write tidy rows of one or several studies as CSV, floats with all their digits, completely or not at all.
 
     Columns are the union over the rows, in order of appearance; a value that a row lacks is empty.
-    Floats are written with all their digits. The file is written completely or not at all.
 
     Args:
         rows: of a :class:`StudyResult`.
@@ -40,17 +39,9 @@ def write_csv(rows: Sequence[Row], path: str | os.PathLike[str], *, delimiter: s
 
 
 def write_parquet(rows: Sequence[Row], path: str | os.PathLike[str]) -> None:
-    """Write tidy rows as Parquet, with pyarrow (extra ``tables``); otherwise as :func:`write_csv`.
+    """Write tidy rows as Parquet, with pyarrow (extra ``tables``); arguments and errors as of :func:`write_csv`.
 
     A column of numbers becomes INT64 or DOUBLE, a column of truth values BOOLEAN, any other a text.
-
-    Args:
-        rows: of a :class:`StudyResult`.
-        path: of the file; an existing one is replaced.
-
-    Raises:
-        ValueError: ``rows`` is empty.
-        ImportError: pyarrow is not installed.
     """
     check_format(".parquet")
     import pyarrow
@@ -82,10 +73,7 @@ def check_format(suffix: str) -> None:
 
 
 def write_workbook(
-    rows: Sequence[Row],
-    path: str | os.PathLike[str],
-    *,
-    guarantee: Sequence[tuple[str, str]] = (),
+    rows: Sequence[Row], path: str | os.PathLike[str], *, guarantee: Sequence[tuple[str, str]] = ()
 ) -> None:
     """Write rows as the first sheet of a workbook, with openpyxl (extra ``excel``); otherwise as :func:`write_csv`.
 

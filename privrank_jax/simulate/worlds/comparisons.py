@@ -243,13 +243,13 @@ def user_comparisons(
 ) -> WinCounts:
     """Win counts, in the dtype of the scores, with arguments, results and errors as of :func:`user_comparison_records`.
 
-    >>> wins = user_comparisons(jax.random.key(0), jnp.array([1.0, 0.0, -1.0]), 50, 2)
-    >>> float(wins.matrix.sum())
+    >>> float(user_comparisons(jax.random.key(0), [1.0, 0.0, -1.0], 50, 2).matrix.sum())
     100.0
     """
     sizes = num_users, comparisons_per_user
+    scores = _checked_scores(scores)
     records = user_comparison_records(key, scores, *sizes, link, mask, max_users)
-    return WinCounts(records.win_counts(dtype=jnp.asarray(scores).dtype).matrix, mask)
+    return WinCounts(records.win_counts(dtype=scores.dtype).matrix, mask)
 
 
 def user_comparison_records(
@@ -287,22 +287,21 @@ def user_comparison_records(
         raise ValueError(f"comparisons_per_user must be at least 1, got {comparisons_per_user}")
     if scores.shape[0] > 46_340:  # pairs of items must fit int32 where they are counted
         raise ValueError(f"at most 46,340 items, got {scores.shape[0]}")
-    return _user_comparison_records(
-        key, scores, num_users, comparisons_per_user, get_link(link), mask, max_users
-    )
+    most = max_users, comparisons_per_user
+    return _user_comparison_records(key, scores, num_users, mask, get_link(link), most)
 
 
-@partial(jax.jit, static_argnums=(3, 4, 6))
+@partial(jax.jit, static_argnums=(4, 5))
 def _user_comparison_records(
     key: Key,
     scores: Scores,
     num_users: Count,
-    per_user: int,
-    link: Link,
     mask: Mask | None,
-    max_users: int,
+    link: Link,
+    most: tuple[int, int],
 ) -> Comparisons:
-    size, rows = scores.shape[0], max_users * per_user
+    (max_users, per_user), size = most, scores.shape[0]
+    rows = max_users * per_user
     real = jnp.int32(size) if mask is None else mask.sum(dtype=jnp.int32)
     first_key, second_key, answer_key = jax.random.split(fused(key), 3)
     # An ordered pair of distinct items is an unordered pair and a coin that says which comes first.

@@ -5,8 +5,7 @@ exchanges item j with item j + d + t where x_j = +1, so a sign is visible in whi
 reads the signs back from any ranking: ρ_j = -1 where j stands before j + d + t, +1 otherwise; ρ(π^x) = x.
 
 **The sign convention.** The paper's formula exchanges where x_j = -1, its text where x_j = +1, and with its ρ only
-the text has ρ(π^x) = x, which Observation 15 needs. (The formula with -ρ would also work, and the proof of Theorem 14
-indeed switches to w = -ρ(σ), but other signs there do not match.) We follow the text.
+the text has ρ(π^x) = x, which Observation 15 needs. We follow the text.
 
 **Observation 15.** K(σ, {π^{x¹}, ..., π^{xⁿ}}) ≥ t(d - ⟨ρ(σ), x̄⟩)/2, x̄ the mean of the xⁱ: a sign that σ gets wrong
 costs at least one inversion with each of the middle items, wherever they are. The two items are also inverted with each
@@ -86,10 +85,9 @@ def hidden_signs(
     [1, -1]
     """
     given = as_ranks(ranks)
-    if not 1 <= 2 * num_signs <= given.shape[-1]:
-        raise ValueError(
-            f"{given.shape[-1]} items can't hide {num_signs!r} signs: two each needed."
-        )
+    size = given.shape[-1]
+    if not 1 <= 2 * num_signs <= size:
+        raise ValueError(f"{size} items can't hide {num_signs!r} signs: two each needed.")
     left, right = given[..., :num_signs], given[..., -num_signs:]
     return jnp.where(left < right, -1, 1).astype(jnp.int32)
 

@@ -32,8 +32,7 @@ def mallows_rankings(
 ) -> Int[Array, "users items"]:
     """Draw rankings around the center 0, 1, ..., m-1: P(π) ∝ e^(-θ d(π, center)), d Kendall's distance.
 
-    Item t is inserted V_t places before the end of items 0..t-1, P(V_t = v) ∝ e^(-θ v) on 0..t: Kendall's distance is
-    Σ V_t. One uniform per user and item.
+    Item t is inserted V_t places before the end of items 0..t-1, P(V_t = v) ∝ e^(-θ v) on 0..t: the distance is Σ V_t.
 
     Args:
         key: PRNG key.
