@@ -68,7 +68,7 @@ def check_format(suffix: str) -> None:
         importlib.import_module(package)
     except ImportError as error:
         raise ImportError(
-            f"{suffix} files need {package}: pip install 'privrank-jax[{extra}]', or write .csv"
+            f"{suffix} files need {package}: pip install 'privrank-jax[{extra}]', or write CSV"
         ) from error
 
 
