@@ -7,6 +7,7 @@ checks what it times.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import platform
 import statistics
@@ -462,6 +463,29 @@ def studies(quick: bool) -> Iterator[Row]:
         )
 
 
+# Figure 10 of Xu, Sun and Cheng: the cost of an estimate is linear in users and quadratic in items.
+
+
+def reports(quick: bool) -> Iterator[Row]:
+    """Scores from the reports of growing numbers of users on growing numbers of items; least times."""
+    users, items = ((50, 100), (4, 8)) if quick else ((200, 800, 3200), (10, 40, 160))
+    rng, scores = np.random.default_rng(0), jax.jit(pr.pairwise.debiased_rr)
+    least: dict[tuple[int, int], float] = {}
+    for count, number in itertools.product(items, users):
+        shape = (number, count * (count - 1) // 2)
+        says, asked = (jnp.asarray(rng.random(shape) < 0.5) for _ in range(2))
+        epsilon = jnp.asarray(rng.uniform(1, 5, number), jnp.float32)
+        run_one = functools.partial(scores, says, asked, epsilon)
+        wall, _ = clocked({"ours": run_one}, 7)
+        least[count, number] = min(wall["ours"])
+        yield Row(f"scores of {count} items from {number:,} users", span(least[count, number]))
+    (few, many), (small, large) = users[-2:], items[-2:]
+    by_users = np.log(least[large, many] / least[large, few]) / np.log(many / few)
+    by_items = np.log(least[large, many] / least[small, many]) / np.log(large / small)
+    powers = f"users^{by_users:.2f}, items^{by_items:.2f}"
+    yield Row("scores from reports, growth at the end", powers, "users^1, items^2 in the paper")
+
+
 # The same as on a CPU.
 
 
@@ -550,6 +574,7 @@ ALL: tuple[Section, ...] = (
     tables,
     kemeny,
     releases,
+    reports,
     first_answers,
     studies,
 )

@@ -34,7 +34,6 @@ OF_NUMPY = {
     "aggregation.kemeny_rule": {"_Component"},
     "jobs.plan_worlds": {"_consensus"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
-    "experiments.xu.figures": {"exponents"},
     "pairwise.uncertainty": {"_sum_of_squares"},
     "pairwise.covariates": {"_check_identifiable"},
     "privacy.noise_law": {"_Draws", "mean_square"},

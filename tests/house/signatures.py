@@ -42,7 +42,8 @@ DATA_TYPES = re.compile(r"\b(WinCounts|WinEdges|PairWeights\w*|Ranks|RanksLike|U
 # many of these, what checks or audits such draws, what one adjacency lets a user change, and the studies' own helpers.
 _PARTS_OF_PROMISES = {
     "_neighbors": "check_kind",
-    "experiments.alabi.common": "errors outcomes",
+    "experiments.alabi.central": "sorts",
+    "experiments.alabi.common": "errors",
     "experiments.cai.common": "Unit.promise errors noise_settings private_estimates",
     "experiments.rdp.synthetic": "count_rankings",
     "experiments.rdp.common": "wins_by_method",

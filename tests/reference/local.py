@@ -40,58 +40,11 @@ def pairs_of(items):
     return [(i, j) for i in range(items) for j in range(i + 1, items)]
 
 
-def weights_and_targets(reports, epsilon, weighted, debiased, laplace=False):
-    """Published w_l, summing to 1, and z of every report."""
-    tanh = [math.tanh(e / 2) for e in epsilon]
-    weight = [1.0 for _ in epsilon]
-    if weighted:
-        weight = [e * e / (e * e + 8) for e in epsilon] if laplace else [t * t for t in tanh]
-    total = sum(weight)
-    targets = [
-        [debias(y, e) if debiased and not laplace else y for y in row]
-        for row, e in zip(reports, epsilon)
-    ]
-    return [w / total for w in weight], targets, total
-
-
-def published_objective(
-    theta, reports, observed, epsilon, name, constant, weighted=True, debiased=True, laplace=False
-):
-    """Equation (5) of Xu, Sun and Cheng, one report at a time, λ = c/Σ tanh²; and its gradient."""
-    ridge = constant / sum(math.tanh(e / 2) ** 2 for e in epsilon)
-    weight, targets, _ = weights_and_targets(reports, epsilon, weighted, debiased, laplace)
-    value = ridge * sum(t * t for t in theta)
-    gradient = [2 * ridge * t for t in theta]
-    for user in range(len(epsilon)):
-        for place, (i, j) in enumerate(pairs_of(len(theta))):
-            if observed[user][place]:
-                won = weight[user] * targets[user][place]
-                lost = weight[user] - won
-                _, log_win, score_win, _ = link_functions(name, theta[i] - theta[j])
-                _, log_lose, score_lose, _ = link_functions(name, theta[j] - theta[i])
-                value -= won * log_win + lost * log_lose
-                pull = lost * score_lose - won * score_win
-                gradient[i] += pull
-                gradient[j] -= pull
-    return value, np.array(gradient)
-
-
 def stationary_point(objective, start):
     """A root of the gradient near ``start``: BFGS, then a root search from where it stops."""
     found = scipy.optimize.minimize(objective, start, jac=True, tol=1e-10)
     root = scipy.optimize.root(lambda theta: objective(theta)[1], found.x, tol=1e-13)
     return root.x if root.success else found.x
-
-
-def debiased_scores(reports, observed, epsilon, name, constant=1.0, **settings):
-    """Minimizer of the published objective."""
-    items = (1 + math.isqrt(1 + 8 * len(reports[0]))) // 2
-    return stationary_point(
-        lambda theta: published_objective(
-            theta, reports, observed, epsilon, name, constant, **settings
-        ),
-        np.zeros(items),
-    )
 
 
 def signed_objective(theta, wins, name, constant):
@@ -124,16 +77,6 @@ def smallest_nonzero_eigenvalue(hessian):
     """Over the directions that sum to 0, by an explicit basis of them."""
     basis = np.linalg.svd(np.ones((1, len(hessian))))[2][1:]
     return float(np.linalg.eigvalsh(basis @ hessian @ basis.T)[0])
-
-
-def report_counts(reports, observed, items):
-    """Wins of each item in the reports as they come."""
-    totals = np.zeros(items)
-    for row, seen in zip(reports, observed):
-        for (i, j), report, here in zip(pairs_of(items), row, seen):
-            if here:
-                totals[i if report else j] += 1
-    return totals
 
 
 def fixed_point_sums(first, second, reports, tanh, items):
