@@ -53,32 +53,40 @@ def dress(axis: Axes, x: str, rows: Sequence[frame.Row], log_x: bool, log_y: boo
 
 
 def legend(
-    figure: Figure, label: str, colors: Sequence[str], style_label: str, styles: Sequence[str]
+    figure: Figure,
+    label: str,
+    colors: Sequence[str],
+    style_label: str,
+    styles: Sequence[str],
+    style_of_each: Sequence[int] = (),
 ) -> None:
     """Draw one legend below the figure: colors with markers, then line styles in black.
 
     They stand in one row where the figure is wide enough, else each in rows of their own, as many as they need; more
-    than two rows extend the figure.
+    than two rows extend the figure. With ``style_of_each`` every color has its own line style, and a row has three.
     """
     from matplotlib.lines import Line2D
 
-    first = [Line2D([], [], label=name, **_look(index, 0)) for index, name in enumerate(colors)]
+    own = style_of_each or [0] * len(colors)
+    looks = (_look(index, own[index]) for index in range(len(colors)))
+    first = [Line2D([], [], label=name, **look) for name, look in zip(colors, looks)]
     second = []
     for index, name in enumerate(styles if len(styles) > 1 else ()):
         face = "white" if index else "black"
         look = {**_look(0, index), "color": "black", "markerfacecolor": face}
         second.append(Line2D([], [], label=name, **look))
     bands = f"bands: ± {frame.BAND:g} standard errors"
-    handles = [*([_text(label)] if label else []), *first]
-    handles += [_text(f"   {style_label}:"), *second] if second else []
-    found = _legend(figure, handles, len(handles), bands)
-    if found.get_window_extent().width <= figure.bbox.width:
-        return
-    found.remove()
+    if not style_of_each:
+        handles = [*([_text(label)] if label else []), *first]
+        handles += [_text(f"   {style_label}:"), *second] if second else []
+        found = _legend(figure, handles, len(handles), bands)
+        if found.get_window_extent().width <= figure.bbox.width:
+            return
+        found.remove()
     lines = f"line: {style_label}" if second and style_label else ""
     title = "; ".join(part for part in (label, lines, bands) if part)
     rows = []
-    for columns in range(max(len(first), len(second)), 0, -1):
+    for columns in range(3 if style_of_each else max(len(first), len(second)), 0, -1):
         rows = [row for group in (first, second) for row in _rows_of(group, columns)]
         # A legend is filled column by column.
         handles = [handle for column in zip(*rows, strict=True) for handle in column]
