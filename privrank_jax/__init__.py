@@ -49,24 +49,6 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-_MODULES = (
-    "aggregation",
-    "comparisons",
-    "data",
-    "experiments",
-    "links",
-    "mallows",
-    "metrics",
-    "pairwise",
-    "personalized",
-    "plotting",
-    "preferences",
-    "privacy",
-    "privacy_audit",
-    "rankings",
-    "release",
-    "simulate",
-)
 _NAMES = {
     "Estimate": "privrank_jax.estimate",
     "Guarantee": "privrank_jax.privacy.guarantee",
@@ -116,10 +98,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
     if name in _NAMES:
         return getattr(importlib.import_module(_NAMES[name]), name)
+    if name in __all__:
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,7 +1,4 @@
-"""Errors that carry the names of their arguments, so that the command line can spell these as options.
-
-Nothing here imports JAX or NumPy.
-"""
+"""Errors that carry the names of their arguments, so that the command line can spell these as options."""
 
 from __future__ import annotations
 
@@ -13,13 +10,7 @@ from typing import TypeGuard
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
-    """An argument of a function, as a message names it.
-
-    Attributes:
-        name: name of the argument.
-        value: the value that a message advises, if ``has_value``.
-        has_value: whether a message advises a value.
-        quoted: whether the name stands in backticks, as in the middle of a sentence.
+    """An argument of a function, as a message names it: with a value that it advises, or in backticks, or plainly.
 
     >>> f"{Argument('epsilon')} must be positive; say {value_of('user', None)}"
     'epsilon must be positive; say user=None'
@@ -47,12 +38,7 @@ def is_whole(value: object) -> TypeGuard[int]:
 
 
 class ArgumentError(ValueError):
-    """Error for an argument that is refused, or that should have another value.
-
-    Args:
-        message: the message, with arguments as the library spells them.
-        arguments: the arguments that the message names; a string ``text`` means ``Argument(text)``.
-    """
+    """An argument is refused, or should have another value; a string among ``arguments`` is the name of one."""
 
     def __init__(self, message: str, *arguments: Argument | str) -> None:
         super().__init__(message)

@@ -1,8 +1,7 @@
 """What depends on the kind of device: how much work one step of a loop takes, the memory of a study, matrix products.
 
-The kind is asked for when a program is traced, and is that of the device that JAX uses by default. Nothing here changes
-what is drawn or counted: the same key gives the same words, and counts are exact. Sums of floating-point numbers may be
-taken in another order, so they agree to rounding.
+The kind is asked for when a program is traced. The same key gives the same words on all, and counts are exact; sums of
+floating-point numbers may be taken in another order.
 """
 
 from __future__ import annotations
@@ -15,20 +14,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Num, PyTree
 
-BLOCK_BYTES = 1 << 30
-"""Working set of one step of a loop on an accelerator: large enough that the time to launch its kernels, some
-microseconds each, is small beside the time to move it."""
-
-MEMORY_SHARE = 0.4
-"""Share of an accelerator's memory for one batch of a study: two are in flight, and XLA needs some for itself."""
-
-CPU_MEMORY = 1 << 30
-"""Bytes for one batch of a study on a CPU, which shares its memory with all other programs."""
+BLOCK_BYTES = (
+    1 << 30
+)  # of one step of a loop on an accelerator: launching kernels then takes little of the time
+MEMORY_SHARE = (
+    0.4  # of an accelerator for one batch of a study: two are in flight, and XLA needs some
+)
+CPU_MEMORY = 1 << 30  # bytes for one batch of a study on a CPU, whose memory all programs share
 
 
 def platform() -> str:
-    """``"cpu"``, ``"gpu"`` or ``"tpu"``: the kind of the device that JAX uses by default, also within
-    ``jax.default_device``."""
+    """``"cpu"``, ``"gpu"`` or ``"tpu"``: of the device that JAX uses, also within ``jax.default_device``."""
     chosen = jax.config.values.get("jax_default_device")
     if chosen is None:
         return jax.default_backend()
@@ -47,18 +43,8 @@ def processors() -> int:
 
 
 def at_once(cpu: int, bytes_each: int) -> int:
-    """How many equal parts one step of a loop should take.
-
-    Args:
-        cpu: the number for a CPU, where a step should stay in cache.
-        bytes_each: working set of one part.
-
-    Returns:
-        ``cpu`` on a CPU; elsewhere as many as fill :data:`BLOCK_BYTES`, not fewer than ``cpu``; at least 1.
-
-    >>> at_once(4, 100) if on_cpu() else 4
-    4
-    """
+    """How many equal parts one step of a loop should take: at least 1; on a CPU ``cpu``, so that it stays in cache;
+    elsewhere as many of ``bytes_each`` as fill :data:`BLOCK_BYTES`, not fewer than ``cpu``."""
     return max(1, cpu if on_cpu() else max(cpu, BLOCK_BYTES // max(bytes_each, 1)))
 
 
@@ -69,9 +55,6 @@ def map_parts(function: Callable[[PyTree], PyTree], parts: PyTree, bytes_each: i
         function: of one part; it can be vmapped.
         parts: arrays with a leading axis over the parts.
         bytes_each: working set of one part.
-
-    Returns:
-        The results, with a leading axis over the parts.
 
     >>> map_parts(jnp.square, jnp.arange(3), 4).tolist()
     [0, 1, 4]
@@ -85,11 +68,8 @@ def sum_of_parts(function: Callable[[PyTree], PyTree], parts: PyTree, bytes_each
 
     Args:
         function: of one part, to arrays of which none changes its dtype when added up; it can be vmapped.
-        parts: arrays with a leading axis over the parts.
+        parts: arrays with a leading axis over the parts; the sum of none is 0.
         bytes_each: working set of one part.
-
-    Returns:
-        Arrays like those of one part, zeros if there are no parts.
 
     >>> int(sum_of_parts(jnp.square, jnp.arange(3), 4))
     5
@@ -115,15 +95,8 @@ def sum_of_parts(function: Callable[[PyTree], PyTree], parts: PyTree, bytes_each
 
 
 def memory_for_batches(devices: Iterable[Any]) -> int:
-    """Bytes that one batch of a study may use on each of the devices.
-
-    Args:
-        devices: JAX devices of this process.
-
-    Returns:
-        A share of the memory of the smallest device, where the backend reports it (:data:`MEMORY_SHARE`); otherwise, as
-        on a CPU, :data:`CPU_MEMORY`.
-    """
+    """Bytes that one batch of a study may use on each of these JAX devices: :data:`MEMORY_SHARE` of the smallest one's
+    memory, where the backend reports it; otherwise, as on a CPU, :data:`CPU_MEMORY`."""
     found = [limit for limit in map(bytes_limit, devices) if limit is not None]
     return int(MEMORY_SHARE * min(found)) if found else CPU_MEMORY
 
@@ -144,14 +117,7 @@ def product(
     """``left @ right`` in the full precision of its dtype on every device.
 
     By default GPUs round the factors of float32 products to the 11 significant bits of TF32, and TPUs to the 8 of
-    bfloat16. A Cholesky factor of such a product may not exist, and integers above 2048 lose their last bits.
-
-    Args:
-        left: ``(..., n, k)`` or ``(k,)``.
-        right: ``(..., k, m)`` or ``(k,)``.
-
-    Returns:
-        The matrix product, as of ``jnp.matmul``.
+    bfloat16: a Cholesky factor of such a product may not exist, and integers above 2048 lose their last bits.
 
     >>> product(jnp.array([[1.0, 2.0]]), jnp.array([3.0, 4.0])).tolist()
     [11.0]

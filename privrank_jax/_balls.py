@@ -1,7 +1,4 @@
-"""Balls that hold real numbers (Arb, by python-flint), and decisions that they prove.
-
-python-flint is loaded on first use; nothing here imports JAX or NumPy.
-"""
+"""Balls that hold real numbers (Arb, by python-flint, loaded on first use), and decisions that they prove."""
 
 from __future__ import annotations
 
@@ -58,11 +55,7 @@ def exp_above(power: Fraction | float) -> Fraction:
 
 
 def sharp(number: Callable[[], Ball]) -> Ball:
-    """A ball of a nonzero real number that is narrower than 2^-64 of it.
-
-    Args:
-        number: balls of it at the precision of the context.
-    """
+    """A ball of a nonzero real number that is narrower than 2^-64 of it, from balls at the context's precision."""
     bits = BITS
     while True:
         with precision(bits):
@@ -73,11 +66,7 @@ def sharp(number: Callable[[], Ball]) -> Ball:
 
 
 def sign(number: Callable[[int], Ball], most: float = math.inf) -> int:
-    """The sign of a real number: 1, -1, or 0 where ``most`` bits don't decide; without ``most``, it isn't 0.
-
-    Args:
-        number: bits to a ball, at the precision of the context.
-        most: bits.
+    """The sign of a real number, from bits to a ball: 1, -1, or 0 where ``most`` bits don't decide.
 
     >>> sign(lambda bits: ball(2).sqrt() - ball(Fraction(3, 2)))
     -1

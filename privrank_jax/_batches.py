@@ -20,8 +20,7 @@ _OF_BATCH = re.compile(r"""\*batch\s*([^'"]*)""")
 def of_each_problem(derive: Callable[[Value], Derived]) -> Callable[[Value], Derived]:
     """What ``derive`` finds for one problem; for a batch, as :func:`jax.vmap` makes it, that of each of its problems.
 
-    Args:
-        derive: takes a value of a registered dataclass, whose fields say their axes: ``Float[Array, "*batch items"]``.
+    The value is of a registered dataclass, whose fields say their axes: ``Float[Array, "*batch items"]``.
 
     >>> @jax.tree_util.register_dataclass
     ... @dataclasses.dataclass

@@ -11,10 +11,12 @@ from jaxtyping import PyTree
 
 from privrank_jax._backend import at_once, on_cpu
 
-# Bytes of arguments that a CPU works on at a time, so that a loop reads them from its cache.
-_CPU_CHUNK = 1 << 21
-# The same where problems lie along the trailing axis and a few arrays of that size are in use.
-_CPU_LANES = 1 << 18
+_CPU_CHUNK = (
+    1 << 21
+)  # bytes of arguments that a CPU works on at a time, so that they stay in its cache
+_CPU_LANES = (
+    1 << 18
+)  # the same where problems lie along the trailing axis, as several such arrays are in use
 _VECTOR = 16  # numbers in the widest vector
 # Problems of more items than this, and batches smaller than this, are solved one by one.
 _MOST_ITEMS, _FEWEST = 60, 8
@@ -28,11 +30,9 @@ def chunked(solve: Callable[..., PyTree], cpu_bytes: int | None = None) -> Calla
     each problem in each step, and computes both branches of each condition.
 
     Args:
-        solve: a function of arrays with one more leading axis than those of a problem, as are its results.
+        solve: a function of arrays with one more leading axis than those of a problem, as are its results; the
+            function of one problem has no derivatives of its own.
         cpu_bytes: bytes of arguments that a CPU works on at a time; by default 2 MiB.
-
-    Returns:
-        The function of one problem. It has no derivatives of its own.
 
     >>> total = chunked(lambda batch: batch.sum(-1))
     >>> float(total(jnp.ones(3))), jax.vmap(total)(jnp.ones((2, 3))).tolist()
@@ -50,9 +50,6 @@ def in_lanes(solve: Callable[..., PyTree], items: int) -> Callable[..., PyTree]:
     Args:
         solve: a function of arrays, which may have one more trailing axis than those of a problem; so have its results.
         items: the size of a problem, to choose by.
-
-    Returns:
-        The function of one problem, as :func:`chunked`.
 
     >>> total = in_lanes(lambda x: x.sum(0), 3)
     >>> float(total(jnp.ones(3))), jax.vmap(total)(jnp.ones((2, 3))).tolist()
@@ -74,16 +71,7 @@ def in_lanes(solve: Callable[..., PyTree], items: int) -> Callable[..., PyTree]:
 
 
 def with_batch_axis(size: int, batched: Sequence[PyTree], arguments: Sequence[PyTree]) -> PyTree:
-    """The arguments of a batching rule with a leading axis each: what the batch shares is repeated.
-
-    Args:
-        size: of the batch.
-        batched: which arrays have the axis, as ``custom_vmap`` tells.
-        arguments: arrays, or trees of them.
-
-    >>> [x.shape for x in with_batch_axis(2, [True, False], (jnp.ones((2, 3)), jnp.ones(3)))]
-    [(2, 3), (2, 3)]
-    """
+    """The arguments of a batching rule with a leading axis each: what the batch shares is repeated."""
     return jax.tree.map(
         lambda x, has_axis: x if has_axis else jnp.broadcast_to(x, (size, *x.shape)),
         tuple(arguments),
@@ -117,7 +105,11 @@ def _in_turn(solve: Callable[..., PyTree], cpu_bytes: int, arguments: tuple[PyTr
     chunks = -(-batch // at_once(cpu_bytes // each, each))
     if chunks <= 1:
         return solve(*arguments)
-    size = _whole_vectors(-(-batch // chunks), batch)
+    size = -(-batch // chunks)
+    if (
+        size > _VECTOR // 2
+    ):  # whole vectors: each operation computes what is left over one number at a time
+        size = min(batch, -(-size // _VECTOR) * _VECTOR)
     chunks = -(-batch // size)
     # All chunks have one size, so the last one may repeat problems of the one before.
     repeated = chunks * size - batch
@@ -131,8 +123,3 @@ def _in_turn(solve: Callable[..., PyTree], cpu_bytes: int, arguments: tuple[PyTr
     return jax.tree.map(
         lambda x: jnp.concatenate([x[:-1].reshape(-1, *x.shape[2:]), x[-1, repeated:]]), found
     )
-
-
-def _whole_vectors(size: int, batch: int) -> int:
-    """The size of a chunk in whole vectors: each operation computes what is left over one number at a time."""
-    return size if size <= _VECTOR // 2 else min(batch, -(-size // _VECTOR) * _VECTOR)

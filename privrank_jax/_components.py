@@ -13,10 +13,7 @@ from jaxtyping import Array, Int, Shaped
 def components(
     joined: Shaped[Array | np.ndarray, "items items"],
 ) -> Int[Array | np.ndarray, "items"]:
-    """The lowest item of each item's component, int32.
-
-    Args:
-        joined: ``(m, m)``, symmetric, above 0 where a pair is joined.
+    """The lowest item of each item's component, int32; ``joined`` is symmetric, above 0 where a pair is joined.
 
     >>> components(np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]])).tolist()
     [0, 1, 0]

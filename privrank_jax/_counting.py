@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-from jaxtyping import ArrayLike, Bool, Float, Integer, Real
+from jaxtyping import ArrayLike, Bool, Float, Real
 
 from privrank_jax._types import RowsLike
 from privrank_jax._validate import is_traced, shape_of
@@ -17,8 +17,6 @@ WeightsLike: TypeAlias = Real[ArrayLike, "rows"] | Sequence[float]
 FlagsLike: TypeAlias = Bool[ArrayLike, "rows"] | Sequence[bool]
 """One yes or no per row."""
 
-_BLOCK = 2**16  # rows counted at once
-
 
 def count_on_host(
     winners: RowsLike,
@@ -27,23 +25,21 @@ def count_on_host(
     weights: WeightsLike | None,
     tied: FlagsLike | None,
 ) -> Float[np.ndarray, "items items"]:
-    """Count with ``np.bincount``, much faster than a scatter on a CPU, in blocks that stay in cache."""
+    """Count with ``np.bincount``, much faster than a scatter on a CPU, what :func:`check_comparisons` found right."""
     first, second = np.asarray(winners), np.asarray(losers)
-    weight = None if weights is None else np.asarray(weights)
-    draws = None if tied is None else np.asarray(tied)
-    counts = np.zeros((num_items, num_items))
-    block = max(_BLOCK, num_items**2)
-    for start in range(0, len(first), block):
-        rows = slice(start, start + block)
-        counts += _count_block(
-            first[rows],
-            second[rows],
-            None if weight is None else weight[rows],
-            None if draws is None else draws[rows],
-            num_items,
-        )
+    whole = None if weights is None else np.asarray(weights, np.float64)
+    cells = np.multiply(first, num_items, dtype=np.intp)
+    cells += second
+    shape, size = (num_items, num_items), num_items**2
+    if tied is None:
+        counts = np.bincount(cells, whole, size).astype(float).reshape(shape)
+    else:
+        whole = np.ones(cells.shape) if whole is None else whole
+        half = np.where(np.asarray(tied), 0.5 * whole, 0.0)
+        counts = np.bincount(cells, whole - half, size).reshape(shape)
+        counts = counts + np.bincount(cells, half, size).reshape(shape).T
     if np.any(np.diagonal(counts)):
-        counted = True if weight is None else weight != 0
+        counted = True if whole is None else whole != 0
         row = int(np.flatnonzero((first == second) & counted)[0])
         raise ValueError(f"row {row} compares item {first[row]} with itself; drop such rows.")
     return counts
@@ -55,44 +51,14 @@ def count_ties(tied: FlagsLike, weights: WeightsLike | None) -> float:
     return float(draws.sum() if weights is None else np.asarray(weights, np.float64)[draws].sum())
 
 
-def _count_block(
-    first: np.ndarray,
-    second: np.ndarray,
-    weight: np.ndarray | None,
-    tied: np.ndarray | None,
-    num_items: int,
-) -> Real[np.ndarray, "items items"]:
-    _check_range("winners", first, num_items)
-    _check_range("losers", second, num_items)
-    cells = np.multiply(first, num_items, dtype=np.intp)
-    cells += second
-    shape, size = (num_items, num_items), num_items**2
-    if tied is None:
-        return np.bincount(cells, weight, size).reshape(shape)
-    whole = np.ones(cells.shape) if weight is None else np.asarray(weight, np.float64)
-    half = np.where(tied, 0.5 * whole, 0.0)
-    counts = np.bincount(cells, whole - half, size).reshape(shape)
-    return counts + np.bincount(cells, half, size).reshape(shape).T
-
-
-def _check_range(name: str, items: Integer[np.ndarray, "rows"], num_items: int) -> None:
-    # Negative indices are huge when read as unsigned: one pass finds both ends.
-    if np.ascontiguousarray(items).view(f"u{items.itemsize}").max() >= num_items:
-        raise ValueError(
-            f"{name} must lie in 0..{num_items - 1}, found {items.min()}..{items.max()}; "
-            "items are counted from 0."
-        )
-
-
 def check_comparisons(
     winners: RowsLike,
     losers: RowsLike,
     num_items: int,
     weights: WeightsLike | None,
     tied: FlagsLike | None,
-    ranges: bool = True,
 ) -> None:
-    """Raise ``ValueError`` for wrong shapes, types and, with ``ranges``, items out of range; traced values pass."""
+    """Raise ``ValueError`` for wrong shapes, types and items out of range; traced values pass."""
     if not isinstance(num_items, int | np.integer) or num_items < 1:
         raise ValueError(f"num_items must be an integer of at least 1, got {num_items!r}.")
     given = {"winners": winners, "losers": losers, "weights": weights, "tied": tied}
@@ -105,8 +71,12 @@ def check_comparisons(
         items = np.asarray(given)
         if not np.issubdtype(items.dtype, np.integer):
             raise ValueError(f"{name} must hold integer item indices, got dtype {items.dtype}.")
-        if ranges:
-            _check_range(name, items, num_items)
+        # Negative indices are huge when read as unsigned: one pass finds both ends.
+        if np.ascontiguousarray(items).view(f"u{items.itemsize}").max() >= num_items:
+            raise ValueError(
+                f"{name} must lie in 0..{num_items - 1}, found {items.min()}..{items.max()}; "
+                "items are counted from 0."
+            )
     if weights is not None:
         weight = np.asarray(weights)
         if not np.all(np.isfinite(weight)) or np.any(weight < 0):

@@ -1,16 +1,13 @@
 """Ctrl-C for the command ``privrank``: it ends at once with exit code 130 and one line, which reports what was spent.
 
-Python turns Ctrl-C into an exception at the current point of the main thread. Inside XLA that does harm: an exception
-that passes through a trace or a compilation leaves objects behind whose destructors crash when the interpreter ends
-(segmentation fault), one inside a callback is dropped (the command continues), and none arrives before a compilation
-has ended. So the command doesn't use exceptions: the system's handler writes a byte to a socket, and a separate thread
-reads it and ends the process, whatever the main thread is doing.
+Python's exception would do harm inside XLA: one in a trace or a compilation leaves objects behind whose destructors
+crash when the interpreter ends, one in a callback is dropped, and none arrives before a compilation has ended. So the
+system's handler writes a byte to a socket, and a thread reads it and ends the process.
 
 **Sections.** Between spending a budget and showing its result, an interrupt waits, for at most ``GRACE`` seconds or
 until the next Ctrl-C; if it stops waiting before the result is shown, the line says what happened to the budget.
 
-Only the entry point calls :func:`install`. Elsewhere, in notebooks and tests, Python handles Ctrl-C, and the functions
-here have no effect.
+Only the entry point calls :func:`install`. Elsewhere Python handles Ctrl-C, and nothing here has an effect.
 """
 
 from __future__ import annotations
@@ -31,10 +28,7 @@ _SHOW_CURSOR = b"\x1b[?25h"
 
 
 def install() -> None:
-    """Let Ctrl-C end this process; call it in the main thread, before anything heavy is imported.
-
-    Nothing changes if Ctrl-C is ignored already, as for a background job.
-    """
+    """Let Ctrl-C end this process, unless it is ignored already; call it in the main thread, before heavy imports."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     ear, mouth = socket.socketpair()
@@ -85,12 +79,7 @@ def release(words: str | None = None) -> None:
 
 @contextlib.contextmanager
 def whole(cut: str, done: str) -> Iterator[None]:
-    """Run a section, unless one is running already.
-
-    Args:
-        cut: what an interrupt prints if it can't wait for the end.
-        done: what it prints after the end.
-    """
+    """Run a section, unless one runs: an interrupt that can't wait prints ``cut``, one after the end ``done``."""
     with _COMMAND.lock:
         within, before = _COMMAND.held, _COMMAND.words
         if not within:

@@ -1,9 +1,7 @@
-"""The neighboring relation of data sets as one value, and which relations cover others (for budgets and composition).
+"""The neighboring relation of data sets as one value, and which relations cover others; without JAX and NumPy.
 
-A guarantee holds for all pairs of neighbors, so it is at least as strong as another one if its neighbors include the
-other's. Three things determine the neighbors: what is replaced or changed (unit and adjacency), what all neighbors
-share beyond that (``public``), and what one user is (``users``). Replacing a unit includes changing its answers, and
-all of a user includes one rank, or one comparison whose user stays the same. Nothing here imports JAX or NumPy.
+A guarantee is at least as strong as another one if its neighbors include the other's. Replacing a unit includes
+changing its answers, and all of a user includes one rank, or one comparison whose user stays the same.
 """
 
 from __future__ import annotations
@@ -15,22 +13,16 @@ from privrank_jax._arguments import ArgumentError
 
 UNITS = ("comparison", "user", "rank")
 ADJACENCIES = ("flip", "replace", "add-remove")
-SHAPED_ADJACENCIES = ("flip", "replace")
-"""Those under which the answers to a public questionnaire give noise on win totals a shape."""
+SHAPED_ADJACENCIES = (
+    "flip",
+    "replace",
+)  # where a public questionnaire gives noise on win totals a shape
 COMPARISON_UNITS = ("comparison", "user")  # of mechanisms on comparisons
-COMPARISON_KINDS = tuple(
-    (unit, adjacency) for unit in COMPARISON_UNITS for adjacency in ADJACENCIES
-)
-"""What mechanisms on comparisons protect whose sensitivity is known for each adjacency."""
+COMPARISON_KINDS = tuple((one, other) for one in COMPARISON_UNITS for other in ADJACENCIES)
 
 # Promised (unit, adjacency) -> the kinds of releases that are at least as strong.
 COVERS = {
-    ("comparison", "flip"): {
-        ("comparison", "flip"),
-        ("comparison", "replace"),
-        ("user", "flip"),
-        ("user", "replace"),
-    },
+    ("comparison", "flip"): {(u, a) for u in COMPARISON_UNITS for a in SHAPED_ADJACENCIES},
     ("comparison", "replace"): {("comparison", "replace")},
     ("comparison", "add-remove"): {("comparison", "add-remove")},
     ("user", "flip"): {("user", "flip"), ("user", "replace")},
@@ -52,18 +44,11 @@ PUBLIC = {
 # Neighbors that differ only in answers share all of these.
 _ANSWERS_KEEP = frozenset({"items", "participation", "questionnaire", "budgets"})
 
-NO_COLUMN = "each row"  # what a user is if a table has no column of users
-OWN = "as the data define them"  # if the kind of file determines it
-
-
-def of_column(name: str) -> str:
-    """The definition of a user if a column of a table names the users."""
-    return f"column {name!r}"
-
-
-def of_count(name: str) -> str:
-    """The definition of a user if a column says how many users a row stands for."""
-    return f"each of those that column {name!r} counts in a row"
+# What a user is: without a column of users, by the kind of file, by a column of users, of numbers of users.
+NO_COLUMN = "each row"
+OWN = "as the data define them"
+of_column = "column {!r}".format
+of_count = "each of those that column {!r} counts in a row".format
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,10 +56,8 @@ class Neighbors:
     """The pairs of data sets for which a guarantee holds.
 
     Attributes:
-        unit: what is protected: ``"comparison"``, ``"user"`` or ``"rank"``.
-        adjacency: how neighbors differ in one unit: ``"flip"``, ``"replace"`` or ``"add-remove"``.
-        public: names in :data:`PUBLIC` of what neighbors share beyond that, sorted, without what the adjacency
-            implies.
+        unit, adjacency: one of :data:`UNITS`, and of :data:`ADJACENCIES`, how neighbors differ in one.
+        public: names in :data:`PUBLIC` of what neighbors share beyond that, without what the adjacency implies.
         users: what one user is, such as ``"column 'user'"`` or ``"each row"``; "" if undefined.
     """
 
@@ -99,11 +82,7 @@ class Neighbors:
         return frozenset(self.public) | (_ANSWERS_KEEP if self.adjacency == "flip" else frozenset())
 
     def covers(self, promised: Neighbors) -> bool:
-        """Whether a guarantee for these neighbors is at least as strong as one for those of ``promised``.
-
-        Facts that are public here must be public there. If ``promised`` protects users, or ranks of users, both must
-        define a user in the same way; the unit comparison does not depend on that definition.
-        """
+        """Whether a guarantee for these neighbors is at least as strong as one for those of ``promised``."""
         return not self.lacks(promised)
 
     def lacks(self, promised: Neighbors) -> str:
@@ -145,10 +124,7 @@ def check_kind(unit: str, adjacency: str) -> None:
 
 
 def check_public(facts: Iterable[str]) -> tuple[str, ...]:
-    """Check names of public facts and return each once, sorted.
-
-    Raises:
-        ValueError: a name that is none.
+    """Names of public facts, each once, sorted; ``ValueError`` for a name that is none.
 
     >>> check_public(["ranked-items", "items", "items"])
     ('items', 'ranked-items')

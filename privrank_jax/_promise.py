@@ -1,8 +1,4 @@
-"""The promise that a private function is asked to keep, as one value.
-
-Nothing here imports JAX or NumPy, so that a budget ledger opens quickly; :mod:`privrank_jax.privacy.privacy` makes
-:class:`Privacy` a pytree.
-"""
+"""The promise that a private function is asked to keep, as one value; without JAX, so that a ledger opens quickly."""
 
 from __future__ import annotations
 
@@ -15,21 +11,18 @@ from typing import Any, TypeAlias
 
 from privrank_jax._neighbors import Neighbors, check_kind
 
-Kind = tuple[str, str]
-"""Unit and adjacency."""
-
-NOISES = ("laplace", "gaussian")
-"""Kinds of additive noise: Laplace noise gives pure ε-DP, Gaussian noise (ε, δ)-DP."""
-
+Kind = tuple[str, str]  # unit and adjacency
+NOISES = (
+    "laplace",
+    "gaussian",
+)  # additive: Laplace noise gives pure ε-DP, Gaussian noise (ε, δ)-DP
+# K-norm noise, pure too, needs the set of changes that one unit causes.
 SHAPED_NOISES = ("k-norm", *NOISES)
-"""Kinds for functions that know the set of changes that one unit causes: K-norm noise, which gives pure ε-DP too."""
 
 
 def check_changes(changes: object) -> None:
     """Raise ``ValueError`` unless these are a tuple of whole numbers, at least 1."""
-    if not isinstance(changes, tuple) or not all(
-        isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in changes
-    ):
+    if not isinstance(changes, tuple) or not all(type(one) is int and one >= 1 for one in changes):
         raise ValueError(f"changes must be a tuple of whole numbers, at least 1, got {changes!r}.")
 
 
@@ -42,8 +35,6 @@ def check_rho(rho: object) -> None:
 
 LEAVES = ("epsilon", "delta", "contributions")
 STATIC = ("unit", "adjacency", "public", "users")
-
-
 Amount: TypeAlias = Any
 """One number, on the host (also Decimal or Fraction) or traced, or an array of numbers for a sweep."""
 
@@ -65,8 +56,7 @@ class Privacy:
         contributions: L >= 1, the most comparisons of one user, for ``unit="user"`` on comparisons; may be traced. It
             must hold in the data: see :func:`~privrank_jax.comparisons.bound_contributions`.
         public: what neighbors share beyond the adjacency: names such as ``"items"`` or ``"questionnaire"``, which
-            :class:`~privrank_jax.privacy.Guarantee` explains. Stored sorted, each once, without those that the
-            adjacency implies.
+            :class:`~privrank_jax.privacy.Guarantee` explains, without those that the adjacency implies.
         users: what one user is in the data, such as ``"column 'voter'"``; "" leaves that to the caller.
 
     Raises:
@@ -98,18 +88,19 @@ class Privacy:
         if self.contributions is not None:
             if self.unit != "user":
                 raise ValueError(
-                    f"`contributions` is what one user gives at most, and needs unit='user', not {self.unit!r}: leave "
-                    "out one of the two."
+                    f"`contributions` is what one user gives at most: it needs unit='user', not {self.unit!r}."
                 )
-            _check_contributions(self.contributions)
+            if type(self.contributions) is not int or self.contributions < 1:
+                from privrank_jax._validate import check_positive  # loads JAX
+
+                check_positive("contributions", self.contributions, infinite=False)
         object.__setattr__(self, "public", self.neighbors.public)
 
     @classmethod
     def proven(cls, epsilon: Amount, **fields: Any) -> Privacy:
         """A proven guarantee of existing results; it may have ε = 0 (nothing was released), δ = 1 or arrays of both."""
-        made = unflattened(
-            {"delta": 0.0, "contributions": None, "public": (), "users": "", **fields}, epsilon
-        )
+        usual = {"delta": 0.0, "contributions": None, "public": (), "users": ""}
+        made = unflattened({**usual, **fields}, epsilon)
         made._check_kind()
         return made
 
@@ -129,17 +120,11 @@ class Privacy:
 
     @property
     def comparisons_per_unit(self) -> Amount:
-        """The largest number of comparisons in one unit: 1, or L for users.
-
-        Raises:
-            ValueError: users without ``contributions``; unit ``"rank"``.
-        """
+        """The largest number of comparisons in one unit: 1, or L for users; ``ValueError`` where there is none."""
         if self.unit == "comparison":
             return 1
         if self.unit == "rank":
-            raise ValueError(
-                "unit='rank' is for rankings; comparisons have unit='comparison' or unit='user'."
-            )
+            raise ValueError("unit='rank' is for rankings, not for comparisons.")
         if self.contributions is None:
             raise ValueError(
                 "unit='user' needs contributions=L, the most comparisons that one user gave; "
@@ -157,11 +142,10 @@ class Privacy:
             return self.neighbors.lacks(promised)
         most = self.contributions
         if self.unit == "user" and most is not None and promised.unit == "user":
-            if promised.contributions is None:
-                return f"it is for users of at most {most} comparisons"
-            if promised.contributions > most:
-                return (
-                    f"it is for users of at most {most} comparisons, not {promised.contributions}"
+            asked = promised.contributions
+            if asked is None or asked > most:
+                return f"it is for users of at most {most} comparisons" + f", not {asked}" * bool(
+                    asked
                 )
         return self.neighbors.lacks(promised.neighbors)
 
@@ -185,9 +169,8 @@ class Privacy:
         if unknown := set(swept) - set(LEAVES):
             raise ValueError(f"{sorted(unknown)} can't be swept: {', '.join(LEAVES)} can.")
         fields = {name: getattr(self, name) for name in STATIC}
-        return unflattened(
-            {**fields, "delta": None, "contributions": None, **swept}, swept.get("epsilon")
-        )
+        held = {**fields, "delta": None, "contributions": None, **swept}
+        return unflattened(held, swept.get("epsilon"))
 
 
 def unflattened(fields: dict[str, Any], epsilon: Amount) -> Privacy:
@@ -202,11 +185,7 @@ _PLAIN = (int, float, Decimal, Fraction)
 
 
 def _checked_numbers(epsilon: Amount, delta: Amount) -> tuple[Amount, Amount]:
-    """ε and δ; traced ones with NaN where they are out of range.
-
-    Raises:
-        ValueError: a concrete ε not above 0, a concrete δ outside [0, 1).
-    """
+    """ε and δ: ``ValueError`` where concrete ones are out of range, NaN where traced ones are."""
     plain = type(epsilon) in _PLAIN and type(delta) in _PLAIN
     if plain and float(epsilon) > 0 and 0 <= float(delta) < 1:
         return epsilon, delta
@@ -219,15 +198,6 @@ def _checked_numbers(epsilon: Amount, delta: Amount) -> tuple[Amount, Amount]:
         epsilon if isinstance(epsilon, exact) else of_epsilon,
         delta if isinstance(delta, exact) else of_delta,
     )
-
-
-def _check_contributions(most: Amount) -> None:
-    """Raise ``ValueError`` unless L is positive and finite; traced values pass."""
-    if type(most) is int and most > 0:
-        return
-    from privrank_jax._validate import check_positive  # loads JAX
-
-    check_positive("contributions", most, infinite=False)
 
 
 def in_words(kinds: Iterable[Kind]) -> str:

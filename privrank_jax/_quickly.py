@@ -1,8 +1,4 @@
-"""Functions of small arrays, called once or twice: compiled soon, not well.
-
-A command that answers one question spends most of its time in XLA's compiler. With the least optimization a program is
-ready in about two fifths of the time, and for a few hundred numbers it runs as fast.
-"""
+"""Functions of small arrays, called once or twice: compiled with the least optimization, in two fifths of the time."""
 
 from __future__ import annotations
 
@@ -26,12 +22,8 @@ _SETTINGS = (bool, int, float, np.float64, str, type(None))  # of partial functi
 def quickly(function: Callable[..., Value], *arguments: Any) -> Value:
     """``function(*arguments)``: by a program that is compiled soon where arguments are small and concrete.
 
-    Args:
-        function: a function that :func:`jax.jit` could take, with all arguments traced.
-        arguments: pytrees of arrays and numbers. Traced or large ones go to the function itself.
-
-    Returns:
-        The result; from the program its arrays are NumPy's, but for keys, and concrete also where the caller is traced.
+    Its arrays are then NumPy's, but for keys, and concrete also where the caller is traced; the function itself, which
+    :func:`jax.jit` could take, answers for traced or large arguments.
 
     >>> import jax.numpy as jnp
     >>> quickly(lambda x: jnp.cumsum(x)[::-1], np.arange(4)).tolist()
@@ -46,12 +38,7 @@ def quickly(function: Callable[..., Value], *arguments: Any) -> Value:
 
 
 def concretely(function: Callable[..., Value], *arguments: Any) -> Value:
-    """``function(*arguments)`` for concrete arguments, with a concrete result also where the caller is traced.
-
-    Args:
-        function: compiled by :func:`jax.jit`.
-        arguments: pytrees of arrays and numbers.
-    """
+    """``function(*arguments)`` of a jitted function, with a concrete result also where the caller is traced."""
     found = function(*arguments)
     if not is_traced(found):
         return found

@@ -11,16 +11,7 @@ Row = TypeVar("Row")
 
 
 def collect(modules: Iterable[str], attribute: str, what: str) -> dict[str, Any]:
-    """All rows by ``name``, in the order of the modules.
-
-    Args:
-        modules: full names of modules, each with a tuple of rows.
-        attribute: name of that tuple.
-        what: what a row is, in words, for the message.
-
-    Raises:
-        ValueError: two rows of one name.
-    """
+    """All rows by ``name`` from the tuples of that ``attribute``; ``ValueError`` for two of one name."""
     found: dict[str, Any] = {}
     for module in modules:
         for row in getattr(importlib.import_module(module), attribute):
@@ -31,11 +22,7 @@ def collect(modules: Iterable[str], attribute: str, what: str) -> dict[str, Any]
 
 
 def find(known: Mapping[str, Row], name: str, what: str, names: list[str]) -> Row:
-    """The row with that name.
-
-    Raises:
-        ValueError: there is none; the message suggests the nearest names, or else lists ``names``.
-    """
+    """The row with that name; else ``ValueError``, which suggests the nearest names or lists ``names``."""
     if name not in known:
         hint = nearest(name, known) or f"; choose one of {names}."
         raise ValueError(f"no {what} named {name!r}{hint}")

@@ -1,8 +1,4 @@
-"""Roots of monotone functions: found by bisection, differentiated by the implicit function theorem.
-
-Autodiff of the halvings themselves would give the slope of the bracket's ends, or 0. Nothing else in the package halves
-traced brackets; on the host :func:`privrank_jax._search.furthest` does.
-"""
+"""Roots of monotone functions, traced: by bisection, whose own autodiff would give the slope of the bracket's ends."""
 
 from __future__ import annotations
 
@@ -57,12 +53,7 @@ def square_root(x: Array) -> Array:
 
 @jax.custom_jvp
 def differentiable_where(inside: Array, value: Array) -> Array:
-    """``value``, with NaN for its derivatives where ``inside`` is false.
-
-    Args:
-        inside: truth values.
-        value: floats of the same shape.
-    """
+    """``value``, floats, with NaN for its derivatives where ``inside``, of the same shape, is false."""
     return value
 
 

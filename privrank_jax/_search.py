@@ -1,7 +1,4 @@
-"""Search on the host for the last number that passes a check, or the first; in ``jit``: :mod:`privrank_jax._roots`.
-
-Nothing here imports JAX or NumPy.
-"""
+"""Search on the host, without JAX, for the last number that passes a check, or the first."""
 
 from __future__ import annotations
 
@@ -24,10 +21,8 @@ def furthest(
 
     Args:
         holds: true at ``good``, false at ``bad``, and changes once between them.
-        good: an end at which it holds; larger or smaller than ``bad``.
-        bad: the other end.
-        relative: tolerance, in units of the result.
-        absolute: tolerance added to it; without either, to the last bit.
+        good, bad: the ends, the first larger or smaller than the second.
+        relative, absolute: tolerance in units of the result, and one added to it; without either, to the last bit.
 
     >>> furthest(lambda x: x * x >= 2, 2.0, 1.0, relative=1e-12) ** 2 >= 2
     True
@@ -42,10 +37,6 @@ def furthest(
 
 def first_above(low: int, holds: Callable[[int], bool]) -> int:
     """The least whole number above ``low`` at which a condition holds, which it does from there on.
-
-    Args:
-        low: from where to look, in growing steps.
-        holds: asked above ``low`` alone.
 
     >>> first_above(0, lambda n: n * n > 50)
     8

@@ -1,15 +1,11 @@
-"""Host-side checks of arguments: they skip traced values, so that public functions stay jittable.
-
-They raise :class:`~privrank_jax._arguments.ArgumentError`, a ``ValueError`` that carries the argument's name;
-:func:`check_callable` raises a ``TypeError``.
-"""
+"""Host-side checks of arguments, which skip traced values: public functions stay jittable."""
 
 from __future__ import annotations
 
 import difflib
 import inspect
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -21,8 +17,6 @@ from jaxtyping import ArrayLike
 from privrank_jax._arguments import ArgumentError, is_whole
 
 Value = TypeVar("Value")
-
-_AT_ONCE = 2**16  # numbers that a cache holds
 
 
 def is_traced(*values: object) -> bool:
@@ -40,9 +34,10 @@ def is_real(value: object) -> bool:
     return any(jnp.issubdtype(type_of(value), kind) for kind in (np.floating, np.integer, np.bool_))
 
 
-def is_numeric(array: object) -> bool:
-    """Whether an array consists of real numbers, not truth values; those of JAX's own types, as bfloat16, are some."""
-    return is_real(array) and type_of(array) != np.bool_
+def _holds(value: object, condition: Callable[[np.ndarray], Any]) -> bool:
+    """Whether all of a concrete ``value`` are real numbers, not truth values, that satisfy the condition; NaN fails."""
+    array = np.asarray(value)
+    return is_real(array) and array.dtype != np.bool_ and bool(np.all(condition(array)))
 
 
 def spelled(value: object) -> str:
@@ -52,11 +47,7 @@ def spelled(value: object) -> str:
 
 
 def as_array(name: str, value: Any) -> jax.Array:
-    """``value`` as a JAX array.
-
-    Raises:
-        ValueError: text, objects, rows of different lengths.
-    """
+    """``value`` as a JAX array; ``ValueError`` for text, objects, rows of different lengths."""
     try:
         return jnp.asarray(value)
     except (TypeError, ValueError):
@@ -69,9 +60,7 @@ def in_floats(name: str, value: Any) -> Any:
     """Numbers of a pytree of data as floats: integers and truth values in JAX's default float, halves in float32.
 
     What is neither an array nor a list of numbers passes as it is: an axis of :func:`jax.vmap`, a shape, ``None``.
-
-    Raises:
-        ValueError: complex numbers, text, objects, rows of different lengths.
+    ``ValueError`` for complex numbers, text, objects, rows of different lengths.
     """
     leaves = jax.tree_util.tree_leaves(value) if isinstance(value, list) else []
     if leaves and all(isinstance(leaf, numbers.Number) for leaf in leaves):
@@ -93,11 +82,7 @@ def in_floats(name: str, value: Any) -> Any:
 
 
 def shape_of(name: str, value: Any) -> tuple[int, ...]:
-    """The shape of an array or of what makes one.
-
-    Raises:
-        ValueError: rows of different lengths.
-    """
+    """The shape of an array or of what makes one; ``ValueError`` for rows of different lengths."""
     try:
         return np.shape(value)
     except ValueError:
@@ -119,36 +104,24 @@ def held_ranks(ranks: Any, name: str = "ranks", *, gaps: bool = False) -> Any:
     """Ranks as they are; NumPy's of 64 bits, where JAX would keep but the lower half of each, as int32.
 
     Args:
-        ranks: an array, or a sequence of arrays, one for each user.
+        ranks: an array, or a sequence of arrays, one for each user. ``ValueError`` if int32 does not hold them.
         name: of the argument.
         gaps: whether negative ranks say that an item is not ranked, whatever they are.
-
-    Raises:
-        ValueError: ranks that int32 does not hold.
     """
     array: Any = ranks
-    if isinstance(ranks, list | tuple) and all(
-        isinstance(x, np.ndarray | np.generic) for x in ranks
-    ):
+    arrays = np.ndarray | np.generic
+    if isinstance(ranks, list | tuple) and all(isinstance(x, arrays) for x in ranks):
         array = np.asarray(ranks)
     if not _halved_by_jax(array):
         return ranks
-    held, bounds = np.empty(array.shape, np.int32), np.iinfo(np.int32)
-    rows = max(1, _AT_ONCE // max(1, array[:1].size))
-    for start in range(0, len(array) if array.size else 0, rows):
-        part = array[start : start + rows]
-        if part.max() > bounds.max:
-            raise ArgumentError(
-                f"{name} must be below 2**31 - 1, got {part.max()}: renumber them from 0.", name
-            )
-        if part.min() < bounds.min:
-            if not gaps:
-                raise ArgumentError(
-                    f"{name} must be at least -2**31, got {part.min()}: renumber them.", name
-                )
-            part = np.maximum(part, -1)
-        held[start : start + rows] = part
-    return held
+    bounds = np.iinfo(np.int32)
+    ends = (array.min(), array.max()) if array.size else ()
+    if gaps and ends and ends[0] < bounds.min:
+        array, ends = np.maximum(array, -1), ends[1:]
+    for end in ends:
+        if not bounds.min <= end <= bounds.max:
+            raise ArgumentError(f"{name} must fit 32 bits, got {end}: renumber them from 0.", name)
+    return array.astype(np.int32)
 
 
 def _halved_by_jax(array: Any) -> bool:
@@ -183,21 +156,15 @@ def check_positive(name: str, value: object, *, infinite: bool = True) -> None:
     """Raise ``ValueError`` unless every entry of ``value`` is > 0 (and finite unless ``infinite``)."""
     if is_traced(value):
         return
-    array = np.asarray(value)
-    if not is_numeric(array):
-        raise ArgumentError(f"{name} must be a positive number, got {value!r}.", name)
-    if not np.all(array > 0):  # also catches NaN
+    if not _holds(value, lambda x: x > 0):
         raise ArgumentError(f"{name} must be positive, got {value!r}.", name)
-    if not infinite and not np.all(np.isfinite(array)):
+    if not infinite and not np.all(np.isfinite(np.asarray(value))):
         raise ArgumentError(f"{name} must be finite, got {value!r}.", name)
 
 
 def check_nonnegative(name: str, value: object) -> None:
     """Raise ``ValueError`` unless every entry of ``value`` is a finite number >= 0."""
-    if is_traced(value):
-        return
-    array = np.asarray(value)
-    if not is_numeric(array) or not np.all(np.isfinite(array) & (array >= 0)):
+    if not is_traced(value) and not _holds(value, lambda x: np.isfinite(x) & (x >= 0)):
         raise ArgumentError(f"{name} must be finite and at least 0, got {value!r}.", name)
 
 
@@ -214,16 +181,12 @@ def check_epsilon(
     """ε itself; a traced one with NaN where it is not above 0, so that nothing computed from it looks like a result.
 
     Args:
-        epsilon: any shape; ∞ means no noise.
+        epsilon: any shape; ∞ means no noise. ``ValueError`` unless all of a concrete one is above 0.
         instead: what to use where no privacy is wanted, for the message.
-
-    Raises:
-        ValueError: not all of a concrete ε is above 0.
     """
     if is_traced(epsilon):
         return jnp.where(epsilon > 0, epsilon, jnp.nan)  # type: ignore[operator,return-value]
-    array = np.asarray(epsilon)
-    if not is_numeric(array) or not np.all(array > 0):
+    if not _holds(epsilon, lambda x: x > 0):
         raise ArgumentError(
             f"epsilon must be positive, got {epsilon!r}. Use a value such as 1.0, or {instead}.",
             "epsilon",
@@ -232,11 +195,7 @@ def check_epsilon(
 
 
 def check_delta(delta: Value, *, positive: bool = False) -> Value:
-    """δ itself; a traced one with NaN where it is out of range.
-
-    Raises:
-        ValueError: not all of a concrete δ is in [0, 1), or (0, 1) with ``positive``.
-    """
+    """δ itself, in [0, 1), or (0, 1) with ``positive``, else ``ValueError``; a traced one with NaN out of range."""
     if is_traced(delta):
         low = delta > 0 if positive else delta >= 0  # type: ignore[operator]
         return jnp.where(low & (delta < 1), delta, jnp.nan)  # type: ignore[operator,return-value]
@@ -252,10 +211,7 @@ def check_delta(delta: Value, *, positive: bool = False) -> Value:
 
 def check_level(level: object) -> None:
     """Raise ``ValueError`` unless every entry of a confidence ``level`` lies in (0, 1)."""
-    if is_traced(level):
-        return
-    array = np.asarray(level)
-    if not is_numeric(array) or not np.all((array > 0) & (array < 1)):
+    if not is_traced(level) and not _holds(level, lambda x: (x > 0) & (x < 1)):
         raise ArgumentError(
             f"level must lie between 0 and 1, got {level!r}; 0.95 is usual.", "level"
         )
@@ -278,12 +234,7 @@ def check_top(k: object, num_items: int) -> None:
 
 
 def check_no_padding(data: object, refusal: str) -> None:
-    """Raise ``ValueError`` if the mask of a value that has one says that some items only pad it.
-
-    Args:
-        data: such a value, not traced, or other data.
-        refusal: what the message begins with.
-    """
+    """Raise ``ValueError``, which begins with ``refusal``, if concrete ``data`` have a mask of padded items."""
     mask = getattr(data, "mask", None)
     if mask is not None and not np.all(np.asarray(mask)):
         raise ValueError(f"{refusal}: leave padded items out of the data.")

@@ -16,10 +16,7 @@ _LONGEST = 200  # bytes of a name, of the 255 that systems allow, beside which t
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Open a temporary file next to ``path`` that replaces it on success and is removed on failure.
-
-    Its content is flushed to the disk before it replaces ``path``.
-    """
+    """A temporary file next to ``path`` that replaces it on success, flushed to the disk, and else is removed."""
     target = Path(path)
     temporary = beside(target)
     try:

@@ -22,12 +22,14 @@ from privrank_jax._types import Count, Key, MaskLike, RowsLike
 from privrank_jax._validate import as_array, check_positive, check_square, in_floats, is_traced
 from privrank_jax._workarounds.threefry import fused
 
+_UNLIKE = "win counts of {} and {} items can't be merged; count both over the same item list."
+
 
 def default_float() -> np.dtype:
-    """JAX's default float type: float64 where x64 is enabled, else float32.
+    """JAX's default float type.
 
     Returns:
-        The dtype.
+        float64 where x64 is enabled, else float32.
 
     >>> jnp.zeros(1).dtype == default_float()
     True
@@ -38,16 +40,13 @@ def default_float() -> np.dtype:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class WinCounts:
-    """Dense win counts of one problem.
-
-    Integers and truth values, also in lists, become JAX's default float; :meth:`from_matrix` checks more.
+    """Dense win counts of one problem; integers and truth values become JAX's default float.
 
     Attributes:
-        matrix: ``(m, m)`` float, ``matrix[i, j]`` = times item ``i`` beat item ``j``; a tie counts 1/2
-            for both. The diagonal is 0.
+        matrix: ``(m, m)`` float, ``matrix[i, j]`` = times item ``i`` beat item ``j``; a tie counts 1/2 for both. The
+            diagonal is 0.
         mask: ``(m,)`` bool, False for items that only pad the problem; ``None`` = all are real.
-        ties: how many of the comparisons are ties, shape ``()``; ``None`` = not known. Only a model of ties
-            (:func:`~privrank_jax.pairwise.mle`) needs it.
+        ties: how many of the comparisons are ties, for a model of ties; ``None`` = not known.
     """
 
     matrix: Float[Array, "*batch items items"]
@@ -73,27 +72,24 @@ class WinCounts:
         """Count comparisons given as index arrays.
 
         Args:
-            winners: ``(N,)`` int, item that won.
-            losers: ``(N,)`` int, item that lost.
+            winners, losers: ``(N,)`` int, items that won and lost.
             num_items: m, static.
             weights: ``(N,)`` float, how often each comparison counts (default 1; 0 drops it).
             tied: ``(N,)`` bool; a tie counts 1/2 for both items, and the ties are counted.
             mask: ``(m,)`` bool, real items.
-            dtype: float type of the counts (default: JAX's default float). float32 is exact up to
-                2**24 wins per pair.
+            dtype: of the counts (default: JAX's float); float32 is exact up to 2**24 wins per pair.
 
         Raises:
-            ValueError: shapes differ, an item is out of range or compared with itself, a weight is
-                negative or not finite.
+            ValueError: shapes that differ, an item out of range or compared with itself, a weight below 0 or not
+                finite.
 
         >>> WinCounts.from_comparisons([0, 0, 1], [1, 2, 2], num_items=3).totals.tolist()
         [2.0, 1.0, 0.0]
         """
         dtype = default_float() if dtype is None else dtype
-        on_host = not is_traced(winners, losers, weights, tied) and not _on_accelerator(
-            winners, losers
-        )
-        check_comparisons(winners, losers, num_items, weights, tied, ranges=not on_host)
+        traced = is_traced(winners, losers, weights, tied)
+        on_host = not traced and not _on_accelerator(winners, losers)
+        check_comparisons(winners, losers, num_items, weights, tied)
         mask = None if mask is None else jnp.asarray(mask)
         if on_host:
             counts = count_on_host(winners, losers, num_items, weights, tied)
@@ -115,12 +111,10 @@ class WinCounts:
         mask: MaskLike | None = None,
         ties: Real[ArrayLike, "*batch"] | None = None,
     ) -> WinCounts:
-        """Wrap an ``(m, m)`` matrix of win counts; integers become JAX's default float.
-
-        ``ties`` says how many of the comparisons are ties, each half a win for both items.
+        """Wrap an ``(m, m)`` matrix of win counts, of which ``ties`` comparisons are half a win for both items.
 
         Raises:
-            ValueError: not square, negative or not finite entries, non-zero diagonal, fewer than 0 ties, or more than
+            ValueError: not square, entries below 0 or not finite, a diagonal that is not 0, ties below 0 or more than
                 there are comparisons.
 
         >>> WinCounts.from_matrix([[0, 3], [1, 0]]).comparisons.tolist()
@@ -131,14 +125,10 @@ class WinCounts:
         if not is_traced(matrix):
             host = np.asarray(matrix)
             if not np.all(np.isfinite(host)) or np.any(host < 0):
-                raise ValueError(
-                    "win counts must be finite and at least 0; count missing pairs as 0."
-                )
+                raise ValueError("win counts must be finite and at least 0, 0 of missing pairs.")
             if np.any(np.diagonal(host, axis1=-2, axis2=-1)):
                 raise ValueError("the diagonal of the win counts must be 0: no item meets itself.")
-        array = jnp.asarray(matrix)
-        if not jnp.issubdtype(array.dtype, jnp.floating):
-            array = array.astype(default_float())
+        array = in_floats("win counts", jnp.asarray(matrix))
         if ties is not None and not is_traced(matrix, ties):
             number, most = np.asarray(ties), np.asarray(matrix).sum((-2, -1))
             if not np.all((number >= 0) & (number <= most)):
@@ -176,10 +166,7 @@ class WinCounts:
     def merge(self, other: WinCounts) -> WinCounts:
         """Counts of both data sets together; items must be the same. Ties are known if both know theirs."""
         if self.num_items != other.num_items:
-            raise ValueError(
-                f"win counts of {self.num_items} and {other.num_items} items can't be merged; "
-                "count both over the same item list."
-            )
+            raise ValueError(_UNLIKE.format(self.num_items, other.num_items))
         both = None if self.mask is None or other.mask is None else self.mask | other.mask
         ties = None if self.ties is None or other.ties is None else self.ties + other.ties
         return WinCounts(self.matrix + other.matrix, both, ties)
@@ -193,10 +180,8 @@ class WinEdges:
     """Win counts as an edge list, for many items of which few pairs meet.
 
     Attributes:
-        first: ``(E,)`` int32, one item of each pair.
-        second: ``(E,)`` int32, the other.
-        first_wins: ``(E,)`` float, wins of ``first`` over ``second``.
-        second_wins: ``(E,)`` float, wins of ``second`` over ``first``.
+        first, second: ``(E,)`` int32, the items of each pair.
+        first_wins, second_wins: ``(E,)`` float, how often each of them beat the other.
         num_items: m, static.
     """
 
@@ -258,17 +243,13 @@ class WinEdges:
     def degrees(self) -> Float[Array, "items"]:
         """``(m,)`` comparisons that each item took part in."""
         both = self.first_wins + self.second_wins
-        return (
-            jnp.zeros(self.num_items, both.dtype).at[self.first].add(both).at[self.second].add(both)
-        )
+        zero = jnp.zeros(self.num_items, both.dtype)
+        return zero.at[self.first].add(both).at[self.second].add(both)
 
     def merge(self, other: WinEdges) -> WinEdges:
         """Both edge lists; a pair may then stand in several rows, which every function here allows."""
         if self.num_items != other.num_items:
-            raise ValueError(
-                f"win counts of {self.num_items} and {other.num_items} items can't be merged; "
-                "count both over the same item list."
-            )
+            raise ValueError(_UNLIKE.format(self.num_items, other.num_items))
         first, second, first_wins, second_wins = (
             jnp.concatenate([getattr(self, name), getattr(other, name)])
             for name in ("first", "second", "first_wins", "second_wins")
@@ -276,12 +257,6 @@ class WinEdges:
         return WinEdges(first, second, first_wins, second_wins, self.num_items)
 
     __add__ = merge
-
-    def to_dense(self) -> WinCounts:
-        """The same counts as an ``(m, m)`` matrix."""
-        matrix = jnp.zeros((self.num_items, self.num_items), self.first_wins.dtype)
-        matrix = matrix.at[self.first, self.second].add(self.first_wins)
-        return WinCounts(matrix.at[self.second, self.first].add(self.second_wins))
 
 
 @jax.tree_util.register_dataclass
@@ -291,8 +266,7 @@ class Comparisons:
 
     Attributes:
         users: ``(N,)`` int32, who compared.
-        winners: ``(N,)`` int32, the preferred item (either one of a tie).
-        losers: ``(N,)`` int32, the other item.
+        winners, losers: ``(N,)`` int32, the preferred item (either one of a tie), and the other.
         tied: ``(N,)`` bool, no preference: half a win for both.
         mask: ``(N,)`` bool, False = the row is ignored.
         num_items: m, static.
@@ -311,14 +285,9 @@ class Comparisons:
     def win_counts(self, dtype: DTypeLike | None = None) -> WinCounts:
         """Dense win counts of the rows whose mask is True."""
         dtype = default_float() if dtype is None else dtype
-        return WinCounts.from_comparisons(
-            self.winners,
-            self.losers,
-            num_items=self.num_items,
-            weights=jnp.asarray(self.mask, dtype),
-            tied=self.tied,
-            dtype=dtype,
-        )
+        weights = jnp.asarray(self.mask, dtype)
+        how = {"num_items": self.num_items, "weights": weights, "tied": self.tied, "dtype": dtype}
+        return WinCounts.from_comparisons(self.winners, self.losers, **how)
 
     def bounded(self, key: Key, max_per_user: Count) -> Comparisons:
         """The same comparisons, at most ``max_per_user`` of each user (see :func:`bound_contributions`)."""
@@ -331,10 +300,9 @@ def bound_contributions(
 ) -> Bool[Array, "rows"]:
     """Choose at most ``max_per_user`` rows of each user, by a keyed hash and not by content.
 
-    Each row gets the pseudo-random number of (key, user, ordinal of the row within its user); the
-    smallest ones stay. What one user's rows are has no influence on which rows of another user stay,
-    so a bound of L makes the sensitivity of every additive statistic L times that of one comparison.
-    The key must be independent of the data.
+    Each row gets the pseudo-random number of (key, user, ordinal of the row within its user); the smallest ones stay.
+    One user's rows have no influence on which rows of another user stay, so a bound of L makes the sensitivity of every
+    additive statistic L times that of one comparison. The key must be independent of the data.
 
     Args:
         key: PRNG key.
@@ -388,12 +356,8 @@ def _place_within(
     """Place of each row among the unmasked rows of its user, in order of priority, then of position."""
     order = jnp.lexsort((priority, users, ~mask))
     sorted_users, sorted_mask = users[order], mask[order]
-    starts = jnp.concatenate(
-        [
-            jnp.ones(1, bool),
-            (sorted_users[1:] != sorted_users[:-1]) | (sorted_mask[1:] != sorted_mask[:-1]),
-        ]
-    )[: users.shape[0]]
+    new = (sorted_users[1:] != sorted_users[:-1]) | (sorted_mask[1:] != sorted_mask[:-1])
+    starts = jnp.concatenate([jnp.ones(1, bool), new])[: users.shape[0]]
     position = jnp.arange(users.shape[0])
     first = jax.lax.cummax(jnp.where(starts, position, 0))
     return jnp.zeros(users.shape, jnp.int32).at[order].set((position - first).astype(jnp.int32))

@@ -27,14 +27,10 @@ class Estimate:
     diagnostics: Any = None
 
     def __jax_array__(self) -> NoReturn:
-        """Called by JAX where an array is needed; an estimate is not one, as its guarantee would be lost unseen.
-
-        Raises:
-            TypeError: always; the message says what to pass.
-        """
+        """Raise ``TypeError`` where JAX needs an array: the guarantee would be lost unseen."""
         raise TypeError("this is an Estimate where an array is needed: pass its `.value`")
 
     def __array__(self, *arguments: Any, **options: Any) -> NoReturn:
-        """Called by NumPy where an array is needed; see :meth:`__jax_array__`."""
+        """Raise ``TypeError`` where NumPy needs an array."""
         del arguments, options
         self.__jax_array__()

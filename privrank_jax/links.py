@@ -1,14 +1,10 @@
 """Link functions: the CDF ``F`` in P(i beats j) = F(θ_i − θ_j), and what likelihoods need of it.
 
-Three symmetric links: :data:`logistic` (Bradley–Terry–Luce), :data:`normal` (Thurstone–Mosteller)
-and :data:`laplace` (Dawkins threshold, ``F(x) = 1 − e^{−x}/2`` for x ≥ 0). Every function is
-elementwise, follows the dtype of its input, and is finite with finite derivatives up to the third
-of ``log_cdf`` for ``|x|`` ≤ 1e4 in float32 and float64. Derivatives are set by rule, not by tracing
-through the branches: the gradient of ``log_cdf`` *is* ``score``, that of ``score`` *is*
-``−curvature``.
-
-Relative accuracy over ``|x|`` ≤ 1e4, down to the smallest normal numbers: 1e-12 in float64, 2e-5 in
-float32 (the worst is ``exp(−x²/2)`` of the normal link at ``|x|`` ≈ 12).
+Three symmetric links: :data:`logistic` (Bradley–Terry–Luce), :data:`normal` (Thurstone–Mosteller) and :data:`laplace`
+(Dawkins threshold). Every function is elementwise, follows the dtype of its input, and is finite with finite
+derivatives up to the third of ``log_cdf`` for ``|x|`` ≤ 1e4 in float32 and float64. Derivatives are set by rule: the
+gradient of ``log_cdf`` *is* ``score``, that of ``score`` *is* ``−curvature``. Relative accuracy over ``|x|`` ≤ 1e4,
+down to the smallest normal numbers: 1e-12 in float64, 2e-5 in float32.
 
 Constants: κ₁ and κ₂ are the suprema that assumption (A1) and the first half of (A2) of Cai, Chakraborty and Wang,
 *Optimal Differentially Private Ranking from Pairwise Comparisons*, want bounded; our proofs of privacy use no more. The
@@ -27,7 +23,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Real, Shaped
+from jaxtyping import Array, ArrayLike, Float, Real
 
 Elementwise = Callable[[ArrayLike], Array]
 Derivative = Callable[[Array], Array]
@@ -37,20 +33,17 @@ _SQRT_HALF = math.sqrt(0.5)
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _INV_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 
-# (start, terms): below -start the inverse Mills ratio comes from that many terms of a continued
-# fraction, above it from erfc. Each pair keeps the truncation of the first and the cancellation in
-# `score + x` of the second near the dtype's limit.
+# (start, terms): below -start the inverse Mills ratio comes from that many terms of a continued fraction, above it from
+# erfc. Each pair keeps the truncation of the first and the cancellation in `score + x` of the second near the limit.
 _TAIL_FLOAT32 = (2.0, 24)
 _TAIL_FLOAT64 = (4.0, 28)
 
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """A symmetric CDF with the derivatives and constants that estimation and privacy need.
+    """A symmetric CDF with the derivatives and constants that estimation and privacy need; hashable, so static.
 
-    Instances are hashable and compare by value, so a link can be a static argument of ``jax.jit``.
-    The four functions take and return arrays of any shape, float dtype preserved (integers become
-    JAX's default float).
+    The four functions take and return arrays of any shape; integers become JAX's default float.
 
     Attributes:
         name: what :func:`get_link` calls it.
@@ -63,11 +56,8 @@ class Link:
         kappa2: κ₂ = sup ``curvature``, not the larger constant of (A2) (module docstring).
         sup_score: sup ``F' / F``.
 
-    Example:
-        >>> float(logistic.cdf(0.0)), laplace.kappa1
-        (0.5, 2.0)
-        >>> logistic
-        Link('logistic')
+    >>> float(logistic.cdf(0.0)), laplace.kappa1
+    (0.5, 2.0)
     """
 
     name: str
@@ -95,9 +85,8 @@ def get_link(link: str | Link) -> Link:
     Raises:
         ValueError: for any other name or type; the message lists the names.
 
-    Example:
-        >>> get_link("normal") is normal
-        True
+    >>> get_link("normal") is normal
+    True
     """
     if isinstance(link, Link):
         return link
@@ -107,9 +96,14 @@ def get_link(link: str | Link) -> Link:
     raise ValueError(f"unknown link {link!r}: use one of {names}, or pass a Link")
 
 
-def _as_float(x: Shaped[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    x = jnp.asarray(x)
-    return x.astype(jnp.result_type(x, float))
+def _of_numbers(core: Derivative) -> Elementwise:
+    """``core`` of whatever makes an array, integers in JAX's default float."""
+
+    def function(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
+        x = jnp.asarray(x)
+        return core(x.astype(jnp.result_type(x, float)))
+
+    return function
 
 
 def _with_derivative(function: Derivative, derivative: Derivative) -> Derivative:
@@ -117,9 +111,6 @@ def _with_derivative(function: Derivative, derivative: Derivative) -> Derivative
     wrapped = jax.custom_jvp(function)
     wrapped.defjvps(lambda tangent, _value, x: derivative(x) * tangent)
     return jax.jit(wrapped, inline=True)
-
-
-# --- logistic ------------------------------------------------------------------------------------
 
 
 def _logistic_curvature_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -134,22 +125,6 @@ _logistic_score_core = _with_derivative(
 )
 _logistic_log_cdf_core = _with_derivative(lambda x: -jax.nn.softplus(-x), _logistic_score_core)
 _logistic_cdf_core = _with_derivative(jax.nn.sigmoid, _logistic_curvature_core)
-
-
-def _logistic_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _logistic_cdf_core(_as_float(x))
-
-
-def _logistic_log_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _logistic_log_cdf_core(_as_float(x))
-
-
-def _logistic_score(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _logistic_score_core(_as_float(x))
-
-
-def _logistic_curvature(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _logistic_curvature_core(_as_float(x))
 
 
 # --- normal --------------------------------------------------------------------------------------
@@ -176,11 +151,7 @@ def _tail_ratio(terms: int) -> tuple[list[int], list[int]]:
     return above, below
 
 
-def _far(
-    x: Float[Array, "*shape"],
-) -> tuple[
-    Bool[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"]
-]:
+def _far(x: Float[Array, "*shape"]) -> tuple[Array, ...]:
     """Return ``(tail, h, D, K)``: h the score, D = h + x, all of them meaningful where ``tail`` holds."""
     start, terms = _tail_start(x)
     tail = x < -start
@@ -191,11 +162,7 @@ def _far(
     return tail, t + excess, excess, k
 
 
-def _mills(
-    x: Float[Array, "*shape"],
-) -> tuple[
-    Bool[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"], Float[Array, "*shape"]
-]:
+def _mills(x: Float[Array, "*shape"]) -> tuple[Array, ...]:
     """The same, with h and D of all x."""
     tail, far_score, excess, k = _far(x)
     near = jnp.where(tail, -_tail_start(x)[0], x)
@@ -232,22 +199,6 @@ _normal_log_cdf_core = _with_derivative(_normal_log_cdf_value, _normal_score_cor
 _normal_cdf_core = _with_derivative(lambda x: 0.5 * jax.lax.erfc(-x * _SQRT_HALF), _density)
 
 
-def _normal_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _normal_cdf_core(_as_float(x))
-
-
-def _normal_log_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _normal_log_cdf_core(_as_float(x))
-
-
-def _normal_score(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _normal_score_core(_as_float(x))
-
-
-def _normal_curvature(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _normal_curvature_core(_as_float(x))
-
-
 # --- Laplace -------------------------------------------------------------------------------------
 # log F is linear for x < 0 (curvature 0) and its curvature jumps to 2 at x = 0. The right limit is
 # taken there, so that a Newton step from θ = 0 sees the larger of the two.
@@ -268,47 +219,33 @@ def _laplace_curvature_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"
     return jnp.where(x < 0, 0.0, score * (1.0 + score))
 
 
-def _laplace_curvature_slope(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    return -(1.0 + 2.0 * _laplace_score_value(x)) * _laplace_curvature_value(x)
-
-
-def _laplace_log_cdf_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    return jnp.where(x < 0, x - _LOG_2, jnp.log1p(-_laplace_half(x)))
-
-
 def _laplace_cdf_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     half = _laplace_half(x)
     return jnp.where(x < 0, half, 1.0 - half)
 
 
-_laplace_curvature_core = _with_derivative(_laplace_curvature_value, _laplace_curvature_slope)
+_laplace_curvature_core = _with_derivative(
+    _laplace_curvature_value,
+    lambda x: -(1.0 + 2.0 * _laplace_score_value(x)) * _laplace_curvature_value(x),
+)
 _laplace_score_core = _with_derivative(_laplace_score_value, lambda x: -_laplace_curvature_core(x))
-_laplace_log_cdf_core = _with_derivative(_laplace_log_cdf_value, _laplace_score_core)
+_laplace_log_cdf_core = _with_derivative(
+    lambda x: jnp.where(x < 0, x - _LOG_2, jnp.log1p(-_laplace_half(x))), _laplace_score_core
+)
 _laplace_cdf_core = _with_derivative(_laplace_cdf_value, _laplace_half)
 
 
-def _laplace_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _laplace_cdf_core(_as_float(x))
-
-
-def _laplace_log_cdf(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _laplace_log_cdf_core(_as_float(x))
-
-
-def _laplace_score(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _laplace_score_core(_as_float(x))
-
-
-def _laplace_curvature(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
-    return _laplace_curvature_core(_as_float(x))
-
-
 logistic = Link(
-    name="logistic",
-    cdf=_logistic_cdf,
-    log_cdf=_logistic_log_cdf,
-    score=_logistic_score,
-    curvature=_logistic_curvature,
+    "logistic",
+    *map(
+        _of_numbers,
+        (
+            _logistic_cdf_core,
+            _logistic_log_cdf_core,
+            _logistic_score_core,
+            _logistic_curvature_core,
+        ),
+    ),
     kappa1=1.0,
     kappa2=0.25,
     sup_score=1.0,
@@ -316,11 +253,11 @@ logistic = Link(
 """Bradley–Terry–Luce: ``F(x) = 1 / (1 + e^{−x})``."""
 
 normal = Link(
-    name="normal",
-    cdf=_normal_cdf,
-    log_cdf=_normal_log_cdf,
-    score=_normal_score,
-    curvature=_normal_curvature,
+    "normal",
+    *map(
+        _of_numbers,
+        (_normal_cdf_core, _normal_log_cdf_core, _normal_score_core, _normal_curvature_core),
+    ),
     kappa1=math.inf,
     kappa2=1.0,
     sup_score=math.inf,
@@ -328,11 +265,11 @@ normal = Link(
 """Thurstone–Mosteller: ``F = Φ``, the standard normal CDF."""
 
 laplace = Link(
-    name="laplace",
-    cdf=_laplace_cdf,
-    log_cdf=_laplace_log_cdf,
-    score=_laplace_score,
-    curvature=_laplace_curvature,
+    "laplace",
+    *map(
+        _of_numbers,
+        (_laplace_cdf_core, _laplace_log_cdf_core, _laplace_score_core, _laplace_curvature_core),
+    ),
     kappa1=2.0,
     kappa2=2.0,
     sup_score=1.0,

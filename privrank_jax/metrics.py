@@ -1,9 +1,8 @@
-"""Distances between rankings, their correlation, and errors of estimates.
+"""Distances between rankings, and errors of estimates.
 
-Every function takes *one* pair (``jax.vmap`` for batches). Rankings are ranks, 0 = best, integer
-dtype; scores are refused, so that they cannot be mistaken for ranks. ``mask`` (bool, ``(m,)``)
-leaves out the items where it is False; :func:`~privrank_jax.rankings.ranks_from_scores` with the
-same mask gives ranks that fit.
+Every function takes *one* pair (``jax.vmap`` for batches). Rankings are integer ranks, 0 = best; scores are refused.
+``mask`` leaves out the items where it is False; :func:`~privrank_jax.rankings.ranks_from_scores` with the same mask
+gives ranks that fit.
 """
 
 from __future__ import annotations
@@ -33,24 +32,21 @@ def kendall_distance(
     A pair tied in either ranking is not discordant. Time O(m²).
 
     Args:
-        a: ranks, shape ``(m,)``, integers.
-        b: ranks, shape ``(m,)``, integers.
-        normalized: divide by the number of pairs, m(m-1)/2; with fewer than two items there is no
-            pair and the distance is 0.
-        mask: items that count, shape ``(m,)``, bool; None for all.
+        a, b: ranks, ``(m,)`` integers.
+        normalized: divide by the number of pairs, m(m-1)/2; with fewer than two items the distance is 0.
+        mask: ``(m,)`` bool, items that count; None for all.
 
     Returns:
         Scalar: int32 count, or the share in [0, 1] in JAX's default float when ``normalized``.
 
     Raises:
-        ValueError: if shapes differ or the dtype is not an integer one; if m > 65,535 and not
-            ``normalized`` (the count would not fit an int32).
+        ValueError: shapes that differ, ranks that are no integers; m > 65,535 where not ``normalized`` (the count
+            would not fit an int32).
 
-    Example:
-        >>> int(kendall_distance([0, 1, 2], [2, 1, 0]))
-        3
-        >>> float(kendall_distance([0, 1, 2], [0, 2, 1], normalized=True))  # doctest: +ELLIPSIS
-        0.333...
+    >>> int(kendall_distance([0, 1, 2], [2, 1, 0]))
+    3
+    >>> float(kendall_distance([0, 1, 2], [0, 2, 1], normalized=True))  # doctest: +ELLIPSIS
+    0.333...
     """
     return _kendall_distance(*_check_pair(a, b, mask), normalized=normalized)
 
@@ -69,82 +65,25 @@ def _kendall_distance(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real[
     return _total(behind.astype(jnp.int32), 0.5 * count * (count - 1), normalized)
 
 
-def kendall_correlation(
-    a: RanksLike, b: RanksLike, mask: MaskLike | None = None
-) -> Float[Array, ""]:
-    """Kendall's rank correlation τ_b: 1 for equal rankings, -1 for a ranking and its reversal.
-
-    With C and D the pairs that the two rankings order alike and differently, (C - D)/√(A B), A and B the pairs that
-    each of them does not tie. Without ties this is τ_a = 1 - 2 times the normalized :func:`kendall_distance`. Time
-    O(m²).
-
-    Args:
-        a: ranks, shape ``(m,)``, integers.
-        b: ranks, shape ``(m,)``, integers.
-        mask: items that count, shape ``(m,)``, bool; None for all.
-
-    Returns:
-        Scalar in [-1, 1] in JAX's default float; NaN where a ranking ties all items, or there are fewer than two.
-
-    Raises:
-        ValueError: if shapes differ or the dtype is not an integer one.
-
-    Source: Kendall (1945), *The treatment of ties in ranking problems*.
-
-    Example:
-        >>> float(kendall_correlation([0, 1, 2], [2, 1, 0]))
-        -1.0
-        >>> round(float(kendall_correlation([0, 0, 1], [0, 1, 2])), 4)  # 2/√(2·3)
-        0.8165
-    """
-    return _kendall_correlation(*_check_pair(a, b, mask))
-
-
-@jax.jit
-def _kendall_correlation(a: Ranks, b: Ranks, mask: Mask) -> Float[Array, ""]:
-    dtype = jnp.result_type(float)
-    counted = mask[:, None] & mask
-
-    def side(ranks: Ranks) -> Int[Array, "items items"]:
-        ahead = (ranks[:, None] < ranks).astype(jnp.int32)
-        return jnp.where(counted, ahead - ahead.T, 0)
-
-    def total(terms: Int[Array, "items items"]) -> Float[Array, ""]:
-        return jnp.sum(jnp.sum(terms, axis=0, dtype=jnp.int32), dtype=dtype)
-
-    first, second = side(a), side(b)
-    pairs = total(jnp.abs(first)) * total(jnp.abs(second))
-    # Roots are rounded, and on a GPU quotients too: the correlation stays within its range, and reaches its ends.
-    concordant = total(first * second)
-    found = jnp.clip(concordant / jnp.sqrt(jnp.where(pairs > 0, pairs, 1)), -1, 1)
-    found = jnp.where(jnp.square(concordant) >= pairs, jnp.sign(concordant), found)
-    return jnp.where(pairs > 0, found, jnp.nan)
-
-
 def spearman_footrule(
     a: RanksLike, b: RanksLike, normalized: bool = False, mask: MaskLike | None = None
 ) -> Real[Array, ""]:
     """Spearman's footrule: ``Σ |a_i − b_i|``.
 
     Args:
-        a: ranks, shape ``(m,)``, integers.
-        b: ranks, shape ``(m,)``, integers.
-        normalized: divide by the largest value, ⌊m²/2⌋; with fewer than two items it is 0. Xu, Sun and Cheng
-            (Rate-optimal rank aggregation, section 4.3) divide by m²/2: the same for even m, 1 - 1/m² times
-            this for odd m.
-        mask: items that count, shape ``(m,)``, bool; None for all. Their ranks must be 0 up to
-            their number less one.
+        a, b: ranks, ``(m,)`` integers.
+        normalized: divide by the largest value, ⌊m²/2⌋; with fewer than two items it is 0. (Xu, Sun and Cheng,
+            Rate-optimal rank aggregation, section 4.3, divide by m²/2: 1 - 1/m² times this for odd m.)
+        mask: ``(m,)`` bool, items that count, with ranks from 0 to their number less one; None for all.
 
     Returns:
         Scalar: int32 sum, or the share in [0, 1] in JAX's default float when ``normalized``.
 
     Raises:
-        ValueError: if shapes differ or the dtype is not an integer one; if m > 65,535 and not
-            ``normalized`` (the sum would not fit an int32).
+        ValueError: as :func:`kendall_distance`.
 
-    Example:
-        >>> int(spearman_footrule([0, 1, 2], [2, 1, 0]))
-        4
+    >>> int(spearman_footrule([0, 1, 2], [2, 1, 0]))
+    4
     """
     return _spearman_footrule(*_check_pair(a, b, mask), normalized=normalized)
 
@@ -161,19 +100,17 @@ def mean_rank_difference(
     """Mean absolute difference in rank per item, the measure of Cai et al.'s Figure 8.
 
     Args:
-        a: ranks, shape ``(m,)``, integers.
-        b: ranks, shape ``(m,)``, integers.
-        mask: items that count, shape ``(m,)``, bool; None for all. With no item at all it is 0.
+        a, b: ranks, ``(m,)`` integers.
+        mask: ``(m,)`` bool, items that count; None for all. With no item at all it is 0.
 
     Returns:
         Scalar in JAX's default float: ``Σ |a_i − b_i| / m``.
 
     Raises:
-        ValueError: if shapes differ or the dtype is not an integer one.
+        ValueError: shapes that differ, ranks that are no integers.
 
-    Example:
-        >>> float(mean_rank_difference([0, 1, 2, 3], [1, 0, 2, 3]))
-        0.5
+    >>> float(mean_rank_difference([0, 1, 2, 3], [1, 0, 2, 3]))
+    0.5
     """
     return _mean_rank_difference(*_check_pair(a, b, mask))
 
@@ -188,26 +125,21 @@ def top_k_error(
 ) -> Float[Array, ""]:
     """Share of the top k that the two rankings do not have in common: ``1 − |overlap| / k``.
 
-    ``k`` may be traced, so a sweep over k compiles once. A k above the number of items asks for all
-    of them, and the error is 0.
+    ``k`` may be traced. A k above the number of items asks for all of them, and the error is 0.
 
     Args:
-        a: ranks, shape ``(m,)``, integers.
-        b: ranks, shape ``(m,)``, integers.
-        k: how many items count as the top, a whole number, at least 1. A traced k below 1 gives
-            NaN.
-        mask: items that count, shape ``(m,)``, bool; None for all.
+        a, b: ranks, ``(m,)`` integers.
+        k: how many items count as the top, a whole number, at least 1. A traced k below 1 gives NaN.
+        mask: ``(m,)`` bool, items that count; None for all.
 
     Returns:
         Scalar in [0, 1] in JAX's default float.
 
     Raises:
-        ValueError: if ``k`` is not a whole number of at least 1, shapes differ, or ranks are not
-            integers.
+        ValueError: k that is no whole number of at least 1, shapes that differ, ranks that are no integers.
 
-    Example:
-        >>> float(top_k_error([0, 1, 2, 3], [0, 3, 1, 2], k=2))
-        0.5
+    >>> float(top_k_error([0, 1, 2, 3], [0, 3, 1, 2], k=2))
+    0.5
     """
     if jnp.ndim(k) != 0 or not jnp.issubdtype(jnp.result_type(k), jnp.integer):
         raise ValueError(f"k must be one whole number, got {k!r}: use jax.vmap for several")
@@ -242,23 +174,20 @@ def relative_error(
     Gradients are finite wherever ‖truth‖ > 0, and 0 at an exact estimate.
 
     Args:
-        estimate: shape ``(m,)``.
-        truth: shape ``(m,)``.
+        estimate, truth: ``(m,)``.
         order: 2 or ``jnp.inf``.
-        mask: items that count, shape ``(m,)``, bool; None for all. The values of the others, even
-            NaN, have no influence.
+        mask: ``(m,)`` bool, items that count; None for all. The others have no influence, even where they are NaN.
 
     Returns:
         Scalar, in the float dtype that the two arrays promote to.
 
     Raises:
-        ValueError: for another ``order``, or if shapes differ.
+        ValueError: another ``order``, shapes that differ.
 
-    Example:
-        >>> round(float(relative_error([3.0, 5.0], [3.0, 4.0], order=2)), 6)
-        0.2
-        >>> float(relative_error([3.0, 5.0], [3.0, 4.0], order=float("inf")))
-        0.25
+    >>> round(float(relative_error([3.0, 5.0], [3.0, 4.0], order=2)), 6)
+    0.2
+    >>> float(relative_error([3.0, 5.0], [3.0, 4.0], order=float("inf")))
+    0.25
     """
     if order not in (2, math.inf):
         raise ValueError(f"order must be 2 or jnp.inf, got {order!r}")

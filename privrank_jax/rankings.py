@@ -1,8 +1,7 @@
 """Ranks, orders, and the one convention of this library: 0 = best.
 
-*Ranks*: ``ranks[i]`` is the position of item ``i``. *Order*: ``order[p]`` is the item at position
-``p``, the inverse permutation. Both are int32 arrays of shape ``(m,)``; functions take one ranking,
-batches come from ``jax.vmap``.
+*Ranks*: ``ranks[i]`` is the position of item ``i``. *Order*: ``order[p]`` is the item at position ``p``, the inverse
+permutation. Both are ``(m,)`` int32; functions take one ranking, batches come from ``jax.vmap``.
 """
 
 from __future__ import annotations
@@ -28,18 +27,16 @@ def order_to_ranks(order: OrderLike) -> Ranks:
     """Turn an order (items from best to worst) into ranks.
 
     Args:
-        order: permutation of 0..m-1, shape ``(m,)``, integers. Not checked for being a permutation:
-            call :func:`validate_ranks` on data that comes from outside.
+        order: permutation of 0..m-1, ``(m,)`` integers; see :func:`validate_ranks` for data from outside.
 
     Returns:
-        Ranks, shape ``(m,)``, int32: ``ranks[order[p]] = p``.
+        Ranks, ``(m,)`` int32: ``ranks[order[p]] = p``.
 
     Raises:
-        ValueError: if ``order`` is not one-dimensional or not of an integer dtype.
+        ValueError: more axes than one, no integers.
 
-    Example:
-        >>> order_to_ranks([2, 0, 1]).tolist()
-        [1, 2, 0]
+    >>> order_to_ranks([2, 0, 1]).tolist()
+    [1, 2, 0]
     """
     return _invert(order, "order")
 
@@ -47,19 +44,13 @@ def order_to_ranks(order: OrderLike) -> Ranks:
 def ranks_to_order(ranks: RanksLike) -> Order:
     """Turn ranks into an order (items from best to worst).
 
-    Args:
-        ranks: permutation of 0..m-1, shape ``(m,)``, integers, 0 = best. Not checked for being a
-            permutation: call :func:`validate_ranks` on data that comes from outside.
+    Arguments and errors as of :func:`order_to_ranks`.
 
     Returns:
-        Order, shape ``(m,)``, int32: ``order[ranks[i]] = i``.
+        Order, ``(m,)`` int32: ``order[ranks[i]] = i``.
 
-    Raises:
-        ValueError: if ``ranks`` is not one-dimensional or not of an integer dtype.
-
-    Example:
-        >>> ranks_to_order([1, 2, 0]).tolist()
-        [2, 0, 1]
+    >>> ranks_to_order([1, 2, 0]).tolist()
+    [2, 0, 1]
     """
     return _invert(ranks, "ranks")
 
@@ -71,28 +62,24 @@ def ranks_from_scores(
 ) -> Ranks:
     """Rank items by score, the highest first.
 
-    Equal scores (0.0 and −0.0 are equal) are ranked by item index, or in uniformly random order
-    when a ``key`` is given. Either way the order of tied items says nothing about the data; but
-    where the truth is itself in index order, as in many simulations, ties broken by index flatter
-    the estimator. NaN scores come after every number.
+    Equal scores (0.0 and −0.0 are equal) are ranked by item index, or at random with a ``key``. Where the truth is in
+    index order, as in many simulations, ties broken by index flatter the estimator. NaN comes after every number.
 
     Args:
-        scores: shape ``(m,)``, any real dtype, high = best.
-        mask: shape ``(m,)``, bool; items with False get the last ranks, in index order. None keeps
-            all.
+        scores: ``(m,)``, any real dtype, high = best.
+        mask: ``(m,)`` bool; items with False get the last ranks, in index order. None keeps all.
         key: PRNG key for random tie-breaking; None breaks ties by item index.
 
     Returns:
-        Ranks, shape ``(m,)``, int32, 0 = best.
+        Ranks, ``(m,)`` int32, 0 = best.
 
     Raises:
-        ValueError: if ``scores`` is not one-dimensional or complex, or ``mask`` has another shape.
+        ValueError: more axes than one, complex scores, a mask of another shape.
 
-    Example:
-        >>> ranks_from_scores([0.1, 3.0, 0.1]).tolist()
-        [1, 0, 2]
-        >>> ranks_from_scores([0.1, 3.0, 0.1], mask=[True, False, True]).tolist()
-        [0, 2, 1]
+    >>> ranks_from_scores([0.1, 3.0, 0.1]).tolist()
+    [1, 0, 2]
+    >>> ranks_from_scores([0.1, 3.0, 0.1], mask=[True, False, True]).tolist()
+    [0, 2, 1]
     """
     scores = as_array("scores", scores)
     if scores.ndim != 1:
@@ -136,23 +123,18 @@ def validate_ranks(
     """Check on the host that data from outside are rankings; call it before any jitted function.
 
     Args:
-        ranks: one ranking, shape ``(m,)``, or a batch of them, shape ``(..., m)``, integers. Traced
-            values pass unchecked beyond shape and dtype.
+        ranks: one ranking ``(m,)``, or a batch ``(..., m)``, integers. Of traced values only the dtype is checked.
 
     Returns:
         The ranks as int32, same shape.
 
     Raises:
-        ValueError: if a row is not a permutation of 0..m-1; the message names the first bad
-            row, the fault and the remedy.
+        ValueError: a row is not a permutation of 0..m-1; the message names the first one, the fault and the remedy.
 
-    Example:
-        >>> validate_ranks([2, 0, 1]).tolist()
-        [2, 0, 1]
-        >>> validate_ranks([1, 2, 3])
-        Traceback (most recent call last):
-        ...
-        ValueError: ranks run from 1 to 3: ranks are 0 = best here, subtract 1
+    >>> validate_ranks([1, 2, 3])
+    Traceback (most recent call last):
+    ...
+    ValueError: ranks run from 1 to 3: ranks are 0 = best here, subtract 1
     """
     if isinstance(ranks, Tracer):
         traced = jnp.asarray(ranks)
@@ -166,7 +148,7 @@ def validate_ranks(
         ) from error
     if array.ndim == 0 or array.shape[-1] == 0:
         raise ValueError(f"ranks must have shape (m,) or (n, m) with m >= 1, got {array.shape}")
-    _check_values(array)
+    _check_integers(array, "ranks")
     num_items = array.shape[-1]
     rows = array.reshape(-1, num_items)
     bad = np.flatnonzero((np.sort(rows, axis=-1) != np.arange(num_items)).any(axis=-1))
@@ -184,10 +166,7 @@ def _fault(row: Integer[np.ndarray, "items"]) -> str:
         return f"run from 1 to {num_items}: ranks are 0 = best here, subtract 1"
     outside = row[(row < 0) | (row >= num_items)]
     if outside.size:
-        return (
-            f"hold {outside[0]}, outside 0..{num_items - 1}: "
-            f"each of the {num_items} items needs a rank, 0 = best"
-        )
+        return f"hold {outside[0]}, outside 0..{num_items - 1}: each item needs a rank, 0 = best"
     values, counts = np.unique(row, return_counts=True)
     twice = values[counts > 1][0]
     items = ", ".join(map(str, np.flatnonzero(row == twice)))
@@ -197,27 +176,11 @@ def _fault(row: Integer[np.ndarray, "items"]) -> str:
     )
 
 
-def _check_values(array: np.ndarray) -> None:
-    """Refuse anything but integers, with a remedy for each kind."""
-    if np.issubdtype(array.dtype, np.floating):
-        if np.isnan(array).any():
-            raise ValueError(
-                "ranks hold NaN: drop rankings with missing items, or turn them into comparisons"
-            )
-        raise ValueError(
-            f"ranks must be integers, got {array.dtype}: cast whole numbers with "
-            ".astype('int32'), rank scores with ranks_from_scores"
-        )
-    if not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(
-            f"ranks must be integers, got {array.dtype}: number the items 0..m-1, rank each"
-        )
-
-
-def _check_integers(array: Array, name: str) -> None:
+def _check_integers(array: Array | np.ndarray, name: str) -> None:
     if not jnp.issubdtype(array.dtype, jnp.integer):
         raise ValueError(
-            f"{name} must be integers, got {array.dtype}: rank scores with ranks_from_scores first"
+            f"{name} must be integers, got {array.dtype}: cast whole numbers with .astype('int32'), rank scores with "
+            "ranks_from_scores, drop rankings with NaN for missing items"
         )
 
 

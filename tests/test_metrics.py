@@ -30,33 +30,8 @@ def test_kendall_distance_is_the_naive_count(a, b):
     assert int(count) == reference.kendall_distance(a, b)
     share = float(metrics.kendall_distance(a, b, normalized=True))
     assert share == pytest.approx(int(count) / 21, rel=1e-12)
-    correlation = metrics.kendall_correlation(a, b)
-    assert 1 - 2 * share == pytest.approx(float(correlation), abs=1e-12)
-
-
-@FEW
-@given(ties, ties, masks)
-def test_kendall_correlation_is_the_naive_one_and_scipys(a, b, mask):
-    """τ_b, with ties: of all items, and of those that count."""
-    a, b = as_ranks(a, b)
-    found = float(metrics.kendall_correlation(a, b))
-    assert found == pytest.approx(reference.kendall_correlation(a, b), abs=1e-12, nan_ok=True)
-    assert found == pytest.approx(scipy.stats.kendalltau(a, b).statistic, abs=1e-12, nan_ok=True)
-    kept = float(metrics.kendall_correlation(a, b, np.array(mask)))
-    naive = reference.kendall_correlation(a, b, mask)
-    assert kept == pytest.approx(naive, abs=1e-12, nan_ok=True)
-
-
-def test_kendall_correlation_keeps_its_range():
-    """1 and -1 exactly, in single precision too; NaN where there is nothing to order."""
-    with jax.enable_x64(False):
-        for m in (2, 3, 50, 333):
-            a = np.random.default_rng(m).permutation(m).astype(np.int32)
-            assert float(metrics.kendall_correlation(a, a)) == 1.0
-            assert float(metrics.kendall_correlation(a, m - 1 - a)) == -1.0
-        assert metrics.kendall_correlation(a, a).dtype == jnp.float32
-    for nothing in ([0], [0, 0, 0]):
-        assert np.isnan(metrics.kendall_correlation(nothing, nothing))
+    tau = scipy.stats.kendalltau(a, b).statistic
+    assert 1 - 2 * share == pytest.approx(float(tau), abs=1e-12)
 
 
 @FEW

@@ -1,7 +1,6 @@
 """LAPACK's threads, kept out of the way of XLA's.
 
-XLA already runs a batch on all cores. LAPACK's own threads come on top, and spin while they wait: with other work on
-two cores, a Cholesky factor of 400 items took 80 times as long.
+LAPACK's own threads spin while they wait: with other work on two cores, a Cholesky factor took 80 times as long.
 
 Upstream: https://github.com/jax-ml/jax/issues/39292 (on machines with many cores the threads of both corrupt the heap)
 and https://github.com/jax-ml/jax/pull/39383, which would limit LAPACK's threads in jaxlib.

@@ -1,10 +1,8 @@
 """JAX's own random numbers, to the last bit, from a generator that XLA compiles into the program around it.
 
 On a CPU, JAX computes Threefry in a loop that writes its state to memory every few turns. Written out, it fuses with
-what uses the numbers, and compiles sooner. On two cores with JAX 0.10.2 a batch of 1,000 noisy counts and reports of
-20,000 users take 0.37 of the time, first calls 0.5 to 0.8, and whole studies 0.8 to 1.07.
-Barriers keep XLA from computing keys and words again for each user of them, and from compiling them again there.
-On other devices JAX writes it out itself, and :func:`fused` returns the key as it is: the words are the same.
+what uses the numbers: a batch of 1,000 noisy counts takes 0.37 of the time, first calls 0.5 to 0.8. Barriers keep XLA
+from computing keys and words again for each use. On other devices :func:`fused` returns the key as it is.
 
 Upstream: https://github.com/jax-ml/jax/pull/37872 writes JAX's loop out on a CPU too; it is not in JAX 0.10.
 Remove when: the lowest JAX that the package allows has it, and ``python -m tests.benchmarks mallows`` is not slower.
@@ -39,8 +37,7 @@ Words = TypeVar("Words", Array, np.ndarray)
 def threefry(
     key_high: UInt32[Words, "*keys"], key_low: UInt32[Words, "*keys"], high: _Block, low: _Block
 ) -> tuple[UInt32[Words, "..."], UInt32[Words, "..."]]:
-    """Two words of 32 random bits: Threefry-2x32 of the block (high, low), in 20 rounds; all uint32, they broadcast.
-    Arrays of JAX or of NumPy.
+    """Two words of 32 random bits: Threefry-2x32 of the block (high, low), of JAX's or NumPy's uint32, which broadcast.
 
     Source: Salmon, Moraes, Dror and Shaw (2011), Parallel random numbers: as easy as 1, 2, 3.
     """
@@ -70,8 +67,7 @@ def fused(key: Shaped[Array, "*keys"]) -> Shaped[Array, "*keys"]:
 
     Returns:
         Keys of the same shape and content, for which ``key`` is used up: under ``jax.debug_key_reuse`` another draw
-        from it is an error. Like JAX's with ``jax_threefry_partitionable``, its default;
-        ``jax.random.poisson`` takes JAX's own only.
+        from it is an error. ``jax.random.poisson`` takes JAX's own only.
 
     >>> key = jax.random.key(7)
     >>> bool(jax.random.normal(fused(key)) == jax.random.normal(key))
@@ -90,13 +86,6 @@ def use_up(key: Shaped[Array, "*keys"]) -> Array | None:
     """Tell JAX's check of reused keys (``jax.debug_key_reuse``) of a draw that it does not see: one from the content.
 
     Returns a draw of no words, None without the check. JAX 0.12 leaves out a draw that nothing reads: use it.
-
-    >>> with jax.debug_key_reuse(True):
-    ...     key = jax.random.key(0)
-    ...     use_up(key)
-    ...     jax.random.normal(key)  # doctest: +IGNORE_EXCEPTION_DETAIL
-    Traceback (most recent call last):
-    KeyReuseError: Previously-consumed key passed to random_bits
     """
     if not jax.config.jax_debug_key_reuse:  # type: ignore[attr-defined]
         return

@@ -1,6 +1,4 @@
-"""Workarounds that keep XLA from recomputing values, from folding constants and from optimizing what runs once.
-
-They also detect exhausted memory.
+"""Workarounds that keep XLA from recomputing values, from folding constants and from optimizing; memory that ran out.
 
 ``materialized``. Upstream: none known; https://github.com/openxla/xla/issues/20440 has another barrier that XLA's CPU
 compiler does not keep. To reproduce: ``tests/workarounds/test_xla.py`` counts what the compiled program computes again.
@@ -31,12 +29,6 @@ def materialized(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
 
     XLA fuses element-wise operations into whatever reads them, even where each value is read many times, as by a gather
     or by all pairs of items. ``optimization_barrier`` prevents that on a GPU; on a CPU, XLA drops it first.
-
-    Args:
-        values: an array of any shape and dtype.
-
-    Returns:
-        The same values.
     """
     return jax.lax.platform_dependent(values, cpu=_kept, default=jax.lax.optimization_barrier)
 
@@ -51,10 +43,10 @@ def fixed(values: Shaped[ArrayLike, "*shape"]) -> Shaped[Array, "*shape"]:
     """Values that are the same in every replicate of a batch, for a trial: kept from XLA's constant folding.
 
     XLA evaluates what depends on constants alone as it compiles, with an interpreter that takes seconds for what the
-    program itself does in milliseconds. Behind a barrier the values are not constants.
+    program itself does in milliseconds. Behind a barrier the values, an array of any shape and dtype, are no constants.
 
     Args:
-        values: an array of any shape and dtype.
+        values: an array.
 
     Returns:
         The same values.
@@ -74,17 +66,9 @@ def compiled(lowered: Any, *, optimized: Optimized = True) -> Any:
     """Compile a lowered program, on a CPU with less optimization or none if that is asked for.
 
     Without it compiling takes about 0.4 of the time, and running 4 to 17 times as long. With some of it, and XLA's
-    older code for fused loops, compiling takes 0.65 to 0.7 of the time; running takes less time for programs of many
-    draws and sums, but that should be measured. Releases of JAX that do not know both options optimize: with the level
-    alone a tanh differs in its last bit between two programs.
-
-    Args:
-        lowered: what ``jax.jit(f).lower(...)`` returns.
-        optimized: False for a program that runs for much less time than it takes to compile, ``"some"`` for one that
-            takes a while for both and was measured.
-
-    Returns:
-        The compiled program.
+    older code for fused loops, compiling takes 0.65 to 0.7 of the time, and running less for programs of many draws and
+    sums: measure. Releases of JAX that do not know both options optimize: with the level alone a tanh differs in its
+    last bit between two programs.
     """
     if optimized is not True and jax.default_backend() == "cpu":
         options = {

@@ -141,7 +141,7 @@ def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
     (battles,), (before, after) = explained[target], boards[target : target + 2]
     votes, noisy = guess_votes(keys[0], battles)
     guesses = [*votes, *guess_ballot(keys[1], ballots), *guess_answer(keys[2])]
-    pictures, remark = saved(out, lambda: _figures(after - before, noisy, guesses), colors=64)
+    pictures, remark = saved(out, lambda: _figures(after - before, noisy, guesses))
     points = len(PROJECTS) - 1 - ballots
     ballot = [PROJECTS[k] for k in (points.sum(0) - points[:-1].sum(0)).argsort()[::-1]]
     revealed = sum(len(sets) == 1 for sets in explained)

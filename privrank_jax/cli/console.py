@@ -189,9 +189,7 @@ def print_table(title: str, columns: Iterable[str], rows: Iterable[Sequence[str]
     out.print(table)
 
 
-def saved(
-    folder: Path, draw: Callable[[], Mapping[str, Figure]], **how: int
-) -> tuple[list[str], str]:
+def saved(folder: Path, draw: Callable[[], Mapping[str, Figure]]) -> tuple[list[str], str]:
     """Draw pictures into files of a folder, by name: their paths, or none and what is missing to draw them."""
     from privrank_jax import plotting
 
@@ -201,7 +199,7 @@ def saved(
         return [], str(error)
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
-        plotting.save(figure, folder / name, **how)
+        plotting.save(figure, folder / name)
     return [str(folder / name) for name in figures], ""
 
 

@@ -182,9 +182,9 @@ class Saved(Json):
             if suffix not in known:
                 raise Refusal(f"{given}: give a file that ends in {', '.join(known)}.")
             if suffix in (".parquet", ".xlsx"):
-                from privrank_jax.simulate.table_files import check_parquet, check_workbook
+                from privrank_jax.simulate.table_files import check_format
 
-                (check_parquet if suffix == ".parquet" else check_workbook)()
+                check_format(suffix)
             elif suffix in PICTURES:
                 from privrank_jax.plotting import check_picture
 

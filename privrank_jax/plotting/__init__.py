@@ -1,8 +1,7 @@
 """Figures from tables: error curves, studies, maps, rankings with intervals, audits (extra ``plot``).
 
-Figures are built without pyplot and without its global state. Colors are Okabe and Ito's palette
-(maps of numbers: cividis), and every group also has its own marker and line style, so that a figure is legible to
-color-blind readers and in black and white.
+Colors are Okabe and Ito's palette (maps of numbers: cividis), and every group also has its own marker and line style:
+legible to color-blind readers and in black and white. Nothing uses pyplot's global state.
 """
 
 from privrank_jax.plotting.audits import audit_bounds, event_probabilities

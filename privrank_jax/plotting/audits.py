@@ -21,20 +21,18 @@ def event_probabilities(
 ) -> Figure:
     """Draw the probabilities of events under two neighboring data sets, and the band that the claim allows.
 
-    Below them it draws the claim and the lower bound, as :func:`audit_bounds` does. Events never seen under either
-    neighbor are left out; the event that was tested is marked.
+    Below them stand the claim and the lower bound, as :func:`audit_bounds` draws them. The event that was tested is
+    marked; those not seen under both neighbors are left out.
 
     Args:
         found: what :func:`privrank_jax.privacy_audit.audit` returned.
-        guarantee_text: written below the figure; None says what was drawn and what it shows.
-        title: title of the figure; None gives the mechanism, its claim, the bound and the verdict.
+        guarantee_text, title: written below and above the figure; None says what was drawn and what it shows.
 
     Returns:
         A figure, both axes of the events logarithmic; see :func:`save`.
 
     Raises:
         ValueError: no event was seen under both.
-        ImportError: matplotlib is not installed.
     """
     seen = [(float(p), float(q)) for p, q in found.candidates if p > 0 and q > 0]
     if not seen:
@@ -47,27 +45,17 @@ def event_probabilities(
     first, second = found.frequencies
     chosen = (second, first) if found.swapped else (first, second)
     _draw_events(axis, seen, found.promise.epsilon, found.promise.delta, chosen)
-    return finished(
-        figure,
-        _title(found) if title is None else title,
-        _what_was_drawn(found) if guarantee_text is None else guarantee_text,
-    )
-
-
-def _title(found: AuditResult) -> str:
-    return (
-        f"{found.mechanism.title}: claimed ε = {found.promise.epsilon:.3g}, at least {found.lower:.3g}, "
-        f"{found.verdict}"
-    )
-
-
-def _what_was_drawn(found: AuditResult) -> str:
     promise = found.promise
-    return (
-        f"{found.draws:,} draws from each of two neighboring data sets ({promise.unit}, adjacency "
-        f"{promise.adjacency}, trust {found.mechanism.trust}); the lower bound holds with confidence "
-        f"{found.confidence:g}. A bound below the claim is no proof of it."
-    )
+    if title is None:
+        claim = f"claimed ε = {promise.epsilon:.3g}, at least {found.lower:.3g}, {found.verdict}"
+        title = f"{found.mechanism.title}: {claim}"
+    if guarantee_text is None:
+        guarantee_text = (
+            f"{found.draws:,} draws from each of two neighboring data sets ({promise.unit}, adjacency "
+            f"{promise.adjacency}, trust {found.mechanism.trust}); the lower bound holds with confidence "
+            f"{found.confidence:g}. A bound below the claim is no proof of it."
+        )
+    return finished(figure, title, guarantee_text)
 
 
 def _draw_events(
@@ -84,8 +72,9 @@ def _draw_events(
     lower = [max((p - delta) / factor, low / 10) for p in ends]
     slack = f" + {delta:g}" if delta else ""
     axis.fill_between(ends, lower, upper, color=PALETTE[0], alpha=0.12, linewidth=0)
-    for edge, label in ((upper, f"a factor of e^{epsilon:g}{slack}, either way"), (lower, None)):
-        axis.plot(ends, edge, color=PALETTE[0], linestyle="--", linewidth=1.2, label=label)
+    label = f"a factor of e^{epsilon:g}{slack}, either way"
+    axis.plot(ends, upper, "--", color=PALETTE[0], linewidth=1.2, label=label)
+    axis.plot(ends, lower, "--", color=PALETTE[0], linewidth=1.2)
     xs, ys = zip(*seen, strict=True)
     axis.plot(xs, ys, "o", color=PALETTE[6], markersize=3, alpha=0.6, label="events")
     if min(chosen) > 0:
@@ -108,15 +97,13 @@ def audit_bounds(
 
     Args:
         found: what :func:`privrank_jax.privacy_audit.audit` returned for each mechanism.
-        guarantee_text: what holds for all audits, written below the figure.
-        title: title of the figure.
+        guarantee_text, title: written below and above the figure.
 
     Returns:
         A figure, the first audit on top; see :func:`save`.
 
     Raises:
         ValueError: no audits.
-        ImportError: matplotlib is not installed.
     """
     if not found:
         raise ValueError("no audits to draw")
@@ -134,15 +121,10 @@ def _draw_bounds(axis: Axes, found: Sequence[AuditResult]) -> None:
         kept["breaks" if audit.verdict == "violated" else "keeps"].append((audit.lower, place))
         if audit.exact is not None and math.isfinite(audit.exact):
             kept["exact"].append((audit.exact, place))
+    ring = {"markersize": 9, "fillstyle": "none"}
     marks = (
         Marks("claimed ε", kept["claim"], "|", "black", {"markersize": 15, "markeredgewidth": 2}),
-        Marks(
-            "exact, these neighbors",
-            kept["exact"],
-            "o",
-            "black",
-            {"markersize": 9, "fillstyle": "none"},
-        ),
+        Marks("exact, these neighbors", kept["exact"], "o", "black", ring),
         Marks("lower bound, consistent", kept["keeps"], "o", PALETTE[0], {"markersize": 5}),
         Marks("lower bound, claim refuted", kept["breaks"], "X", PALETTE[1], {"markersize": 8}),
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from privrank_jax.plotting.frame import (
     Row,
+    check_rows,
     finished,
     new_figure,
     panel_grid,
@@ -42,32 +43,20 @@ def study_curves(
     log_x: bool = False,
     log_y: bool = False,
     from_zero: bool = False,
-    crosses: str | None = None,
     guarantee_text: str = "",
     title: str | None = None,
     columns: int = 3,
-    size: tuple[float, float] | None = None,
 ) -> Figure:
     """Draw every metric of a study against a parameter, with bands of ± 2 standard errors.
 
-    Each metric has a panel of its own; with ``panel`` it has a row of them, one for each value of that column. Three
-    estimators and four metrics make four panels with three curves each:
+    Each metric has a panel of its own; with ``panel`` it has a row of them, one for each value of that column.
 
-    >>> import jax, jax.numpy as jnp
-    >>> from privrank_jax.simulate import Study, grid, run
-    >>> def trial(key, parameters):
-    ...     draws = parameters["scale"] * jax.random.normal(key, (9,))
-    ...     middle = (draws.max() + draws.min()) / 2
-    ...     found = {"mean": draws.mean(), "median": jnp.median(draws), "mid-range": middle}
-    ...     return {
-    ...         name: {"error": abs(v), "square": v**2, "bias": v, "misses": abs(v) > 1}
-    ...         for name, v in found.items()
-    ...     }
-    >>> study = Study("center", trial, grid(scale=(0.5, 1.0, 2.0)), axes=("estimator", "metric"))
-    >>> result = run(jax.random.key(0), study, 100)
-    >>> figure = study_curves(result, "scale")
-    >>> [(axis.get_ylabel(), len(axis.get_lines())) for axis in figure.axes if axis.axison]
-    [('bias', 3), ('error', 3), ('misses', 3), ('square', 3)]
+    >>> rows = [
+    ...     {"scale": x, "estimator": e, "metric": "error", "mean": m, "standard_error": 0.1}
+    ...     for e, values in (("mean", (1, 2)), ("median", (2, 3))) for x, m in zip((0.5, 1.0), values)
+    ... ]
+    >>> [(axis.get_ylabel(), len(axis.get_lines())) for axis in study_curves(rows, "scale").axes]
+    [('error', 2)]
 
     Args:
         result: a :class:`~privrank_jax.simulate.StudyResult`, or rows of it.
@@ -79,17 +68,12 @@ def study_curves(
             share, are left out; the same holds for ``style`` and ``panel``.
         style: column with one line style per value.
         panel: column (or columns) with one panel per value for each metric.
-        x_label: what x is, with its unit (default: its name).
-        curve_label: what the curves are (default: the name of the column).
+        x_label, curve_label: what x and the curves are (default: the names of the columns).
         names: how values of ``curve``, ``style`` and ``panel`` are written, and their order.
-        log_x: logarithmic horizontal axis.
-        log_y: logarithmic vertical axes, where curves and bands that reach 0 run to the lower edge.
+        log_x, log_y: logarithmic axes; curves and bands that reach 0 run to the lower edge.
         from_zero: vertical axes start at 0.
-        crosses: column with further values, such as those of a paper, drawn as black crosses where finite.
-        guarantee_text: what is private and how, written below the picture.
-        title: title of the figure.
+        guarantee_text, title: what is private and how, below the picture, and words above it.
         columns: maximum number of panels side by side, where there is one for each metric.
-        size: size of the figure in inches.
 
     Returns:
         A figure; see :func:`save`.
@@ -97,25 +81,30 @@ def study_curves(
     Raises:
         ValueError: no rows, an unknown column or metric, a metric without means above 0 on a logarithmic axis, or
             two rows for one point of a curve: then name the column that tells them apart, or select one value of it.
-        ImportError: matplotlib is not installed.
     """
-    if isinstance(panel, str):
-        panel = (panel,)
+    panel = (panel,) if isinstance(panel, str) else panel
+    rows = list(result) if isinstance(result, Sequence) else result.rows
     if curve is None:
-        known = result if isinstance(result, Sequence) else result.rows
-        curve = "estimator" if any("estimator" in row for row in known) else "study"
+        curve = "estimator" if any("estimator" in row for row in rows) else "study"
     told_apart = [column for column in (curve, style, *panel) if column is not None]
-    rows = _rows(result, x, told_apart, crosses, log_x)
+    known = list(dict.fromkeys(column for row in rows for column in row))
+    if unknown := [column for column in told_apart if column not in known]:
+        raise ValueError(f"no column {unknown[0]!r} in this table; its columns are {known}")
+    rows = [row for row in rows if all(row.get(column) is not None for column in told_apart)]
+    check_rows(rows, (x,), ("metric", *told_apart), infinite=log_x)
     labels = _labels(metrics, rows)
     rows = [row for row in rows if row["metric"] in labels]
-    if log_y:
-        _check_logarithmic(rows, from_zero)
+    if log_y and from_zero:
+        raise ValueError("a logarithmic axis has no 0: leave out log_y or from_zero")
+    for metric in labels if log_y else ():
+        if not any(row["mean"] > 0 for row in rows if row["metric"] == metric):
+            raise ValueError(f"no mean of {metric!r} is above 0, as log_y needs: leave it out")
     names = names or {}
     places = list(itertools.product(*(_values(rows, column, names) for column in panel)))
     places = [p for p in places if any(_at(row, panel) == p for row in rows)]
     colors = _values(rows, curve, names)
     styles = [None] if style is None else _values(rows, style, names)
-    figure, axes = _axes(len(labels), len(places), bool(panel), columns, size)
+    figure, axes = _axes(len(labels), len(places), bool(panel), columns)
     for axis, (metric, place) in zip(axes, itertools.product(labels, places), strict=True):
         inside = [r for r in rows if r["metric"] == metric and _at(r, panel) == place]
         # The last style is drawn last, so that it stays visible where curves coincide.
@@ -123,8 +112,6 @@ def study_curves(
             wanted = (color,) if style is None else (color, line)
             chosen = [r for r in inside if _at(r, told_apart[: len(wanted)]) == wanted]
             draw_curve(axis, chosen, x, index, look)
-        if crosses is not None:
-            _draw_crosses(axis, inside, x, crosses)
         dress(axis, x, rows, log_x, log_y)
         first, last = metric == next(iter(labels)), metric == list(labels)[-1]
         if panel and first:
@@ -137,56 +124,11 @@ def study_curves(
     if from_zero:  # after all curves: it ends the scaling of axes that panels share
         for axis in axes:
             axis.set_ylim(bottom=0)
-    note = "" if crosses is None else f"x: {spelled(crosses)}; "
     shown = [names.get(color, level_name(curve, color)) for color in colors]
     lines = [] if style is None else [names.get(line, level_name(style, line)) for line in styles]
-    color_label = f"{note}color: {curve_label or spelled(curve)}"
-    legend(figure, color_label, shown, "" if style is None else spelled(style), lines)
+    label = f"color: {curve_label or spelled(curve)}"
+    legend(figure, label, shown, "" if style is None else spelled(style), lines)
     return finished(figure, title, guarantee_text)
-
-
-def _rows(
-    result: StudyResult | Sequence[Row],
-    x: str,
-    told_apart: Sequence[str],
-    crosses: str | None,
-    log_x: bool,
-) -> list[Row]:
-    """The rows that belong to curves, checked."""
-    rows = list(result) if isinstance(result, Sequence) else list(result.rows)
-    known = list(dict.fromkeys(column for row in rows for column in row))
-    for column in (x, *told_apart, *([crosses] if crosses else [])):
-        if column not in known:
-            raise ValueError(f"no column {column!r} in this table; its columns are {known}")
-    rows = [row for row in rows if all(row.get(column) is not None for column in told_apart)]
-    if not rows:
-        raise ValueError(f"no rows to draw: none has a value in all of {list(told_apart)}")
-    seen = set()
-    for row in rows:
-        at = row[x]
-        if not isinstance(at, Real) or not (math.isfinite(at) or (log_x and at == math.inf)):
-            raise ValueError(f"{x} = {at!r} has no place on this axis; draw it as a curve or panel")
-        point = (row["metric"], at, *_at(row, told_apart))
-        if point in seen:
-            named = dict(zip(("metric", x, *told_apart), point))
-            raise ValueError(
-                f"two rows for {named}: name the column that tells them apart in `curve`, `style` or `panel`, or "
-                "select one value of it"
-            )
-        seen.add(point)
-    return rows
-
-
-def _check_logarithmic(rows: Sequence[Row], from_zero: bool) -> None:
-    """Raise ``ValueError`` for what has no place on logarithmic vertical axes."""
-    if from_zero:
-        raise ValueError("a logarithmic axis has no 0: leave out log_y or from_zero")
-    for metric in dict.fromkeys(row["metric"] for row in rows):
-        if not any(row["mean"] > 0 for row in rows if row["metric"] == metric):
-            raise ValueError(
-                f"no mean of {metric!r} is above 0, so it has no place on a logarithmic axis: leave out log_y, or draw "
-                "other metrics"
-            )
 
 
 def _labels(
@@ -196,8 +138,7 @@ def _labels(
     found = list(dict.fromkeys(row["metric"] for row in rows))
     if metrics is None:
         metrics = found
-    if isinstance(metrics, str):
-        metrics = [metrics]
+    metrics = [metrics] if isinstance(metrics, str) else metrics
     labels = dict(metrics) if isinstance(metrics, Mapping) else {m: spelled(m) for m in metrics}
     if unknown := [metric for metric in labels if metric not in found]:
         raise ValueError(f"no metric {unknown} in these rows; their metrics are {found}")
@@ -216,23 +157,15 @@ def _at(row: Row, columns: Sequence[str]) -> tuple[Any, ...]:
     return tuple(row[column] for column in columns)
 
 
-def _axes(
-    metrics: int, places: int, paneled: bool, columns: int, size: tuple[float, float] | None
-) -> tuple[Figure, list[Axes]]:
+def _axes(metrics: int, places: int, paneled: bool, columns: int) -> tuple[Figure, list[Axes]]:
     if not paneled:
         wide = min(columns, metrics)
         high = math.ceil(metrics / wide)
-        figure = new_figure(*size or (max(_WIDTH * wide, _NARROWEST), _HEIGHT * high + 0.6))
+        figure = new_figure(max(_WIDTH * wide, _NARROWEST), _HEIGHT * high + 0.6)
         return figure, panel_grid(figure, metrics, columns)
-    figure = new_figure(*size or (max(_WIDTH * places, _NARROWEST), _HEIGHT * metrics + 0.6))
+    figure = new_figure(max(_WIDTH * places, _NARROWEST), _HEIGHT * metrics + 0.6)
     axes = figure.subplots(metrics, places, sharey="row", sharex=True, squeeze=False)
     return figure, list(axes.flat)
-
-
-def _draw_crosses(axis: Axes, rows: Sequence[Row], x: str, column: str) -> None:
-    known = [row for row in rows if row.get(column) is not None and math.isfinite(row[column])]
-    at, values = [row[x] for row in known], [row[column] for row in known]
-    axis.plot(at, values, "x", color="black", markersize=5)
 
 
 def _said(column: str, value: Any, names: Mapping[Any, str]) -> str:

@@ -6,7 +6,7 @@ import io
 import math
 import os
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,30 +39,20 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure: Figure, path: str | os.PathLike[str], *, colors: int | None = None) -> None:
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write a figure atomically, in the format of the suffix (png, pdf, svg).
 
     Args:
         figure: as the functions of :mod:`privrank_jax.plotting` return it.
         path: path of the file; an existing one is replaced.
-        colors: of a PNG: how many it may have, such as 64, which take half of the bytes. Default: all.
 
     Raises:
         ValueError: a suffix that matplotlib does not write.
-
-    Warns:
-        MissingCharacters: the font lacks characters, for which boxes stand.
     """
     target = Path(path)
     kind = _format(figure, target)
     with whole_file(target) as temporary, one_warning():
         figure.savefig(temporary, format=kind, dpi=200)
-        if colors is not None and kind == "png":
-            from PIL import Image  # a requirement of matplotlib
-
-            with Image.open(temporary) as picture:
-                few = picture.convert("RGB").quantize(colors, dither=Image.Dither.NONE)
-            few.save(temporary, "PNG", optimize=True)
 
 
 def svg(figure: Figure) -> str:
@@ -75,11 +65,7 @@ def svg(figure: Figure) -> str:
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Raise before the work the ``ValueError`` or ``ImportError`` that :func:`save` would raise after it.
-
-    Args:
-        path: path of the file that a figure will be written to.
-    """
+    """Raise before the work what :func:`save` would raise after it, with the same arguments as there."""
     _format(new_figure(1.0, 1.0), Path(path))
 
 
@@ -160,15 +146,8 @@ def _caption(figure: Figure, text: str) -> None:
         taken += legend.get_window_extent().height / figure.dpi + 0.1
     engine: Any = figure.get_layout_engine()
     engine.set(rect=(0.0, taken / height, 1.0, 1 - taken / height))
-    figure.text(
-        0.5,
-        0.04 / height,
-        literal("\n".join(lines)),
-        ha="center",
-        va="bottom",
-        fontsize=8,
-        color="#333333",
-    )
+    look: Any = {"ha": "center", "va": "bottom", "fontsize": 8, "color": "#333333"}
+    figure.text(0.5, 0.04 / height, literal("\n".join(lines)), **look)
 
 
 def panel_grid(figure: Figure, panels: int, columns: int) -> list[Axes]:
@@ -178,16 +157,6 @@ def panel_grid(figure: Figure, panels: int, columns: int) -> list[Axes]:
     for axis in axes[panels:]:
         axis.set_axis_off()
     return axes[:panels]
-
-
-def panel_title(panel: str, value: object, titles: Mapping[Any, str] | None) -> str:
-    """Title of one panel, "column = value" if none is given."""
-    return (titles or {}).get(value, f"{literal(spelled(panel))} = {written(value)}")
-
-
-def distinct(rows: Sequence[Row], column: str | None) -> list[Any]:
-    """Values of a column in order of appearance; ``[None]`` without a column."""
-    return [None] if column is None else list(dict.fromkeys(row[column] for row in rows))
 
 
 def spelled(name: str) -> str:
@@ -203,13 +172,14 @@ def written(value: object) -> str:
 
 
 def check_rows(
-    rows: Sequence[Row], value: str, axes: Sequence[str], others: Sequence[str | None]
+    rows: Sequence[Row],
+    axes: Sequence[str],
+    others: Iterable[str | None],
+    *,
+    value: str = "mean",
+    infinite: bool = False,
 ) -> None:
-    """Check that columns exist, that those of ``axes`` are finite numbers, and that each point occurs once.
-
-    Raises:
-        ValueError: otherwise.
-    """
+    """``ValueError`` unless columns exist, those of ``axes`` are finite numbers (or ∞), and each point occurs once."""
     if not rows:
         raise ValueError("no rows to draw: the selection is empty")
     names = (*axes, *(name for name in others if name is not None))
@@ -220,12 +190,11 @@ def check_rows(
                 raise ValueError(f"no column {column!r} in these rows; they have {list(row)}")
         for column in axes:
             at = row[column]
-            if not isinstance(at, Real) or not math.isfinite(at):
+            if not isinstance(at, Real) or not (math.isfinite(at) or (infinite and at == math.inf)):
                 raise ValueError(f"{column} = {at!r} has no place on an axis; draw it as a group")
         point = tuple(row[name] for name in names)
         if point in seen:
             raise ValueError(
-                f"two rows for {', '.join(names)} = {point}: select one value of every other "
-                "parameter, and of the metric"
+                f"two rows for {dict(zip(names, point))}: name the column that tells them apart, or select one value"
             )
         seen.add(point)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from privrank_jax.plotting.frame import PALETTE, finished, new_figure, style
 from privrank_jax.plotting.words import label
@@ -34,24 +34,22 @@ def ranking_intervals(
     Args:
         names: item names; beside the axis they are cut after 32 characters.
         values: scores, high = best.
-        lower: lower ends of the intervals; NaN draws no interval.
-        upper: upper ends.
-        guarantee_text: the privacy guarantee in words, written below the picture.
+        lower, upper: ends of the intervals; NaN draws none.
+        guarantee_text, title: written below and above the picture.
         x_label: what the score is, with its unit; ``"rank"`` for ranks, 1 = first.
-        title: title of the figure.
-        best: best rank that each item may have, 1 = first; a second panel shows the ranks. Default: no such panel.
-        worst: worst rank that each item may have; with ``best``.
-        ranks: of the items, which are then given in the order to show; tied ones share one. Default: they are sorted
-            by ``values``.
+        best, worst: ranks that each item may have, 1 = first, for a second panel. Default: no such panel.
+        ranks: of the items, given in the order to show; tied ones share one. Default: sorted by ``values``.
 
     Returns:
         A figure; see :func:`save`.
 
     Raises:
         ValueError: lengths differ, there are no items, or an interval does not contain its value.
-        ImportError: matplotlib is not installed.
     """
-    _check_intervals(names, values, lower, upper)
+    _check_lengths(names, values, lower, upper)
+    for name, value, low, high in zip(names, values, lower, upper, strict=True):
+        if low > value or value > high:
+            raise ValueError(f"the interval [{low}, {high}] of {name!r} does not hold {value}")
     order = list(range(len(names)))[::-1]
     if ranks is None:
         order.sort(key=lambda item: values[item])
@@ -91,9 +89,8 @@ def _dots(
         if math.isfinite(lower[item]) and math.isfinite(upper[item]):
             # Above the dot, so that a short interval stays visible.
             axis.hlines(height, lower[item], upper[item], color=PALETTE[0], linewidth=2.2, zorder=3)
-        axis.plot(
-            values[item], height, "o", color=PALETTE[0], markersize=6.5, markerfacecolor="white"
-        )
+        look: Any = {"color": PALETTE[0], "markersize": 6.5, "markerfacecolor": "white"}
+        axis.plot(values[item], height, "o", **look)
 
 
 def _of_ranks(axis: Axes, number: int) -> None:
@@ -112,15 +109,6 @@ def _places(number: int) -> list[int]:
         return list(range(1, number + 1))
     step = next(s * 10**k for k in range(1, 10) for s in (0.5, 1, 2) if number <= 8 * s * 10**k)
     return [1, *range(int(step), number + 1, int(step))]
-
-
-def _check_intervals(
-    names: Sequence[str], values: Sequence[float], lower: Sequence[float], upper: Sequence[float]
-) -> None:
-    _check_lengths(names, values, lower, upper)
-    for name, value, low, high in zip(names, values, lower, upper, strict=True):
-        if low > value or value > high:
-            raise ValueError(f"the interval [{low}, {high}] of {name!r} does not hold {value}")
 
 
 def _check_lengths(names: Sequence[str], *columns: Sequence[float]) -> None:

@@ -7,33 +7,19 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax.plotting.frame import (
-    BAND,
-    MARKERS,
-    PALETTE,
-    Row,
-    check_rows,
-    distinct,
-    finished,
-    legend_below,
-    new_figure,
-    panel_grid,
-    panel_title,
-    spelled,
-    style,
-    written,
-)
+from privrank_jax._validate import check_choice
+from privrank_jax.plotting import frame
+from privrank_jax.plotting.words import literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_BETTER = ("low", "high")
 _SIDE = 3.1  # inches of a panel
 
 
 def utility_map(
-    rows: Sequence[Row],
+    rows: Sequence[frame.Row],
     x: str,
     y: str,
     *,
@@ -53,26 +39,19 @@ def utility_map(
 ) -> Figure:
     """Draw a privacy-utility map: one field per pair of parameter values, colored by the value; bright is good.
 
-    Colors are matplotlib's cividis, which looks the same to the color-blind and gets evenly lighter in gray. All
-    panels share them.
-
     Args:
         rows: rows of a :class:`~privrank_jax.simulate.StudyResult`, selected so that (x, y, panel)
             names each of them. Fields without a row, or with a value that is not finite, are hatched.
-        x: column on the horizontal axis, finite numbers, for instance ``"epsilon"``.
-        y: column on the vertical axis, finite numbers, for instance ``"num_users"``.
+        x, y: columns on the axes, finite numbers, for instance ``"epsilon"`` and ``"num_users"``.
         value: column with the value.
         panel: column with one panel per value, for instance the method.
         better: ``"low"`` where the value is an error, ``"high"`` where it is a success.
         target: a line is drawn where the value, interpolated between the fields, equals this.
-        x_label: what x is, with its unit (default: its name).
-        y_label: what y is, with its unit.
-        value_label: what the value is, with its unit.
+        x_label, y_label, value_label: what they are, with their units (default: their names).
         panel_titles: title by panel value (default: "column = value").
         guarantee_text: what is private and how, written below the picture.
-        title: title of the figure.
-        log_x: logarithmic horizontal axis.
-        log_y: logarithmic vertical axis.
+        title: of the figure.
+        log_x, log_y: logarithmic axes.
         columns: maximum number of panels side by side.
 
     Returns:
@@ -81,47 +60,38 @@ def utility_map(
     Raises:
         ValueError: no rows, no finite value, an unknown column, an x or y that is not a finite number (or not positive
             on a logarithmic axis), two rows for one field, or an unknown ``better``.
-        ImportError: matplotlib is not installed.
     """
-    _check_map(rows, x, y, value, (panel,), better, log_x, log_y)
+    _check_map(rows, value, better, {x: log_x, y: log_y}, panel)
     finite = [row[value] for row in rows if math.isfinite(row[value])]
     if not finite:
         raise ValueError(f"no finite value of {value!r} to draw")
-    panels = distinct(rows, panel)
-    figure = _map_figure(len(panels), columns, 0.9, 0.0 if target is None else 0.3)
-    axes = panel_grid(figure, len(panels), columns)
+    below = 0.0 if target is None else 0.3
+    figure, panels = _panels(rows, panel, panel_titles, columns, 0.9, below)
+    labels = x_label or frame.spelled(x), y_label or frame.spelled(y)
     mesh: Any = None
-    for axis, name in zip(axes, panels, strict=True):
-        inside = [row for row in rows if panel is None or row[panel] == name]
+    for axis, subtitle, inside in panels:
         xs, ys, values = _fields(rows, inside, x, y, value)
         axis.set_facecolor("#EEEEEE")
         axis.patch.set(hatch="///", edgecolor="#999999")
-        mesh = axis.pcolormesh(
-            _edges(xs, log_x),
-            _edges(ys, log_y),
-            values,
-            cmap="cividis" if better == "high" else "cividis_r",
-            vmin=min(finite),
-            vmax=max(finite),
-            rasterized=True,
-        )
+        colors = {"cmap": "cividis" if better == "high" else "cividis_r"}
+        ends = {"vmin": min(finite), "vmax": max(finite)}
+        edges = _edges(xs, log_x), _edges(ys, log_y)
+        mesh = axis.pcolormesh(*edges, values, rasterized=True, **colors, **ends)
         if target is not None:
             _target_line(axis, xs, ys, values, target)
-        _dress(axis, x_label or spelled(x), y_label or spelled(y), log_x, log_y)
-        if panel is not None:
-            axis.set_title(panel_title(panel, name, panel_titles), fontsize=10)
-    label = value_label or spelled(value)
-    bar = figure.colorbar(mesh, ax=axes, label=label)
+        _dress(axis, *labels, log_x, log_y, subtitle)
+    label = value_label or frame.spelled(value)
+    bar = figure.colorbar(mesh, ax=[axis for axis, _, _ in panels], label=label)
     bar.ax.tick_params(labelsize=9)
     if target is not None:
         bar.ax.axhline(target, color="white", linewidth=3.5)
-        bar.ax.axhline(target, color="black", linewidth=1.6)
-        _line_legend(figure, f"{label} = {target:g}")
-    return finished(figure, title, guarantee_text)
+        line = bar.ax.axhline(target, color="black", linewidth=1.6)
+        frame.legend_below(figure, [line], [f"{label} = {target:g}"])
+    return frame.finished(figure, title, guarantee_text)
 
 
 def method_map(
-    rows: Sequence[Row],
+    rows: Sequence[frame.Row],
     x: str,
     y: str,
     group: str,
@@ -142,125 +112,71 @@ def method_map(
     """Draw a map of the best method: one field per pair of parameter values, in the method's color and marker.
 
     A field is pale and its marker hollow where the second best is within 2 standard errors of the difference, computed
-    as if the methods were simulated independently. (With common random numbers the difference is more precise.)
+    as if the methods were simulated independently. Other arguments, results and errors are as :func:`utility_map`'s.
 
     Args:
-        rows: as :func:`utility_map`, selected so that (x, y, group, panel) names each of them. Rows without
-            ``standard_error``, or with NaN there, count as exact; values that are not finite are ignored.
-        x: column on the horizontal axis.
-        y: column on the vertical axis.
-        group: column that names the method.
-        value: column with the value.
-        panel: column with one panel per value.
-        better: ``"low"`` or ``"high"``.
-        x_label: what x is, with its unit.
-        y_label: what y is, with its unit.
+        rows: selected so that (x, y, group, panel) names each of them. Rows without ``standard_error``, or with NaN
+            there, count as exact; values that are not finite are ignored.
+        group: column that names the method, with no more values than there are colors.
         group_label: title of the legend (default: the name of the column).
-        panel_titles: title by panel value.
-        guarantee_text: what is private and how, written below the picture.
-        title: title of the figure.
-        log_x: logarithmic horizontal axis.
-        log_y: logarithmic vertical axis.
-        columns: maximum number of panels side by side.
-
-    Returns:
-        A figure; see :func:`save`.
-
-    Raises:
-        ValueError: as :func:`utility_map`, or more methods than colors.
-        ImportError: matplotlib is not installed.
     """
-    _check_map(rows, x, y, value, (group, panel), better, log_x, log_y)
-    groups, panels = distinct(rows, group), distinct(rows, panel)
-    if len(groups) > len(PALETTE):
+    _check_map(rows, value, better, {x: log_x, y: log_y}, group, panel)
+    groups = list(dict.fromkeys(row[group] for row in rows))
+    if len(groups) > len(frame.PALETTE):
         raise ValueError(
-            f"{len(groups)} values of {group!r}, but only {len(PALETTE)} colors that can be told apart"
+            f"{len(groups)} values of {group!r}, but only {len(frame.PALETTE)} colors that can be told apart"
         )
-    figure = _map_figure(len(panels), columns, 0.2, 0.6)
+    figure, panels = _panels(rows, panel, panel_titles, columns, 0.2, 0.6)
+    xs, ys = _places(rows, x), _places(rows, y)
+    x_edges, y_edges = _edges(xs, log_x), _edges(ys, log_y)
+    labels = x_label or frame.spelled(x), y_label or frame.spelled(y)
     unclear = False
-    for axis, name in zip(panel_grid(figure, len(panels), columns), panels, strict=True):
-        inside = [row for row in rows if panel is None or row[panel] == name]
-        xs, ys = _places(rows, x), _places(rows, y)
-        x_edges, y_edges = _edges(xs, log_x), _edges(ys, log_y)
-        for column, at_x in enumerate(xs):
-            for line, at_y in enumerate(ys):
-                here = [row for row in inside if row[x] == at_x and row[y] == at_y]
-                winner, clear = _winner(here, group, value, better)
-                if winner is None:
-                    continue
-                unclear |= not clear
-                corners = x_edges[column : column + 2], y_edges[line : line + 2]
-                _field(axis, *corners, at_x, at_y, groups.index(winner), clear)
+    for axis, subtitle, inside in panels:
+        for (column, at_x), (line, at_y) in itertools.product(enumerate(xs), enumerate(ys)):
+            here = [row for row in inside if row[x] == at_x and row[y] == at_y]
+            winner, clear = _winner(here, group, value, better)
+            if winner is None:
+                continue
+            unclear |= not clear
+            index = groups.index(winner)
+            corners: Any = x_edges[column : column + 2], *y_edges[line : line + 2]
+            look: Any = {"facecolor": frame.PALETTE[index], "alpha": 0.75 if clear else 0.25}
+            axis.fill_between(*corners, edgecolor="white", linewidth=1.0, **look)
+            look = {"color": "black", "markerfacecolor": "black" if clear else "none"}
+            axis.plot(at_x, at_y, frame.MARKERS[index], markersize=5, **look)
         axis.set_xlim(x_edges[0], x_edges[-1])
         axis.set_ylim(y_edges[0], y_edges[-1])
-        _dress(axis, x_label or spelled(x), y_label or spelled(y), log_x, log_y)
-        if panel is not None:
-            axis.set_title(panel_title(panel, name, panel_titles), fontsize=10)
-    label = group_label or spelled(group)
+        _dress(axis, *labels, log_x, log_y, subtitle)
+    label = group_label or frame.spelled(group)
     if unclear:
-        label += f" (pale: lead below {BAND:g} standard errors)"
-    _method_legend(figure, [written(name) for name in groups], label)
-    return finished(figure, title, guarantee_text)
+        label += f" (pale: lead below {frame.BAND:g} standard errors)"
+    _method_legend(figure, [frame.written(name) for name in groups], label)
+    return frame.finished(figure, title, guarantee_text)
 
 
-def _winner(rows: Sequence[Row], group: str, value: str, better: str) -> tuple[Any, bool]:
+def _winner(rows: Sequence[frame.Row], group: str, value: str, better: str) -> tuple[Any, bool]:
     """The best method and whether its lead is clear; None where there is no finite value."""
-    sign = 1 if better == "low" else -1
-    ranked = sorted(
-        (row for row in rows if math.isfinite(row[value])), key=lambda row: sign * row[value]
-    )
-    if not ranked:
-        return None, False
-    if len(ranked) == 1:
-        return ranked[0][group], True
+    finite = [row for row in rows if math.isfinite(row[value])]
+    ranked = sorted(finite, key=lambda row: row[value], reverse=better == "high")
+    if len(ranked) < 2:
+        return (ranked[0][group], True) if ranked else (None, False)
     first, second = ranked[:2]
     errors = [row.get("standard_error", 0.0) for row in (first, second)]
     spread = math.hypot(*(error if math.isfinite(error) else 0.0 for error in errors))
     lead = abs(second[value] - first[value])
-    return first[group], lead > BAND * spread
-
-
-def _field(
-    axis: Axes,
-    x_edges: Sequence[float],
-    y_edges: Sequence[float],
-    at_x: float,
-    at_y: float,
-    index: int,
-    clear: bool,
-) -> None:
-    axis.fill_between(
-        x_edges,
-        y_edges[0],
-        y_edges[1],
-        facecolor=PALETTE[index],
-        alpha=0.75 if clear else 0.25,
-        edgecolor="white",
-        linewidth=1.0,
-    )
-    axis.plot(
-        at_x,
-        at_y,
-        MARKERS[index],
-        markersize=5,
-        color="black",
-        markerfacecolor="black" if clear else "none",
-    )
+    return first[group], lead > frame.BAND * spread
 
 
 def _method_legend(figure: Figure, names: Sequence[str], title: str) -> None:
     from matplotlib.lines import Line2D
 
+    look: Any = {"linestyle": "", "markersize": 9, "color": "black"}
     handles = [
-        Line2D(
-            [], [], linestyle="", marker=MARKERS[index], markersize=9, color="black",
-            markerfacecolor=PALETTE[index],
-        )
-        for index in range(len(names))
-    ]  # fmt: skip
-    legend_below(
-        figure, handles, names, title=title, ncols=max(1, int(figure.get_figwidth() / 1.6))
-    )
+        Line2D([], [], marker=marker, markerfacecolor=color, **look)
+        for marker, color in zip(frame.MARKERS[: len(names)], frame.PALETTE)
+    ]
+    columns = max(1, int(figure.get_figwidth() / 1.6))
+    frame.legend_below(figure, handles, names, title=title, ncols=columns)
 
 
 def _target_line(
@@ -276,21 +192,29 @@ def _target_line(
         axis.contour(xs, ys, values, [target], colors=color, linewidths=width)
 
 
-def _line_legend(figure: Figure, text: str) -> None:
-    from matplotlib.lines import Line2D
+def _panels(
+    rows: Sequence[frame.Row],
+    panel: str | None,
+    titles: Mapping[Any, str] | None,
+    columns: int,
+    bar: float,
+    legend: float,
+) -> tuple[Figure, list[tuple[Axes, str, list[frame.Row]]]]:
+    """A figure, and for each panel its axis, its title and its rows."""
+    inside: dict[Any, list[frame.Row]] = {}
+    for row in rows:
+        inside.setdefault(None if panel is None else row[panel], []).append(row)
+    wide = min(columns, len(inside))
+    tall = math.ceil(len(inside) / wide)
+    figure = frame.new_figure(max(_SIDE * wide + bar, 4.2), 0.9 * _SIDE * tall + 0.2 + legend)
+    head = "" if panel is None else f"{literal(frame.spelled(panel))} = "
+    said = [(titles or {}).get(name, head and head + frame.written(name)) for name in inside]
+    return figure, list(zip(frame.panel_grid(figure, len(inside), columns), said, inside.values()))
 
-    line = Line2D([], [], color="black", linewidth=1.6)
-    legend_below(figure, [line], [text])
 
-
-def _map_figure(panels: int, columns: int, bar: float, legend: float) -> Figure:
-    wide = min(columns, panels)
-    tall = math.ceil(panels / wide)
-    return new_figure(max(_SIDE * wide + bar, 4.2), 0.9 * _SIDE * tall + 0.2 + legend)
-
-
-def _dress(axis: Axes, x_label: str, y_label: str, log_x: bool, log_y: bool) -> None:
-    style(axis, log_x, log_y)
+def _dress(axis: Axes, x_label: str, y_label: str, log_x: bool, log_y: bool, title: str) -> None:
+    frame.style(axis, log_x, log_y)
+    axis.set_title(title, fontsize=10)
     axis.grid(False)
     axis.set_xlabel(x_label)
     place = axis.get_subplotspec()
@@ -298,12 +222,12 @@ def _dress(axis: Axes, x_label: str, y_label: str, log_x: bool, log_y: bool) -> 
         axis.set_ylabel(y_label)
 
 
-def _places(rows: Sequence[Row], column: str) -> list[float]:
+def _places(rows: Sequence[frame.Row], column: str) -> list[float]:
     return sorted({float(row[column]) for row in rows})
 
 
 def _fields(
-    rows: Sequence[Row], inside: Sequence[Row], x: str, y: str, value: str
+    rows: Sequence[frame.Row], inside: Sequence[frame.Row], x: str, y: str, value: str
 ) -> tuple[list[float], list[float], Any]:
     """Places of all panels on both axes, and the values of one panel, NaN where there are none."""
     import numpy as np
@@ -328,19 +252,15 @@ def _edges(places: Sequence[float], log: bool) -> list[float]:
 
 
 def _check_map(
-    rows: Sequence[Row],
-    x: str,
-    y: str,
+    rows: Sequence[frame.Row],
     value: str,
-    others: Sequence[str | None],
     better: str,
-    log_x: bool,
-    log_y: bool,
+    logs: Mapping[str, bool],
+    *others: str | None,
 ) -> None:
-    check_rows(rows, value, (x, y), others)
-    if better not in _BETTER:
-        raise ValueError(f"better must be one of {_BETTER}, got {better!r}")
-    for column, log in ((x, log_x), (y, log_y)):
+    frame.check_rows(rows, tuple(logs), others, value=value)
+    check_choice("better", better, ("low", "high"))
+    for column, log in logs.items():
         least = min(row[column] for row in rows)
         if log and least <= 0:
             raise ValueError(f"{column} = {least!r} has no place on a logarithmic axis")

@@ -30,16 +30,8 @@ def draw_marks(
         axis.hlines(top - place, low, high, color="#BBBBBB", linewidth=1.2)
     for kind in marks:
         if kind.points:
-            at, places = zip(*kind.points, strict=True)
-            axis.plot(
-                at,
-                [top - place for place in places],
-                kind.marker,
-                linestyle="",
-                color=kind.color,
-                label=kind.label,
-                clip_on=False,
-                **kind.look,
-            )
+            at, places = zip(*((value, top - place) for value, place in kind.points))
+            look = {"linestyle": "", "color": kind.color, "clip_on": False, **kind.look}
+            axis.plot(at, places, kind.marker, label=kind.label, **look)
     axis.set_yticks(range(top, -1, -1), [label(name) for name in names])
     axis.set_ylim(-0.7, top + 0.7)

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax.plotting.frame import (
-    BAND,
-    CHARACTERS,
-    LINES,
-    MARKERS,
-    PALETTE,
-    Row,
-    legend_below,
-    plain,
-    style,
-)
+from privrank_jax.plotting import frame
 from privrank_jax.plotting.words import literal
 
 if TYPE_CHECKING:
@@ -30,7 +20,7 @@ if TYPE_CHECKING:
 _ROW = 0.2  # inches, of a legend
 
 
-def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) -> None:
+def draw_curve(axis: Axes, rows: Iterable[frame.Row], x: str, color: int, style: int) -> None:
     """Draw a curve with its band of ± 2 standard errors; ∞ on the horizontal axis is a separate marker."""
     rows = sorted(rows, key=lambda row: row[x])
     inner = [row for row in rows if math.isfinite(row[x])]
@@ -38,33 +28,19 @@ def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) 
     if inner:
         at = [row[x] for row in inner]
         axis.plot(at, [row["mean"] for row in inner], **look)
-        low = [row["mean"] - BAND * row["standard_error"] for row in inner]
-        high = [row["mean"] + BAND * row["standard_error"] for row in inner]
+        low = [row["mean"] - frame.BAND * row["standard_error"] for row in inner]
+        high = [row["mean"] + frame.BAND * row["standard_error"] for row in inner]
         axis.fill_between(at, low, high, color=look["color"], alpha=0.2, linewidth=0)
     for row in rows:
         if not math.isfinite(row[x]):
             place = _infinity(rows, x)
-            error = BAND * row["standard_error"]
+            error = frame.BAND * row["standard_error"]
             axis.errorbar(place, row["mean"], error, capsize=2, **{**look, "linestyle": "none"})
 
 
-def draw_curves(
-    axis: Axes,
-    rows: Sequence[Row],
-    x: str,
-    looks: Mapping[str, tuple[int, int]],
-    column: str = "estimator",
-) -> None:
-    """Draw a curve for each value of a column that has rows, by its index of color and of line style."""
-    for value, look in looks.items():
-        chosen = [row for row in rows if row[column] == value]
-        if chosen:
-            draw_curve(axis, chosen, x, *look)
-
-
-def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool, log_y: bool = False) -> None:
+def dress(axis: Axes, x: str, rows: Sequence[frame.Row], log_x: bool, log_y: bool = False) -> None:
     """Set scales, grid, spines, and ticks at the values of x, including "no privacy"."""
-    style(axis, log_x, log_y)
+    frame.style(axis, log_x, log_y)
     if log_x:
         values = sorted({row[x] for row in rows if row[x] == row[x]})
         finite = _thinned([value for value in values if math.isfinite(value)])
@@ -91,15 +67,15 @@ def legend(
     """
     from matplotlib.lines import Line2D
 
-    first, second = [], []
-    for index, name in enumerate(colors):
-        style = style_of_each[index] if style_of_each else 0
-        first.append(Line2D([], [], label=name, **_look(index, style)))
-    for style, name in enumerate(styles if len(styles) > 1 else ()):
-        look = {**_look(0, style), "color": "black"}
-        look["markerfacecolor"] = "black" if style == 0 else "white"
+    own = style_of_each or [0] * len(colors)
+    looks = (_look(index, own[index]) for index in range(len(colors)))
+    first = [Line2D([], [], label=name, **look) for name, look in zip(colors, looks)]
+    second = []
+    for index, name in enumerate(styles if len(styles) > 1 else ()):
+        face = "white" if index else "black"
+        look = {**_look(0, index), "color": "black", "markerfacecolor": face}
         second.append(Line2D([], [], label=name, **look))
-    bands = f"bands: ± {BAND:g} standard errors"
+    bands = f"bands: ± {frame.BAND:g} standard errors"
     if not style_of_each:
         handles = [*([_text(label)] if label else []), *first]
         handles += [_text(f"   {style_label}:"), *second] if second else []
@@ -109,8 +85,8 @@ def legend(
         found.remove()
     lines = f"line: {style_label}" if second and style_label else ""
     title = "; ".join(part for part in (label, lines, bands) if part)
-    widest, rows = 3 if style_of_each else max(len(first), len(second)), []
-    for columns in range(widest, 0, -1):
+    rows = []
+    for columns in range(3 if style_of_each else max(len(first), len(second)), 0, -1):
         rows = [row for group in (first, second) for row in _rows_of(group, columns)]
         # A legend is filled column by column.
         handles = [handle for column in zip(*rows, strict=True) for handle in column]
@@ -128,9 +104,9 @@ def _rows_of(handles: Sequence[Line2D], columns: int) -> list[list[Line2D]]:
 
 
 def _legend(figure: Figure, handles: Sequence[Line2D], columns: int, title: str) -> Legend:
-    said = "\n".join(textwrap.wrap(title, int(CHARACTERS * figure.get_figwidth())))
+    said = "\n".join(textwrap.wrap(title, int(frame.CHARACTERS * figure.get_figwidth())))
     look: Any = {"handlelength": 3.0, "columnspacing": 1.2, "title_fontsize": 8}
-    return legend_below(figure, handles=handles, ncols=columns, title=said, **look)
+    return frame.legend_below(figure, handles=handles, ncols=columns, title=said, **look)
 
 
 def _text(label: str) -> Line2D:
@@ -142,11 +118,11 @@ def _text(label: str) -> Line2D:
 
 def _look(color: int, style: int) -> dict[str, Any]:
     """The index of a curve's color, and of its line style."""
-    paint = PALETTE[color % len(PALETTE)]
+    paint = frame.PALETTE[color % len(frame.PALETTE)]
     return {
         "color": paint,
-        "linestyle": LINES[style % len(LINES)],
-        "marker": MARKERS[color % len(MARKERS)],
+        "linestyle": frame.LINES[style % len(frame.LINES)],
+        "marker": frame.MARKERS[color % len(frame.MARKERS)],
         "markersize": 4,
         "linewidth": 1.4,
         "markerfacecolor": paint if style == 0 else "white",
@@ -158,16 +134,16 @@ def level_name(column: str, value: object) -> str:
     if column == "epsilon":
         return "no privacy" if value == math.inf else _short(value)
     if isinstance(value, Real) and not isinstance(value, bool):
-        return "∞" if value == math.inf else plain(float(value))
+        return "∞" if value == math.inf else frame.plain(float(value))
     return literal(str(value))
 
 
 def _short(value: Any) -> str:
     """Two digits of a number: 0.67, 100 rather than 1e+02."""
-    return plain(float(f"{value:.2g}"))
+    return frame.plain(float(f"{value:.2g}"))
 
 
-def _infinity(rows: Sequence[Row], x: str) -> float:
+def _infinity(rows: Sequence[frame.Row], x: str) -> float:
     """Position of ∞ on a logarithmic axis: past the largest finite value."""
     return 2.2 * max((row[x] for row in rows if math.isfinite(row[x])), default=1.0)
 

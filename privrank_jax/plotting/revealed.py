@@ -17,21 +17,13 @@ if TYPE_CHECKING:
 
 
 class Guess(NamedTuple):
-    """A question about one person, and how often it is answered rightly, from 0 to 1.
-
-    Attributes:
-        question: in few words.
-        blind: without any publication.
-        best: by the best guess from the private one.
-        bound: what no guess from it exceeds.
-        exact: from the exact one.
-    """
+    """A question about one person, and how often it is answered rightly, from 0 to 1."""
 
     question: str
-    blind: float
-    best: float
-    bound: float
-    exact: float
+    blind: float  # without any publication
+    best: float  # by the best guess from the private one
+    bound: float  # what no guess from it exceeds
+    exact: float  # from the exact one
 
 
 def changed_leaderboards(
@@ -50,15 +42,13 @@ def changed_leaderboards(
         won: wins of each that the person added; what was lost is not drawn.
         noisy: the change of the private leaderboard.
         epsilon: of the private one.
-        guarantee_text: written below the figure.
-        title: title of the figure.
+        guarantee_text, title: written below and above the figure.
 
     Returns:
         A figure; see :func:`save`.
 
     Raises:
         ValueError: other than one number for each item.
-        ImportError: matplotlib is not installed.
 
     >>> figure = changed_leaderboards(["tea", "milk"], [1, 0], [-3.5, 8.0], epsilon=1.0)
     >>> [axis.get_title() for axis in figure.axes]
@@ -87,26 +77,20 @@ def changed_leaderboards(
 
 
 def best_guesses(
-    found: Sequence[Guess],
-    *,
-    epsilon: float,
-    guarantee_text: str = "",
-    title: str | None = None,
+    found: Sequence[Guess], *, epsilon: float, guarantee_text: str = "", title: str | None = None
 ) -> Figure:
     """Draw how often questions about one person are answered rightly: blindly, from private and from exact results.
 
     Args:
         found: the questions, the first on top.
         epsilon: of the private results.
-        guarantee_text: written below the figure.
-        title: title of the figure.
+        guarantee_text, title: written below and above the figure.
 
     Returns:
         A figure; see :func:`save`.
 
     Raises:
         ValueError: no questions.
-        ImportError: matplotlib is not installed.
 
     >>> figure = best_guesses([Guess("tea or milk", 0.5, 0.6, 0.73, 1.0)], epsilon=1.0)
     >>> [tick.get_text() for tick in figure.axes[0].get_yticklabels()]

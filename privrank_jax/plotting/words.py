@@ -26,12 +26,10 @@ def literal(text: str) -> str:
 
 
 def label(name: str, before: str = "") -> str:
-    """A name to stand beside an axis: on one line, shortened, as it is.
+    """A name to stand beside an axis: on one line, as it is, cut by an ellipsis after 32 characters.
 
-    Args:
-        name: the name; from its 33rd character on, an ellipsis stands for the rest.
-        before: text before it, such as its rank; with matplotlib 3.11 or later it stays before a name that is read from
-            right to left.
+    The text ``before`` it, such as its rank, stays there with matplotlib 3.11 or later also if the name is read from
+    right to left.
 
     >>> label("x" * 40, "1. ")[-4:], len(label("x" * 40))
     ('xxx…', 32)
@@ -39,11 +37,8 @@ def label(name: str, before: str = "") -> str:
     line = " ".join(name.split())
     if len(line) > LONGEST:
         line = line[: LONGEST - 1].rstrip() + "…"
-    if (
-        before
-        and _isolates()
-        and any(unicodedata.bidirectional(one) in ("R", "AL") for one in line)
-    ):
+    leftward = any(unicodedata.bidirectional(one) in ("R", "AL") for one in line)
+    if before and leftward and _isolates():
         line = f"\u2068{line}\u2069"
     return literal(before + line)
 
@@ -75,11 +70,7 @@ def one_warning() -> Iterator[None]:
 
 @contextmanager
 def told_by(tell: Callable[[str], None]) -> Iterator[None]:
-    """Tell a reader what the pictures lack, each sentence once, rather than by Python's warnings.
-
-    Args:
-        tell: called with each sentence at the end.
-    """
+    """Call ``tell`` at the end with each sentence on what the pictures lack, once, in place of Python's warnings."""
     with _aside(lambda one: issubclass(one.category, MissingCharacters)) as found:
         yield
     for words in dict.fromkeys(found):

@@ -23,24 +23,17 @@ Labels = tuple[Label | None, ...]  # one per axis, None where a metric does not 
 class Labeled(Mapping[Label, Any]):
     """The entries of an array under labels, one level of a mapping per axis: what :func:`labeled` returns.
 
-    A trial may return it in place of nested dicts; the array then stays whole. XLA compiles an array of many metrics
-    faster than as many scalars.
-
-    Args:
-        values: array whose last ``len(labels) + inner`` axes are the labeled ones and those of an entry.
-        labels: the labels along each labeled axis.
-        inner: number of axes of an entry.
+    A trial may return it in place of nested dicts: XLA compiles an array of many metrics faster than as many scalars.
+    The last axes of the array are those with ``labels``, then the ``inner`` ones of an entry.
     """
 
     def __init__(self, values: Any, labels: tuple[tuple[Label, ...], ...], inner: int = 0):
         self.array, self.labels, self.inner = values, labels, inner
 
     def __getitem__(self, label: Label) -> Any:
-        place = self.labels[0].index(label)
         axis = self.array.ndim - self.inner - len(self.labels)
-        entry = self.array[(slice(None),) * axis + (place,)]
-        rest = self.labels[1:]
-        return Labeled(entry, rest, self.inner) if rest else entry
+        entry = self.array[(slice(None),) * axis + (self.labels[0].index(label),)]
+        return Labeled(entry, self.labels[1:], self.inner) if self.labels[1:] else entry
 
     def __iter__(self) -> Iterator[Label]:
         return iter(self.labels[0])
@@ -64,35 +57,28 @@ jax.tree_util.register_pytree_node(
 )
 @dataclass(frozen=True)
 class Outcome:
-    """The metrics of one replicate, or of a batch of replicates.
+    """The metrics of one replicate, or of a batch of replicates."""
 
-    Attributes:
-        values: scalars, or vectors of several metrics; with a batch in front.
-        places: the labels of each entry of each value on every axis.
-        order: the entries of all values, sorted by metric, then by their labels.
-    """
-
-    values: tuple[Any, ...]
-    places: tuple[tuple[Labels, ...], ...]
-    order: tuple[int, ...]
+    values: tuple[Any, ...]  # scalars, or vectors of several metrics; with a batch in front
+    places: tuple[tuple[Labels, ...], ...]  # the labels of each entry of each value on every axis
+    order: tuple[int, ...]  # the entries of all values, sorted by metric, then by their labels
 
     @property
     def labels(self) -> tuple[Labels, ...]:
         """The labels of all metrics, sorted."""
-        every = [place for places in self.places for place in places]
+        every = [*itertools.chain(*self.places)]
         return tuple(every[place] for place in self.order)
 
 
 def labeled(values: Any, *labels: Sequence[Label]) -> Labeled:
-    """Put labels on the leading axes of an array: a mapping with one level per labeled axis.
+    """Put labels on the leading axes of an array: a mapping with one level for each of them.
 
-    >>> found = labeled(jnp.array([[1.0, 2.0], [3.0, 4.0]]), ("mle", "counts"), (0.5, 1.0))
-    >>> float(found["counts"][0.5])
+    >>> float(labeled([[1.0, 2.0], [3.0, 4.0]], ("mle", "counts"), (0.5, 1.0))["counts"][0.5])
     3.0
 
     Args:
         values: array whose leading axes have as many entries as there are labels.
-        labels: the labels along each of these axes.
+        labels: along each of these axes.
 
     Returns:
         A :class:`Labeled`; entries of the last level are arrays of the remaining axes.
@@ -109,11 +95,7 @@ def labeled(values: Any, *labels: Sequence[Label]) -> Labeled:
 
 
 def check_axes(axes: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
-    """Check the names of the axes and return them as a tuple.
-
-    Raises:
-        ValueError: ``"metric"`` is not among them, or a name is repeated or is one of the ``taken`` columns.
-    """
+    """Names of axes as a tuple; ``ValueError`` unless all differ, also from ``taken``, and ``"metric"`` is one."""
     names = (axes,) if isinstance(axes, str) else tuple(axes)
     if METRIC not in names or len(set(names)) != len(names):
         raise ValueError(f"axes must be different names, {METRIC!r} among them; got {names}")
@@ -123,14 +105,10 @@ def check_axes(axes: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
 
 
 def flatten(found: object, axes: tuple[str, ...]) -> Outcome:
-    """Flatten the metrics of a trial, sorted by metric, then by their labels along the axes.
+    """Flatten the metrics of a trial, or raise ``ValueError`` on what are none.
 
     Each key on the way to a value is its label on one axis, in the order of ``axes``. A value at a higher level lacks
     the axes below it; if ``metric`` is one of those, its last key is its metric.
-
-    Raises:
-        ValueError: not a dict, an empty dict, more levels than axes, an invalid key, or two values with the same
-            labels.
     """
     if not isinstance(found, Mapping) or not found:
         raise ValueError("must return a dict of metrics with an entry")
@@ -139,7 +117,7 @@ def flatten(found: object, axes: tuple[str, ...]) -> Outcome:
     for keys, value in leaves:
         below = itertools.product(*value.labels) if isinstance(value, Labeled) else [()]
         places.append(tuple(_place((*keys, *labels), axes) for labels in below))
-    every = [place for group in places for place in group]
+    every = [*itertools.chain(*places)]
     for place, count in Counter(every).items():
         if count > 1:
             raise ValueError(f"returns two values for {dict(zip(axes, place))}")
@@ -147,16 +125,15 @@ def flatten(found: object, axes: tuple[str, ...]) -> Outcome:
     order = sorted(
         range(len(every)), key=lambda n: [_rank(every[n][metric]), *map(_rank, every[n])]
     )
-    values = [_vector(value) if isinstance(value, Labeled) else value for _, value in leaves]
+    values = [value for _, value in leaves]
+    for at, value in enumerate(values):
+        if isinstance(value, Labeled):  # all entries in row order; the entry itself if there is one
+            values[at] = value.array.reshape(() if value.array.size == 1 else (value.array.size,))
     return Outcome(tuple(values), tuple(places), tuple(order))
 
 
 def columns(labels: Labels, axes: tuple[str, ...]) -> dict[str, Label | None]:
-    """Return the columns of a metric's row: every other axis, then the metric.
-
-    >>> columns(("l2_error", "mle"), ("metric", "estimator"))
-    {'estimator': 'mle', 'metric': 'l2_error'}
-    """
+    """The columns of a metric's row: every other axis, then the metric."""
     found = dict(zip(axes, labels, strict=True))
     metric = found.pop(METRIC)
     return {**found, METRIC: metric}
@@ -177,17 +154,9 @@ def _label(key: object) -> Label:
     return label
 
 
-def _vector(table: Labeled) -> Any:
-    """All entries in row order; the entry itself if there is one."""
-    return table.array.reshape(() if table.array.size == 1 else (table.array.size,))
-
-
 def _place(keys: tuple[Label, ...], axes: tuple[str, ...]) -> Labels:
     if len(keys) > len(axes):
-        raise ValueError(
-            f"returns dicts of {len(keys)} levels, with keys such as {keys}, but its axes are {axes}: "
-            "name every level in `axes`"
-        )
+        raise ValueError(f"returns dicts of {len(keys)} levels, but its axes are {axes}: name all")
     named = dict(zip(axes, keys))
     if METRIC not in named:
         named = {**dict(zip(axes, keys[:-1])), METRIC: keys[-1]}
@@ -198,6 +167,4 @@ def _place(keys: tuple[Label, ...], axes: tuple[str, ...]) -> Labels:
 
 def _rank(label: Label | None) -> tuple[int, Label]:
     """Sort key for labels of any kind: None first, then numbers, then names."""
-    if label is None:
-        return 0, 0
-    return (2, label) if isinstance(label, str) else (1, label)
+    return (0, 0) if label is None else (2 if isinstance(label, str) else 1, label)

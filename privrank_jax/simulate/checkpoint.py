@@ -6,6 +6,7 @@ import functools
 import hashlib
 import io
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import jaxlib
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
+from jax.extend.core import Jaxpr, Literal
 
 from privrank_jax._whole_file import leftovers, whole_file
 from privrank_jax.simulate.devices import from_first, is_first
@@ -33,19 +34,13 @@ _CALLBACKS = ("pure_callback", "io_callback")
 class Checkpoints:
     """A folder of unfinished studies.
 
-    Each compiled program of a study has one file, the running moments of its cells. As the program advances, the file
-    is replaced atomically: a new one is written next to it, flushed to the disk and renamed. So it is intact whenever
-    the run is killed, and at most ``SECONDS`` old (older where writing is slow, as writing takes at most a ``SHARE`` of
-    the time).
+    Each compiled program of a study has one file, the running moments of its cells, which is replaced atomically as the
+    program advances: intact whenever the run is killed, and at most ``SECONDS`` old (older where writing would take
+    more than a ``SHARE`` of the time). Its name is a hash of everything that determines the numbers: the lowered
+    program with its constants, the cells, the key, the replicates, the sources of this library and the versions of JAX.
+    Any other run starts from the beginning, and so does a trial that calls back to Python.
 
-    A file is used only by the run that it belongs to. Its name is a hash of everything that determines the numbers: the
-    lowered program with its constants (the trial, its config and data, types, batch and devices), the cells, the key,
-    the replicates, the sources of this library and the versions of JAX. Any other run starts from the beginning, and so
-    does a trial that calls back to Python, as a hash cannot cover what the callback returns.
-
-    Args:
-        folder: where the files are; created when the first is written.
-        fresh: start over; files of the same studies are replaced.
+    The folder is created when the first file is written; ``fresh`` starts over, and replaces files.
     """
 
     def __init__(self, folder: str | os.PathLike[str], *, fresh: bool = False):
@@ -55,7 +50,8 @@ class Checkpoints:
     def open(self, program: Program, moments: Moments) -> Checkpoint:
         """Open the file of a program and restore its state into ``moments`` in every process."""
         name = identity(program)
-        path = self.folder / f"{_file_name(program.name)}-{name[:20]}.state"
+        study = re.sub(r"[^\w-]", "-", program.name)[:60]  # what no file system rejects
+        path = self.folder / f"{study}-{name[:20]}.state"
         self._used.append(path)
         state = None if self.fresh else _read(path, name, moments.state())
         moments.restore(from_first(moments.state() if state is None else state))
@@ -97,45 +93,34 @@ class Checkpoint:
 def identity(program: Program) -> str:
     """Hash everything that determines the results of a program, reproducibly; unique where the program calls Python."""
     found = hashlib.sha256()
-    words = (
-        *(program.name, program.replicates, program.static, list(program.columns)),
-        *(program.metrics, _sources()),
-        *(jax.__version__, jaxlib.__version__, program.devices.kind),
-    )
-    found.update(f"{words!r}\0".encode())
+    words = [program.name, program.replicates, program.static, list(program.columns)]
+    words += [program.metrics, _sources(), jax.__version__, jaxlib.__version__]
+    found.update(f"{(*words, program.devices.kind)!r}\0".encode())
     found.update(program.lowered().as_text().encode())
-    for value in (program.key, *program.columns.values(), *_constants(program.closed)):
+    closed = [value for value in program.closed.consts if hasattr(value, "dtype")]
+    equations = list(_equations(program.closed.jaxpr))
+    atoms = (atom for equation in equations for atom in equation.invars)
+    literals = (
+        atom.val for atom in atoms if isinstance(atom, Literal)
+    )  # which the text may leave out
+    closed += (value for value in literals if isinstance(value, jax.Array | np.ndarray))
+    for value in (program.key, *program.columns.values(), *closed):
         if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
             value = jax.random.key_data(value)
         array = np.asarray(value)
         found.update(f"\0{array.dtype}{array.shape}\0".encode())
         found.update(np.ascontiguousarray(array).tobytes())
-    if _calls_back(program.closed.jaxpr):
+    if any(equation.primitive.name in _CALLBACKS for equation in equations):
         found.update(secrets.token_bytes())
     return found.hexdigest()
 
 
-def _calls_back(jaxpr: Jaxpr) -> bool:
-    return any(
-        equation.primitive.name in _CALLBACKS or any(map(_calls_back, bodies(equation.params)))
-        for equation in jaxpr.eqns
-    )
-
-
-def _constants(closed: ClosedJaxpr) -> Iterator[Any]:
-    """Arrays that a traced program closes over; its lowered text may leave them out."""
-    yield from (value for value in closed.consts if hasattr(value, "dtype"))
-    yield from _literals(closed.jaxpr)
-
-
-def _literals(jaxpr: Jaxpr) -> Iterator[jax.Array | np.ndarray]:
+def _equations(jaxpr: Jaxpr) -> Iterator[Any]:
+    """All equations of a traced program, those of the programs within included."""
     for equation in jaxpr.eqns:
-        for atom in equation.invars:
-            value = atom.val if isinstance(atom, Literal) else None
-            if isinstance(value, jax.Array | np.ndarray):
-                yield value
+        yield equation
         for body in bodies(equation.params):
-            yield from _literals(body)
+            yield from _equations(body)
 
 
 @functools.cache
@@ -152,7 +137,7 @@ def _sources() -> str:
 def _read(
     path: Path, identity: str, like: Mapping[str, np.ndarray]
 ) -> Mapping[str, np.ndarray] | None:
-    """Read the state in a file; None if it is absent, damaged or belongs to something else."""
+    """The state in a file; None if it is absent, damaged or belongs to something else."""
     if not is_first() or not path.exists():
         return None
     content = path.read_bytes()
@@ -162,13 +147,5 @@ def _read(
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         state = {name: file[name] for name in like}
         same = str(file["identity"]) == identity
-    fits = all(
-        (state[name].shape, state[name].dtype) == (value.shape, value.dtype)
-        for name, value in like.items()
-    )
+    fits = all(state[n].shape == v.shape and state[n].dtype == v.dtype for n, v in like.items())
     return state if same and fits else None
-
-
-def _file_name(study: str) -> str:
-    """The name without characters that a file system may reject."""
-    return "".join(c if c.isalnum() or c in "-_" else "-" for c in study)[:60]

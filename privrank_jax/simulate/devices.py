@@ -16,23 +16,12 @@ from privrank_jax._types import Key
 AXIS = "replicates"
 _MIB = 20  # bits: processes tell one another numbers of 32 bits
 
-Batched = Callable[..., Any]  # (key, columns, cells, replicates) -> pytree of arrays over the pairs
-
 
 class Devices:
-    """A one-dimensional mesh over the devices of all processes, along which a batch is split evenly.
+    """A mesh of ``count`` devices of all processes (None takes all, or ``jax.default_device``), which share a batch.
 
     Each device runs the same program on its own part without communication, so its loops stop when its own replicates
     are done. Only results are exchanged, as bits, once per batch.
-
-    Args:
-        devices: JAX devices; None takes those of all processes, or the one set by ``jax.default_device``.
-
-    Attributes:
-        count: how many there are, in all processes.
-
-    Raises:
-        ValueError: no devices, a repeated device, or different numbers of devices in the processes.
     """
 
     def __init__(self, devices: Sequence[Any] | None = None):
@@ -48,27 +37,15 @@ class Devices:
         shares = {parts.count(process) for process in range(jax.process_count())}
         if len(set(found)) != len(found) or len(shares) != 1 or shares == {0}:
             raise ValueError(
-                f"devices must be different and as many in each of {jax.process_count()} "
-                f"processes, at least one; got {found}"
+                f"devices must be different, as many in each of {jax.process_count()} processes; got {found}"
             )
         self._mesh = Mesh(np.array(found), (AXIS,))
         self.count = len(found)
 
     @property
-    def local(self) -> int:
-        """Number of devices of this process."""
-        return self.count // jax.process_count()
-
-    @property
     def kind(self) -> str:
         """Platform and kind of the devices."""
-        first = self._found()[0]
-        return f"{first.platform} {first.device_kind}"
-
-    @property
-    def are_cpus(self) -> bool:
-        """Whether they are CPUs."""
-        return self._found()[0].platform == "cpu"
+        return "{0.platform} {0.device_kind}".format(self._found()[0])
 
     def memory_for_batches(self) -> int:
         """Bytes that a batch may use on each device, the same in all processes; all of them must ask."""
@@ -79,7 +56,7 @@ class Devices:
     def _found(self) -> list[Any]:
         return list(jnp.zeros(()).devices() if self._mesh is None else self._mesh.devices.flat)
 
-    def jit(self, program: Batched) -> Any:
+    def jit(self, program: Callable[..., Any]) -> Any:
         """Compile the program over a batch of pairs, split over the devices; call it on the result of :meth:`place`."""
         if self._mesh is None:
             return jax.jit(program)
@@ -88,15 +65,9 @@ class Devices:
             return program(jax.random.wrap_key_data(key_data, impl="threefry2x32"), *rest)
 
         whole, cut = PartitionSpec(), PartitionSpec(AXIS)
-        return jax.jit(
-            jax.shard_map(
-                part,
-                mesh=self._mesh,
-                in_specs=(whole, whole, cut, cut),
-                out_specs=cut,
-                check_vma=False,  # loops may start from constants
-            )
-        )
+        specs: Any = {"in_specs": (whole, whole, cut, cut), "out_specs": cut}
+        # Unchecked, as loops may start from constants.
+        return jax.jit(jax.shard_map(part, mesh=self._mesh, check_vma=False, **specs))
 
     def place(self, key: Key, columns: Any, cell: np.ndarray, replicate: np.ndarray) -> Any:
         """Place the arguments on the devices: key and columns on each, the pairs split between them."""
@@ -114,24 +85,15 @@ class Devices:
         return jax.make_array_from_callback(value.shape, sharding, lambda index: value[index])
 
     def fetch(self, metrics: Sequence[jax.Array]) -> np.ndarray:
-        """Fetch the results of this process, float64 of shape (metrics, pairs of this process).
-
-        Args:
-            metrics: arrays over the pairs, or matrices with a metric in each column.
-        """
-        if self._mesh is None:
-            return np.concatenate([_rows(column) for column in jax.device_get(list(metrics))])
+        """Fetch the results of this process, float64 of shape (metrics, pairs of this process), from arrays over the
+        pairs, or matrices with a metric in each column."""
         shards = [
             sorted(metric.addressable_shards, key=lambda shard: shard.index[0].start or 0)
             for metric in metrics
         ]
         parts = jax.device_get([[shard.data for shard in row] for row in shards])
-        return np.concatenate([_rows(np.concatenate(row)) for row in parts])
-
-
-def _rows(values: np.ndarray) -> np.ndarray:
-    """A row for each metric, float64."""
-    return np.asarray(values, float).reshape(len(values), -1).T
+        found = [np.asarray(np.concatenate(row), float) for row in parts]
+        return np.concatenate([values.reshape(len(values), -1).T for values in found])
 
 
 def exchange(values: np.ndarray | None, shape: tuple[int, int]) -> np.ndarray | None:

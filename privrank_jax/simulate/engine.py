@@ -1,21 +1,16 @@
 """The Monte Carlo engine: one batched program for all replicates of all cells of a study.
 
-A *trial* is a pure function ``(key, parameters) -> metrics`` that computes one replicate. A *study* is a trial
-and a grid of *cells* (parameter values), see :class:`~privrank_jax.simulate.Study`. Cells with the
-same static values run as one compiled program over a flat batch of (cell, replicate) pairs, in as many equal batches as
-memory requires, each split evenly over all devices.
+Cells with the same static values run as one compiled program over a flat batch of (cell, replicate) pairs, in as many
+equal batches as memory requires, each split evenly over all devices.
 
-Replicate ``r`` uses the key ``fold_in(key, r)`` in every cell: **common random numbers**. Cells see the same noise, so
-a difference between two cells is usually more precise than their separate standard errors suggest (never pool them as
-if independent; return the difference as a metric of one trial to get its own standard error). The same key gives the
-same table for any batch size and any number of devices and processes: bit for bit for what is sampled and counted, to
-rounding for what XLA or LAPACK may reassociate when the batch changes (1e-12 for solved estimates in float64).
+Replicate ``r`` uses the key ``fold_in(key, r)`` in every cell: **common random numbers**, so that a difference between
+two cells is usually more precise than their standard errors suggest (return it as a metric to get its own). The same
+key gives the same table for any batch size and any number of devices and processes: bit for bit for what is sampled and
+counted, to rounding for what XLA or LAPACK may reassociate (1e-12 for solved estimates in float64).
 
-**On a GPU or TPU** a key gives the same random words as on a CPU, and counts are exact while whole numbers are, up to
-2²⁴ in float32. Other floating-point numbers agree with those of a CPU to rounding, as compilers fuse products with sums
-and approximate functions differently; so a draw that lies within rounding of a boundary may fall on its other side.
-Where a GPU adds several numbers in one place (a scatter), it does so in any order: two runs of one program may then
-differ by rounding, unless the numbers are whole.
+**On a GPU or TPU** a key gives the same random words as on a CPU, and counts are exact up to 2²⁴ in float32. Other
+numbers agree to rounding, so a draw that lies within rounding of a boundary may fall on its other side. A GPU adds in
+any order in a scatter: two runs of one program may then differ by rounding, unless the numbers are whole.
 """
 
 from __future__ import annotations
@@ -28,7 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -61,56 +56,41 @@ def run(
 
     >>> from privrank_jax.simulate import Study, grid
     >>> def trial(key, parameters):
-    ...     draws = jax.random.normal(key, (5,)) * parameters["scale"]
-    ...     return {"mean": {"error": abs(draws.mean())}, "median": {"error": abs(jnp.median(draws))}}
-    >>> study = Study("center", trial, grid(scale=(1.0, 2.0)), axes=("estimator", "metric"))
-    >>> result = run(jax.random.key(0), study, 100)
-    >>> [(row["scale"], row["estimator"]) for row in result.rows]
-    [(1.0, 'mean'), (1.0, 'median'), (2.0, 'mean'), (2.0, 'median')]
+    ...     return {"error": parameters["scale"] * abs(jax.random.normal(key))}
+    >>> result = run(jax.random.key(0), Study("center", trial, grid(scale=(1.0, 2.0))), 100)
+    >>> [(row["scale"], row["metric"], row["replicates"]) for row in result.rows]
+    [(1.0, 'error', 100), (2.0, 'error', 100)]
 
-    Device memory stays under ``memory_limit`` for any number of replicates: the batch is chosen by
-    :func:`~privrank_jax.simulate.memory.peak_bytes` with room to spare, then checked against XLA's own buffer
-    assignment (a program that needs more than the limit is compiled again with a smaller batch). If the device itself
-    runs out of memory, the batch is halved and the run continues. The host keeps running moments (24 bytes per cell and
-    metric, 8 KiB per metric) and one batch of metrics.
-
-    After ``jax.distributed.initialize``, every process makes the same call, computes its part, and returns the same
-    result.
+    The batch is chosen by an estimate of its memory, then checked against XLA's own buffer assignment; if the device
+    itself runs out of memory, it is halved and the run continues. After ``jax.distributed.initialize``, every process
+    makes the same call, computes its part, and returns the same result.
 
     Args:
-        key: one threefry key, JAX's default. (Other generators draw differently under ``vmap``, so
-            the table would depend on the batch size.)
+        key: one threefry key, JAX's default. (Others draw differently under ``vmap``: tables would depend on batches.)
         study: the study to run, or several. While one program runs, others are compiled in two threads.
-        replicates: replicates of each cell, below 2³².
-        batch_size: at most this many (cell, replicate) pairs at once on each device; by default as
-            many as the memory limit allows, up to ``MAX_BATCH`` and, on a CPU, ``CPU_WORKING_SET``
-            bytes. Reduced so that all batches are equally full.
-        memory_limit: bytes of memory per device for arguments, intermediate values and results; by default 1 GiB on a
-            CPU, and on an accelerator 0.4 of the memory that JAX may use there.
+        replicates: of each cell, below 2³².
+        batch_size: at most this many (cell, replicate) pairs at once on each device; by default what memory allows.
+        memory_limit: bytes per device; by default 1 GiB on a CPU, elsewhere 0.4 of the memory that JAX may use.
         devices: JAX devices that share each batch evenly; by default all devices of all processes, or the one set by
             ``jax.default_device``. On several CPU devices a trial must not call LAPACK on batches of large matrices
-            (beyond 2·10⁵ operations in all): jaxlib makes the devices wait for threads of one shared pool, which can
-            deadlock. The functions of this library avoid such calls.
+            (beyond 2·10⁵ operations in all), which can deadlock in jaxlib; this library avoids such calls.
         checkpoints: folder for unfinished results, see :class:`~privrank_jax.simulate.Checkpoints`. A run that was
-            killed resumes from there and gives the same table as an uninterrupted one. The files stay when the study is
-            done, so repeating the call computes nothing.
+            killed resumes from there, to the same table; the files stay, so repeating the call computes nothing.
         notice: called with messages, e.g. where the run resumed or that memory ran out.
         progress: show a progress bar (rich) on stderr, if that is a terminal or a notebook.
 
     Returns:
-        The tidy table and the diagnostics, see :class:`StudyResult`. Rows follow the order of the
-        cells; within a cell they are sorted by metric, then along the axes.
+        The tidy table and the diagnostics. Rows follow the cells, then are sorted by metric, then along the axes.
 
     Raises:
-        ValueError: replicates, batch size, memory limit or devices out of range, a key that is not one threefry key, no
-            study, a trial that does not return (nested) dicts of real scalars, or a replicate that needs more memory
-            than the limit or the device allows.
+        ValueError: arguments out of range, a key that is not one threefry key, a trial that does not return (nested)
+            dicts of real scalars, a replicate that needs more memory than there is.
         TypeError: a parameter shapes the program but is not named in ``static``.
         OSError: a checkpoint cannot be written.
     """
     studies = [study] if isinstance(study, Study) else list(study)
     _check(key, studies, replicates, batch_size, memory_limit)
-    mesh, notice = Devices(devices), notice or _discard
+    mesh, notice = Devices(devices), notice or (lambda _: None)
     memory_limit = mesh.memory_for_batches() if memory_limit is None else memory_limit
     if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
         checkpoints = Checkpoints(checkpoints)
@@ -129,24 +109,25 @@ def run(
     try:
         with _progress_bars(studies, replicates, progress and is_first()) as advance:
             jobs = [[prepared(each, indices) for indices in each.groups()] for each in studies]
-            with one_blas_thread():
-                for job in _as_compiled([*itertools.chain(*jobs)]):
+            every = [*itertools.chain(*jobs)]
+            ahead = {job.program.ahead: job for job in every if job.program.ahead is not None}
+            now = [job for job in every if job.program.ahead is None]
+            with (
+                one_blas_thread()
+            ):  # the programs compiled here, then the others, each as soon as it is compiled
+                for job in itertools.chain(now, (ahead[done] for done in as_completed(ahead))):
                     ran += job.run(notice, functools.partial(advance, job.study))
                     advance(job.study, 0, running=False)
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
-    facts = tuple(job.program.facts() for job in itertools.chain(*jobs))
-    diagnostics = StudyDiagnostics(
-        compilations=sum(program.compilations for program in facts),
-        compile_seconds=time.perf_counter() - started - ran,
-        run_seconds=ran,
-        devices=mesh.count,
-        memory_limit=memory_limit,
-        programs=facts,
-    )
-    rows = [
-        row for each, its_jobs in zip(studies, jobs, strict=True) for row in _rows(each, its_jobs)
-    ]
+    facts = tuple(job.program.facts() for job in every)
+    compilations = sum(program.compilations for program in facts)
+    compiling = time.perf_counter() - started - ran
+    diagnostics = StudyDiagnostics(compilations, compiling, ran, mesh.count, memory_limit, facts)
+    rows: list[Row] = []
+    for of_study in jobs:
+        by_cell = {cell: found for job in of_study for cell, found in job.rows()}
+        rows += itertools.chain(*(by_cell[cell] for cell in sorted(by_cell)))
     return StudyResult(", ".join(each.name for each in studies), joined(rows), diagnostics)
 
 
@@ -180,32 +161,11 @@ class _Job:
             advance(values.shape[1])
         return time.perf_counter() - started
 
-    def rows(self) -> dict[int, list[Row]]:
-        """The rows of each cell, by its index in the study."""
-        found = {}
+    def rows(self) -> Iterator[tuple[int, list[Row]]]:
+        """The index of each cell in the study, and its rows."""
         for position, cell in enumerate(self.indices):
             head = {"study": self.study.name, **self.study.cells[cell]}
-            found[cell] = list(self.moments.rows(position, head, self.program.metrics))
-        return found
-
-
-def _as_compiled(jobs: Sequence[_Job]) -> Iterator[_Job]:
-    """All jobs: in their order those that are not compiled ahead, then the others, each as soon as it is compiled."""
-    ahead = {job.program.ahead: job for job in jobs if job.program.ahead is not None}
-    yield from (job for job in jobs if job.program.ahead is None)
-    yield from (ahead[done] for done in as_completed(ahead))
-
-
-def _rows(study: Study, jobs: Sequence[_Job]) -> list[Row]:
-    """The rows of a study, in the order of its cells."""
-    rows: dict[int, list[Row]] = {}
-    for job in jobs:
-        rows.update(job.rows())
-    return [row for cell in range(len(study.cells)) for row in rows[cell]]
-
-
-def _discard(notice: str) -> None:
-    """Discard notices."""
+            yield cell, list(self.moments.rows(position, head, self.program.metrics))
 
 
 def _check(
@@ -228,15 +188,11 @@ def _check(
         raise ValueError("key must be one threefry key: pass jax.random.key(seed)")
 
 
-class _Advance(Protocol):
-    """Advances the bar of a study; it says that a program is compiled while none runs and pairs are left."""
-
-    def __call__(self, study: Study, count: int, running: bool = True) -> None: ...
-
-
 @contextmanager
-def _progress_bars(studies: Sequence[Study], replicates: int, shown: bool) -> Iterator[_Advance]:
-    """A bar for each study (rich) on stderr, if that is a terminal or a notebook."""
+def _progress_bars(
+    studies: Sequence[Study], replicates: int, shown: bool
+) -> Iterator[Callable[..., None]]:
+    """A bar for each study (rich) on stderr, if that is a terminal or a notebook; what it yields advances one."""
     if not shown:
         yield lambda study, count, running=True: None
         return
@@ -247,12 +203,7 @@ def _progress_bars(studies: Sequence[Study], replicates: int, shown: bool) -> It
     seen = console.is_terminal or console.is_jupyter
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     with Progress(*columns, console=console, disable=not seen) as bars:
-        numbers = {
-            id(study): bars.add_task(
-                f"{study.name}: compiling…", total=len(study.cells) * replicates
-            )
-            for study in studies
-        }
+        numbers = {id(s): bars.add_task("", total=len(s.cells) * replicates) for s in studies}
 
         def advance(study: Study, count: int, running: bool = True) -> None:
             number = numbers[id(study)]
@@ -260,4 +211,6 @@ def _progress_bars(studies: Sequence[Study], replicates: int, shown: bool) -> It
             waits = not running and not bars.tasks[number].finished
             bars.update(number, description=f"{study.name}: compiling…" if waits else study.name)
 
+        for study in studies:
+            advance(study, 0, running=False)
         yield advance

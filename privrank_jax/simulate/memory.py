@@ -13,18 +13,10 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 def peak_bytes(closed: ClosedJaxpr) -> int:
     """Estimate the peak memory of ``closed`` in bytes.
 
-    The equations run in order; the result of each stays alive until its last use, arguments and
-    closed-over constants throughout. While an equation runs, it needs its results and, of the programs inside it
-    (loops, branches and calls), the largest. XLA fuses element-wise chains and reuses buffers, so the compiled program
-    usually needs less, sometimes several times less; it may also reorder equations and need more, so a hard limit must
-    be checked against the compiled program.
-
-    Args:
-        closed: a traced program, as ``jax.make_jaxpr`` returns it. Trace a ``vmap`` over one
-            element to get the bytes of one replicate, with the selects that batching a loop adds.
-
-    Returns:
-        Bytes: arguments, constants, intermediate values and results at the worst equation.
+    The equations run in order; the result of each stays alive until its last use, arguments and closed-over constants
+    throughout. While an equation runs, it needs its results and, of the programs inside it (loops, branches and calls),
+    the largest. XLA usually needs less; it may also reorder equations and need more, so a hard limit must be checked
+    against the compiled program. A ``vmap`` over one element gives the bytes of one replicate in a batch.
     """
     constants = sum(int(getattr(value, "nbytes", 0)) for value in closed.consts)
     return constants + sum(map(_size, closed.jaxpr.invars)) + _transient(closed.jaxpr)
@@ -33,12 +25,8 @@ def peak_bytes(closed: ClosedJaxpr) -> int:
 def _transient(jaxpr: Jaxpr) -> int:
     """Peak of what ``jaxpr`` allocates beyond its arguments, results included."""
     uses = [*(equation.invars for equation in jaxpr.eqns), jaxpr.outvars]
-    last = {
-        atom: place
-        for place, atoms in enumerate(uses)
-        for atom in atoms
-        if type(atom) is not Literal
-    }
+    atoms = ((place, atom) for place, used in enumerate(uses) for atom in used)
+    last = {atom: place for place, atom in atoms if type(atom) is not Literal}
     freed: Counter[int] = Counter()
     live = peak = 0
     for place, equation in enumerate(jaxpr.eqns):

@@ -8,19 +8,16 @@ from typing import Any
 
 import numpy as np
 
+_ARRAYS = ("finite", "mean", "squares", "buffer")
 BLOCK = 1024  # replicates per summation block; changing it changes the last bits of every table
 
 
 class Moments:
     """Count, mean and sum of squares of every metric, for cells that arrive one after another.
 
-    Replicates are reduced in blocks of ``BLOCK``, in the order of their index, and blocks are
-    merged by Chan's formula. Block boundaries depend on the replicate's index alone, so the results do not depend on
-    the batches, to the last bit, nor on a stop between two batches if :meth:`state` was kept.
-
-    Attributes:
-        position: number of (cell, replicate) pairs added so far.
-        total: number of pairs in all.
+    Replicates are reduced in blocks of ``BLOCK``, in the order of their index, and blocks are merged by Chan's formula.
+    So the results do not depend on the batches, to the last bit, nor on a stop between two if :meth:`state` was kept.
+    ``position`` of ``total`` (cell, replicate) pairs are added so far.
     """
 
     def __init__(self, num_cells: int, num_metrics: int, replicates: int):
@@ -63,9 +60,8 @@ class Moments:
         """One tidy row per metric of a complete cell: ``head``, the metric's columns, mean, error and counts."""
         for index, metric in enumerate(metrics):
             finite = int(self._finite[cell, index])
-            error = math.nan
-            if finite > 1:
-                error = math.sqrt(float(self._squares[cell, index]) / (finite - 1) / finite)
+            squares = float(self._squares[cell, index])
+            error = math.sqrt(squares / (finite - 1) / finite) if finite > 1 else math.nan
             yield {
                 **head,
                 **metric,
@@ -79,14 +75,11 @@ class Moments:
         """The full state, for :meth:`restore`; its shapes and types never change."""
         return {
             "position": np.array([self.position]),
-            "finite": self._finite,
-            "mean": self._mean,
-            "squares": self._squares,
-            "buffer": self._buffer,
+            **{name: getattr(self, f"_{name}") for name in _ARRAYS},
         }
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
         """Continue from a state of moments of the same shape."""
         self.position = int(state["position"][0])
-        for name in ("finite", "mean", "squares", "buffer"):
+        for name in _ARRAYS:
             getattr(self, f"_{name}")[...] = state[name]

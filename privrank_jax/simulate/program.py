@@ -13,7 +13,7 @@ from jax.extend.core import ClosedJaxpr
 from privrank_jax._types import Key
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import Optimized, compiled, out_of_memory
-from privrank_jax.simulate.axes import Label, Outcome, columns
+from privrank_jax.simulate.axes import Outcome, columns
 from privrank_jax.simulate.devices import Devices, exchange, least
 from privrank_jax.simulate.memory import peak_bytes
 from privrank_jax.simulate.result import ProgramFacts
@@ -31,20 +31,8 @@ class Program:
     The batch size is what memory allows by an estimate, then by XLA's own buffer assignment, then by the device itself:
     if it runs out of memory in any process, the batch is halved in all of them.
 
-    Attributes:
-        name: name of the study.
-        static: parameters that all cells share, by name.
-        columns: the other parameters, each an array over the cells.
-        num_cells: number of cells.
-        replicates: replicates of each cell.
-        total: number of pairs.
-        metrics: the columns of each metric in the result; sorted.
-        closed: one replicate, traced.
-        key: key of the study.
-        devices: devices that share a batch.
-        optimized: how far XLA optimizes it.
-        size: pairs at once on each device.
-        ahead: the compilation that another thread was asked for, if it is still to be waited for.
+    It has ``total`` pairs and runs ``size`` of them at once on each device; ``ahead`` is its compilation in another
+    thread, if that is still to be waited for.
     """
 
     def __init__(
@@ -66,15 +54,13 @@ class Program:
         self.num_cells, self.total = len(indices), len(indices) * replicates
         program, self.closed, shapes = _traced(key, study, indices[0], self.columns)
         self._order = np.array(shapes.order)
-        self.metrics: list[dict[str, Label | None]] = [
-            columns(labels, study.axes) for labels in shapes.labels
-        ]
+        self.metrics = [columns(labels, study.axes) for labels in shapes.labels]
         self._fixed = sum(column.nbytes for column in self.columns.values())
         self._estimate = peak_bytes(self.closed) - self._fixed
         fitting = (memory_limit - self._fixed) // (HEADROOM * max(self._estimate, 1))
         if batch_size is None:
             batch_size = MAX_BATCH
-            if devices.are_cpus:
+            if devices.kind.startswith("cpu "):
                 batch_size = min(MAX_BATCH, CPU_WORKING_SET // max(self._estimate, 1))
         self.size = self._even(max(1, min(self.total, fitting, batch_size)))
         self._jitted = devices.jit(program)
@@ -101,11 +87,7 @@ class Program:
         self.ahead = threads.submit(compiled, self.lowered(), optimized=self.optimized)
 
     def compile(self, notice: Callable[[str], None]) -> None:
-        """Compile at the largest size that fits into memory, starting from the present one.
-
-        Raises:
-            ValueError: one replicate needs more memory than the limit or the device allows.
-        """
+        """Compile at the largest size that fits into memory, from the present one on; ``ValueError`` if none does."""
         while True:
             needed = self._compile()
             smaller = self.size
@@ -132,9 +114,7 @@ class Program:
         ahead, self.ahead = self.ahead, None
         try:
             lowered = self.lowered()
-            self._call = (
-                compiled(lowered, optimized=self.optimized) if ahead is None else ahead.result()
-            )
+            self._call = ahead.result() if ahead else compiled(lowered, optimized=self.optimized)
         except jax.errors.JaxRuntimeError as error:
             self._keep_if_out_of_memory(error)
             return None
@@ -156,14 +136,10 @@ class Program:
         self._resize(size)
 
     def batch(self, start: int, notice: Callable[[str], None]) -> np.ndarray:
-        """Compute the metrics of the pairs from ``start`` on, float64 of shape (metrics, pairs).
-
-        Raises:
-            ValueError: the device has no memory for one replicate.
-        """
+        """Compute the metrics of the pairs from ``start`` on, float64 of shape (metrics, pairs)."""
         while True:
-            shape = (len(self.metrics), self.size * self.devices.local)
-            values = exchange(self._run(start), shape)
+            local = self.size * self.devices.count // jax.process_count()
+            values = exchange(self._run(start), (len(self.metrics), local))
             if values is not None:
                 return values[:, : self.total - start]
             self._shrink(self.size // 2, notice)
@@ -190,14 +166,8 @@ class Program:
 
     def facts(self) -> ProgramFacts:
         """The diagnostics of this program."""
-        return ProgramFacts(
-            study=self.name,
-            static=self.static,
-            cells=self.num_cells,
-            compilations=self._compilations,
-            batch_size=self.size,
-            compiled_peak_bytes=self._measured,
-        )
+        found = self.num_cells, self._compilations, self.size, self._measured
+        return ProgramFacts(self.name, self.static, *found)
 
 
 def _traced(
@@ -214,11 +184,7 @@ def _compiled_bytes(compiled: Any) -> int | None:
     """Bytes that XLA has assigned to the program, where the backend reports them."""
     try:
         stats = compiled.memory_analysis()
-        parts = (
-            stats.temp_size_in_bytes,
-            stats.argument_size_in_bytes,
-            stats.output_size_in_bytes,
-        )
+        used = stats.temp_size_in_bytes + stats.argument_size_in_bytes
+        return int(used + stats.output_size_in_bytes)
     except (AttributeError, NotImplementedError, jax.errors.JaxRuntimeError):
         return None
-    return int(sum(parts))

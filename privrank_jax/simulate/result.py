@@ -23,71 +23,48 @@ _SHOWN = 40  # rows of a printed table
 
 @dataclass(frozen=True)
 class ProgramFacts:
-    """How one program of a study was run: it computes all cells that share the static parameters.
-
-    Attributes:
-        study: name of the study.
-        static: values of the static parameters.
-        cells: number of cells.
-        compilations: how often it was compiled.
-        batch_size: replicates of one batch, on each device.
-        compiled_peak_bytes: memory of a batch by XLA's own buffer assignment, on each device; None where the backend
-            does not report it or the program had run before.
-    """
+    """How one program of a study was run: it computes all cells that share the static parameters."""
 
     study: str
     static: Mapping[str, Label]
     cells: int
     compilations: int
-    batch_size: int
-    compiled_peak_bytes: int | None
+    batch_size: int  # on each device
+    compiled_peak_bytes: (
+        int | None
+    )  # of a batch on each device, by XLA's buffer assignment, where it is reported
 
 
 @dataclass(frozen=True)
 class StudyDiagnostics:
-    """How a study was computed.
-
-    Attributes:
-        compilations: number of compilations.
-        compile_seconds: time spent on tracing and waiting for the compiler.
-        run_seconds: time spent on running.
-        devices: number of devices; 0 without programs.
-        memory_limit: limit on the memory of a batch, in bytes; None without programs.
-        programs: facts of each program; none of a study that measures by other means.
-    """
+    """How a study was computed; without programs if it measures by other means."""
 
     compilations: int = 0
-    compile_seconds: float = 0.0
+    compile_seconds: float = 0.0  # of tracing and waiting for the compiler
     run_seconds: float = 0.0
     devices: int = 0
-    memory_limit: int | None = None
+    memory_limit: int | None = None  # bytes
     programs: tuple[ProgramFacts, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
 class StudyResult:
-    """The table of a study and how it was computed.
-
-    It prints as an aligned table of the columns that vary, below a line with the values that all rows share; its repr
-    is one line.
+    """The table of a study and how it was computed; it prints what varies, below a line with what all rows share.
 
     >>> print(StudyResult("example", [
-    ...     {"study": "example", "num_users": 50, "epsilon": epsilon, "estimator": estimator,
-    ...      "metric": "error", "mean": mean, "standard_error": 0.01, "replicates": 100, "nonfinite": 0}
-    ...     for epsilon, estimator, mean in ((0.5, "mle", 0.25), (float("inf"), "mle", 0.125))
+    ...     {"study": "example", "num_users": 50, "epsilon": epsilon, "metric": "error", "mean": mean,
+    ...      "standard_error": 0.01} for epsilon, mean in ((0.5, 0.25), (float("inf"), 0.125))
     ... ]))
-    example: 2 rows; num_users = 50, estimator = mle, metric = error, replicates = 100
+    example: 2 rows; num_users = 50, metric = error
       epsilon    mean  standard_error
           0.5    0.25            0.01
             ∞   0.125            0.01
 
     Attributes:
         study: the name of the study, or of all studies.
-        rows: one dict per (cell, metric) with the columns ``study``, the cell's parameters, the axes of
-            the metrics (see :class:`~privrank_jax.simulate.Study`), ``metric``, ``mean``,
-            ``standard_error`` (of the mean, from the sample variance with n − 1; NaN for one replicate),
-            ``replicates`` (all that ran) and ``nonfinite``. Mean and standard error are over the
-            ``replicates - nonfinite`` finite values. A column that does not apply to a row is None.
+        rows: one dict per (cell, metric) with the columns ``study``, the cell's parameters, the axes of the metrics,
+            ``metric``, ``mean``, ``standard_error`` (of the mean, from the sample variance with n − 1), ``replicates``
+            and ``nonfinite``, the number of values left out. A column that does not apply to a row is None.
         diagnostics: how it was computed.
     """
 
@@ -101,18 +78,12 @@ class StudyResult:
         return list(dict.fromkeys(name for row in self.rows for name in row))
 
     def values(self, column: str) -> list[Any]:
-        """The distinct values of a column, in order of appearance.
-
-        Raises:
-            ValueError: no column has that name.
-        """
+        """The distinct values of a column, in order of appearance; ``ValueError`` for an unknown one."""
         self._check_columns([column])
         return list(dict.fromkeys(row.get(column) for row in self.rows))
 
     def select(self, metric: str | None = None, **columns: Label | None) -> list[Row]:
-        """Select the rows of a metric (all metrics if None) with these values in these columns.
-
-        Columns are parameters of the cell (``epsilon=0.5``) and axes of the metrics (``estimator="mle"``).
+        """The rows of a metric (all if None) with these values in these columns, such as ``epsilon=0.5``.
 
         Raises:
             ValueError: no column or no metric has that name.
@@ -125,11 +96,7 @@ class StudyResult:
         return [r for r in self.rows if all(r.get(name) == v for name, v in wanted.items())]
 
     def row(self, metric: str, **columns: Label | None) -> Row:
-        """Return the one row of a metric with these values in these columns.
-
-        Raises:
-            ValueError: several rows match, or none.
-        """
+        """The one row of a metric with these values in these columns; ``ValueError`` where several match, or none."""
         rows = self.select(metric, **columns)
         if len(rows) != 1:
             raise ValueError(
@@ -139,17 +106,9 @@ class StudyResult:
         return rows[0]
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Return the table as a DataFrame, with the same rows.
+        """The same rows as a DataFrame; ``ImportError`` where pandas is not installed."""
+        import pandas
 
-        Raises:
-            ImportError: pandas is not installed.
-        """
-        try:
-            import pandas
-        except ImportError as error:
-            raise ImportError(
-                "a DataFrame needs pandas: pip install pandas, or read `rows`, a list of dicts"
-            ) from error
         return pandas.DataFrame(self.rows, columns=self.columns)
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -162,15 +121,14 @@ class StudyResult:
 
     def __repr__(self) -> str:
         varying = [name for name in self._parted()[0] if name not in (METRIC, *VALUES)]
-        count = self._count
-        metrics = ", ".join(dict.fromkeys(str(row[METRIC]) for row in self.rows))
-        parts = (f" by {', '.join(varying)}" * bool(varying), f" of {metrics}" * bool(metrics))
-        return f"<{type(self).__name__} {self.study!r}: {count}{''.join(parts)}; print it for the table>"
+        by = f" by {', '.join(varying)}" if varying else ""
+        return f"<StudyResult {self.study!r}: {_counted(self.rows)}{by}; print it for the table>"
 
     def __str__(self) -> str:
         varying, shared = self._parted()
-        count = self._count
-        heading = "; ".join([f"{self.study}: {count}", ", ".join(shared)]).removesuffix("; ")
+        heading = "; ".join(
+            [f"{self.study}: {_counted(self.rows)}", ", ".join(shared)]
+        ).removesuffix("; ")
         left = len(self.rows) - _SHOWN
         more = [f"  ... and {left:,} more rows"] if left > 0 else []
         return "\n".join([heading, *_aligned(self.rows[:_SHOWN], varying), *more])
@@ -178,10 +136,6 @@ class StudyResult:
     def _repr_html_(self) -> str:
         """The printed table, for notebooks."""
         return f"<pre>{html.escape(str(self))}</pre>"
-
-    @property
-    def _count(self) -> str:
-        return f"{len(self.rows):,} row{'' if len(self.rows) == 1 else 's'}"
 
     def _parted(self) -> tuple[list[str], list[str]]:
         """The columns that vary, and what all rows share, in words."""
@@ -207,6 +161,10 @@ def joined(rows: Sequence[Row]) -> list[Row]:
     last = (METRIC, *VALUES)
     order = [*(column for column in columns if column not in last), *last]
     return [{column: row.get(column) for column in order} for row in rows]
+
+
+def _counted(rows: Sequence[Row]) -> str:
+    return f"{len(rows):,} row{'' if len(rows) == 1 else 's'}"
 
 
 def _aligned(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:

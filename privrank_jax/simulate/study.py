@@ -25,12 +25,10 @@ Trial = Callable[[Key, Parameters], Metrics]
 
 
 def grid(**axes: Label | Iterable[Label | None] | None) -> tuple[Parameters, ...]:
-    """Return all combinations of the axes; a scalar (or string) is an axis of one value.
-
-    Concatenate grids with ``+`` for a study that is not a single product.
+    """All combinations of the axes; concatenate grids with ``+`` for a study that is not a single product.
 
     Args:
-        axes: values of each parameter.
+        axes: values of each parameter; a scalar (or string) is an axis of one value.
 
     Returns:
         One dict per combination, the last axis varying fastest.
@@ -50,35 +48,27 @@ class Study:
     """A trial and the cells to run it in.
 
     >>> def trial(key, parameters):
-    ...     estimates = {"mean": 0.1, "median": 0.2}
-    ...     return {
-    ...         name: {"error": abs(estimate), "squared_error": estimate**2}
-    ...         for name, estimate in estimates.items()
-    ...     }
+    ...     return {"mean": {"error": 0.1, "squared_error": 0.01}, "median": {"error": 0.2}}
     >>> study = Study("averages", trial, grid(num_users=(10, 20)), axes=("estimator", "metric"))
 
     Attributes:
         name: the value of the column ``study``.
-        trial: pure function ``(key, parameters) -> {metric: scalar}``, or nested dicts of scalars with a
-            level for each of the ``axes``; ``parameters`` holds one cell, static names as the Python
-            values given, all others as traced scalar arrays (floats in JAX's default float type, so
-            float64 where x64 is on).
+        trial: pure function ``(key, parameters) -> {metric: scalar}``, or nested dicts of scalars with a level for each
+            of the ``axes``; ``parameters`` holds one cell, static names as the Python values given, all others as
+            traced scalar arrays (floats in JAX's default float).
         cells: parameter values, the same names in every cell; see :func:`grid`.
         static: names whose values shape the program (padded size, link, method). Each distinct combination of their
             values is compiled once; everything else is traced.
-        axes: the names of the levels of the trial's dicts, outermost first. They are the columns of the result that
-            tell the metrics of a cell apart, ``"metric"`` among them. Keys are names or numbers and appear unchanged in
-            the result. A value at a higher level, such as ``"failed"`` in ``{"mle": {"error": 0.1}, "failed": 0}``, has
+        axes: the names of the levels of the trial's dicts, outermost first, ``"metric"`` among them: columns of the
+            result. A value at a higher level, such as ``"failed"`` in ``{"mle": {"error": 0.1}, "failed": 0}``, has
             None in the columns below it; its last key is its metric.
-        optimized: False compiles the programs without optimization where XLA can (on a CPU, with JAX 0.10): for a study
-            that runs for less than a tenth of the time it takes to compile. ``"some"`` compiles them with less
-            optimization, in two thirds of the time, and by older code for fused loops, which makes some programs faster
-            and others slower: measure. A function of the static parameters says it for each program. Means may
-            change by rounding.
+        optimized: False compiles the programs without optimization where XLA can (on a CPU): for a study that runs for
+            less than a tenth of the time it takes to compile. ``"some"`` takes two thirds of the time, and makes some
+            programs slower: measure. A function of the static parameters says it for each program. Means may change by
+            rounding.
 
     Raises:
-        ValueError: no cells, cells with different names, an unknown static name, a name that is already a column of the
-            result, a value that is not a scalar, or axes without ``"metric"``.
+        ValueError: no cells, cells with different names, a static name, axis or value that can't be one.
         TypeError: the trial does not take ``(key, parameters)``.
     """
 
@@ -98,28 +88,23 @@ class Study:
         cells = tuple(dict(cell) for cell in self.cells)
         static = (self.static,) if isinstance(self.static, str) else tuple(self.static)
         if not cells:
-            raise ValueError(
-                f"study {self.name!r} has no cells: give at least one, {{}} if need be"
-            )
+            raise ValueError(f"study {self.name!r} has no cells: give one, {{}} if need be")
         names = set(cells[0])
-        for cell in cells:
-            if set(cell) != names:
-                raise ValueError(
-                    f"study {self.name!r}: every cell needs the same parameters; "
-                    f"{sorted(set(cell) ^ names)} are in some cells only"
-                )
+        if odd := sorted(set().union(*(set(cell) ^ names for cell in cells))):
+            raise ValueError(
+                f"study {self.name!r}: every cell needs the same parameters; {odd} are in some cells only"
+            )
         if unknown := sorted(set(static) - names):
             raise ValueError(
-                f"study {self.name!r}: static {unknown} are not parameters of its cells; "
-                f"these are {sorted(names)}"
+                f"study {self.name!r}: static {unknown} are not parameters; these are {sorted(names)}"
             )
         if taken := sorted(names & set(RESERVED)):
             raise ValueError(f"study {self.name!r}: {taken} are columns of the result; rename them")
         cells = tuple({n: _scalar(n, v, n in static) for n, v in c.items()} for c in cells)
-        object.__setattr__(self, "cells", cells)
-        object.__setattr__(self, "static", static)
         taken = [*names, *(column for column in RESERVED if column != METRIC)]
-        object.__setattr__(self, "axes", check_axes(self.axes, taken))
+        checked = {"cells": cells, "static": static, "axes": check_axes(self.axes, taken)}
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
 
     def groups(self) -> list[list[int]]:
         """Indices of the cells that share their static values (1, 1.0 and True are different values)."""

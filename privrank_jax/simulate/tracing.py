@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +11,7 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 
 from privrank_jax._types import Key
 from privrank_jax._validate import is_real
-from privrank_jax.simulate.axes import Label, Outcome, flatten
+from privrank_jax.simulate.axes import Outcome, flatten
 from privrank_jax.simulate.study import Parameters, Study
 
 
@@ -23,36 +22,24 @@ def trace(
     columns: dict[str, jax.Array],
     generator: Callable[[jax.Array], jax.Array],
 ) -> tuple[Callable[..., Outcome], ClosedJaxpr, Outcome]:
-    """Trace the trial of a study for the cells of a group.
+    """Trace the trial of a study for the group of the cell ``index``, with the columns of :func:`traced_columns`.
 
-    Args:
-        key: of the study.
-        study: whose trial it is.
-        index: of a cell of the group.
-        columns: what :func:`traced_columns` returns.
-        generator: function of the key, to one from which the trial draws the same numbers.
-
-    Returns:
-        The program of a batch, a function of key, columns, and cells and replicates as of :func:`pairs`; its jaxpr for
-        one pair; and the metrics of one pair, arrays by their shapes.
-
-    Raises:
-        TypeError: a parameter shapes the program but is not named in ``static``.
-        ValueError: a trial that does not return (nested) dicts of real scalars.
+    The trial draws from ``generator(key)`` what it would from the key. The result is the program of a batch (of key,
+    columns, and the cells and replicates of :func:`pairs`), its jaxpr for one pair, and the metrics of one pair, arrays
+    by their shapes. ``TypeError`` says which parameters must be static, ``ValueError`` what are no metrics.
     """
     try:
         program = _batched(key, study, index, columns, generator)
-        closed, shapes = jax.make_jaxpr(program, return_shape=True)(
-            key, columns, *pairs(0, 1, 1, 1)
-        )
+        traced = jax.make_jaxpr(program, return_shape=True)
+        closed, shapes = traced(key, columns, *pairs(0, 1, 1, 1))
     except jax.errors.KeyReuseError:
         raise
     except (TypeError, IndexError) as error:  # what JAX raises for a shape, slice, loop or branch
         if needed := _needed_static(study, index, key, columns):
+            static = (*study.static, *needed)
             raise TypeError(
-                f"the trial of {study.name!r} needs {' and '.join(map(repr, needed))} as a Python value (for a "
-                f"shape, a slice, a loop or an `if`), but it is traced: name it in `static`, as in "
-                f"Study(..., static={(*study.static, *needed)!r})"
+                f"the trial of {study.name!r} needs {' and '.join(map(repr, needed))} as a Python value (for a shape "
+                f"or an `if`), but it is traced: name it in `static`, as in Study(..., static={static!r})"
             ) from error
         error.add_note(
             f"The trial of {study.name!r} was called with (key, parameters): a PRNG key, and a dict of "
@@ -63,27 +50,17 @@ def trace(
         shape = (1,) if len(places) == 1 else (1, len(places))
         if isinstance(leaf, jax.ShapeDtypeStruct) and leaf.shape == shape and is_real(leaf):
             continue
+        labels = [f"{axis} {at!r}" for axis, at in zip(study.axes, places[0]) if at is not None]
+        found = jax.tree.map(lambda x: f"{x.dtype}{list(x.shape[1:])}", leaf)
         raise ValueError(
-            f"the trial of {study.name!r} must return real scalars; "
-            f"{_spelled(study.axes, places[0])} of one replicate is {jax.tree.map(_describe, leaf)}: make one number "
-            "of it, as by .mean(), or give each entry a name with simulate.labeled and name that level in `axes`"
+            f"the trial of {study.name!r} must return real scalars; {', '.join(labels)} of one replicate is {found}: "
+            "make one number of it, as by .mean(), or name its entries with simulate.labeled and their level in `axes`"
         )
     return program, closed, shapes
 
 
 def traced_columns(study: Study, indices: list[int]) -> dict[str, jax.Array]:
-    """The traced parameters as arrays over the group; each has one type in the whole study.
-
-    Args:
-        study: whose parameters they are.
-        indices: of the cells of the group.
-
-    Returns:
-        An array of as many values for each name, floating, integer or bool.
-
-    Raises:
-        ValueError: integers that JAX's default integer type does not hold.
-    """
+    """The traced parameters as arrays over the cells of these indices; each has one type in the whole study."""
     columns = {}
     for name in study.cells[0]:
         if name in study.static:
@@ -101,17 +78,7 @@ def traced_columns(study: Study, indices: list[int]) -> dict[str, jax.Array]:
 
 
 def pairs(start: int, size: int, total: int, replicates: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cells and replicates of one batch, cell by cell; past the end the last pair repeats and is discarded.
-
-    Args:
-        start: the first pair.
-        size: of the batch.
-        total: number of pairs, cells times replicates.
-        replicates: of each cell.
-
-    Returns:
-        Places of the cells in the group, int32, and replicates, uint32, ``(size,)`` each.
-    """
+    """Cells (int32) and replicates (uint32) of ``size`` pairs from ``start`` on; past the end the last one repeats."""
     flat = np.minimum(np.arange(start, start + size, dtype=np.int64), total - 1)
     return (flat // replicates).astype(np.int32), (flat % replicates).astype(np.uint32)
 
@@ -162,21 +129,9 @@ def _needed_static(study: Study, index: int, key: Key, columns: dict[str, jax.Ar
             return False
         return True
 
-    if single := [name for name in columns if works({name})]:
-        return single
     needed = set(columns)
     if not works(needed):
         return []
     for name in columns:
-        if works(needed - {name}):
-            needed.remove(name)
+        needed -= {name} if works(needed - {name}) else set()
     return sorted(needed)
-
-
-def _spelled(axes: tuple[str, ...], labels: tuple[Label | None, ...]) -> str:
-    known = [f"{axis} {label!r}" for axis, label in zip(axes, labels) if label is not None]
-    return ", ".join(known)
-
-
-def _describe(leaf: Any) -> str:
-    return f"{leaf.dtype}{list(leaf.shape[1:])}"

@@ -70,7 +70,7 @@ def test_an_order_without_scores_has_files_too(privrank, method, heads, pictures
         (("--out", "r.txt"), ".tsv", None),
         (("--out", "a/r.csv"), "folder a", None),
         (("--out", "r.html/../r.csv", "--out", "folder.html"), "folder.html", None),
-        (("--out", "r.parquet"), "privrank-jax[tables]", "duckdb"),
+        (("--out", "r.parquet"), "privrank-jax[tables]", "pyarrow"),
         (("--out", "r.xlsx"), "privrank-jax[excel]", "openpyxl"),
         (("--out", "v.csv"), "lost", None),
         (("--out", "l"), "lost", None),
@@ -104,7 +104,6 @@ def test_a_workbook_says_what_is_promised_and_names_are_text(privrank, write, tm
         cells = {name.value: cell for name, cell in zip(head, row, strict=True)}
         assert (cells["item"].value in ("=1+1", "Škoda"), cells["item"].data_type) == (True, "s")
         assert cells["rank"].number_format == "General"
-        assert cells["score"].number_format == "0.0000"
     assert all(cell.data_type == "s" for row in about.iter_rows() for cell in row)
     words = dict(about.iter_rows(values_only=True))
     assert words["guarantee"] in " ".join(result.out.split())

@@ -101,20 +101,6 @@ def test_colors_may_be_a_parameter_and_styles_the_estimators(result):
     assert "line: estimator" in figure.legends[0].get_title().get_text()
 
 
-def test_crosses_stand_where_values_are_printed(result):
-    """On the one curve of a table without estimators."""
-    rows = [
-        {**row, "printed": 0.3 if row["scale"] == 1 else math.nan}
-        for row in result.select("error", epsilon=1.0, estimator="mean")
-    ]
-    rows = [{name: row[name] for name in row if name != "estimator"} for row in rows]
-    figure = plotting.study_curves(rows, "scale", crosses="printed")
-    crosses = [line for line in drawn(figure)[0].get_lines() if line.get_marker() == "x"]
-    assert [list(line.get_ydata()) for line in crosses] == [[0.3]]
-    texts = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert texts == ["x: printed; color: study", rows[0]["study"]]
-
-
 def finite(result, **changes):
     return [row | changes for row in result.rows if math.isfinite(row["epsilon"])]
 

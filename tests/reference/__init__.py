@@ -12,7 +12,6 @@ from tests.reference.intervals import gaussian_laplace_tail, rank_interval, sand
 from tests.reference.likelihood import fisher_information, fit
 from tests.reference.links import link
 from tests.reference.metrics import (
-    kendall_correlation,
     kendall_distance,
     spearman_footrule,
     top_k_error,
@@ -40,7 +39,6 @@ __all__ = [
     "gaussian_delta",
     "gaussian_laplace_tail",
     "gaussian_scale",
-    "kendall_correlation",
     "kendall_distance",
     "link",
     "max_cut",

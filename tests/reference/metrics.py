@@ -1,4 +1,4 @@
-"""Naive twins of distances between rankings, and of their correlation."""
+"""Naive twins of distances between rankings."""
 
 from __future__ import annotations
 
@@ -12,19 +12,6 @@ def kendall_distance(a, b, mask=None):
             if i < j and (a[i] - a[j]) * (b[i] - b[j]) < 0:
                 count += 1
     return count
-
-
-def kendall_correlation(a, b, mask=None):
-    """τ_b: concordant less discordant pairs, over the root of the pairs untied in a times those untied in b."""
-    kept = [i for i in range(len(a)) if mask is None or mask[i]]
-    agreement = untied_a = untied_b = 0
-    for place, i in enumerate(kept):
-        for j in kept[:place]:
-            gap_a, gap_b = int(a[i]) - int(a[j]), int(b[i]) - int(b[j])
-            agreement += (gap_a * gap_b > 0) - (gap_a * gap_b < 0)
-            untied_a += gap_a != 0
-            untied_b += gap_b != 0
-    return agreement / (untied_a * untied_b) ** 0.5 if untied_a * untied_b else float("nan")
 
 
 def spearman_footrule(a, b, mask=None):

@@ -98,7 +98,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
 def test_empty_tables_and_missing_packages_are_explained(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="empty"):
         write_csv([], tmp_path / "a.csv")
-    monkeypatch.setitem(sys.modules, "duckdb", None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r"privrank-jax\[tables\]"):
         RESULT.to_parquet(tmp_path / "a.parquet")
     monkeypatch.setitem(sys.modules, "openpyxl", None)

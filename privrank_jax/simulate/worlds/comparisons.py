@@ -1,8 +1,7 @@
 """Worlds to simulate in: true scores, and comparisons drawn from them.
 
-Where a study varies a size inside one program, the size is given twice: as a static padded size, which fixes the
-    shapes, and as a traced true size, which a mask represents. With JAX's default generator the padded size does not
-    affect what is drawn for the real items, users and pairs.
+A size may be given twice: padded and static, which fixes the shapes, and true and traced, which a mask represents. With
+JAX's default generator the padded size does not affect what is drawn for the real items, users and pairs.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def cai_top_k(num_items: int | np.integer) -> int: ...
 @overload
 def cai_top_k(num_items: Num[Array, ""]) -> Int[Array, ""]: ...
 def cai_top_k(num_items: Count) -> int | Int[Array, ""]:
-    """Return the size of the true top set in Cai's simulations: k = round(m / 4), halves to even.
+    """The size of the true top set in Cai's simulations: k = round(m / 4), halves to even.
 
     Args:
         num_items: m, an int or a traced integer.
@@ -64,15 +63,14 @@ def cai_scores(
 
     Args:
         key: PRNG key.
-        num_items: m, may be traced; at most ``max_items``.
-        max_items: padded size, static; by default ``num_items``.
+        num_items, max_items: m, which may be traced, and its padded size, static; by default m.
         dtype: float type, default JAX's.
 
     Returns:
         θ of shape ``(max_items,)`` with Σθ = 0 and 0 for padding, and the mask of real items.
 
     Raises:
-        ValueError: ``num_items`` below 1 or above ``max_items``, or traced without ``max_items``.
+        ValueError: m below 1, above its padded size, or traced without one.
 
     >>> scores, mask = cai_scores(jax.random.key(0), 5)
     >>> bool(abs(scores.sum()) < 1e-5), mask.tolist()
@@ -109,8 +107,7 @@ def tournament(
         key: PRNG key.
         scores: true θ, shape ``(m,)``.
         probability: p in [0, 1], scalar or a symmetric ``(m, m)`` matrix; may be traced.
-        link: P(i beats j) = F(θ_i − θ_j).
-        mask: real items, shape ``(m,)``; None for all.
+        link, mask: F of P(i beats j) = F(θ_i − θ_j); real items, ``(m,)``, None for all.
 
     Returns:
         Win counts in the dtype of the scores, ``W[i, j] + W[j, i]`` 0 or 1.
@@ -123,14 +120,11 @@ def tournament(
     [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
     scores = _checked_scores(scores)
-    if not is_traced(probability) and not np.all(
-        (np.asarray(probability) >= 0) & (np.asarray(probability) <= 1)
-    ):
-        raise ValueError(f"probability must lie in [0, 1], got {probability}")
-    if np.shape(probability) not in ((), (scores.shape[0],) * 2):
+    square = (scores.shape[0],) * 2
+    known = 0.5 if is_traced(probability) else np.asarray(probability)
+    if not np.all((known >= 0) & (known <= 1)) or np.shape(probability) not in ((), square):
         raise ValueError(
-            f"probability must be a scalar or a matrix {(scores.shape[0],) * 2}, "
-            f"got shape {np.shape(probability)}"
+            f"probability must lie in [0, 1], a scalar or a matrix {square}, got {probability}"
         )
     return _tournament(key, scores, probability, get_link(link), mask)
 
@@ -145,8 +139,8 @@ def _tournament(
     uniform = jax.random.uniform(fused(key), low.shape, scores.dtype)
     wins = compared * link.cdf(scores[low] - scores[high])
     outcome = jnp.where(uniform < wins, 1, jnp.where(uniform < compared, -1, 0)).astype(jnp.int8)
-    above = _unpack(outcome, scores.shape[0], _orientation(scores.shape[0]))
-    return _masked((above == 1).astype(scores.dtype), mask)
+    won, sign = _unpack(outcome, scores.shape[0])
+    return _masked((won * sign == 1).astype(scores.dtype), mask)
 
 
 def repeated_comparisons(
@@ -159,11 +153,8 @@ def repeated_comparisons(
     """Compare each pair ``per_pair`` times: W[i, j] ~ Binomial(per_pair, F(θ_i − θ_j)).
 
     Args:
-        key: PRNG key.
-        scores: true θ, shape ``(m,)``.
+        key, scores, link, mask: as for :func:`tournament`.
         per_pair: comparisons of each pair, a whole number ≥ 0; may be traced.
-        link: P(i beats j) = F(θ_i − θ_j).
-        mask: real items, shape ``(m,)``; None for all.
 
     Returns:
         Win counts in the dtype of the scores; ``W[i, j] + W[j, i] = per_pair``.
@@ -185,17 +176,16 @@ def repeated_comparisons(
 def _repeated_comparisons(
     key: Key, scores: Scores, per_pair: Count, link: Link, mask: Mask | None
 ) -> WinCounts:
-    size = scores.shape[0]
-    low, high = _pairs(size)
+    low, high = _pairs(scores.shape[0])
     per_pair = jnp.asarray(per_pair, scores.dtype)
     chance = link.cdf(scores[low] - scores[high])
     wins = jax.random.binomial(fused(key), per_pair, chance, dtype=scores.dtype)
-    forward = _unpack(wins, size, None)
-    sign = _orientation(size)
+    forward, sign = _unpack(wins, scores.shape[0])
     matrix = jnp.where(sign == 1, forward, jnp.where(sign == -1, per_pair - forward, 0))
     return _masked(matrix, mask)
 
 
+@partial(jax.jit, static_argnames="num_items")
 def exposed_comparisons(
     key: Key,
     num_items: int,
@@ -207,15 +197,13 @@ def exposed_comparisons(
     """Items of strengths θ ~ N(0, 1), centered, shown in proportion to 1/rank^a, ranks in random order.
 
     Opponents are chosen in proportion to 1/rank^a as well, or, near in strength, to exp(-(θ_i - θ_j)²/2s²)/rank^a. Each
-    pair is compared Poisson many times.
+    pair is compared Poisson many times. All but m may be traced.
 
     Args:
-        key: PRNG key.
-        num_items: m, static.
-        total: expected number of comparisons, may be traced.
-        exposure: a >= 0, may be traced; 0 shows all items equally often.
-        near: whether opponents are near in strength, may be traced.
-        spread: s > 0, may be traced.
+        key, num_items: PRNG key and m.
+        total: expected number of comparisons.
+        exposure: a >= 0; 0 shows all items equally often.
+        near, spread: whether opponents are near in strength, and s > 0.
 
     Returns:
         θ, ``(m,)``, and win counts under the logistic link.
@@ -224,13 +212,6 @@ def exposed_comparisons(
     >>> theta.shape, 800 < float(wins.matrix.sum()) < 1200
     ((5,), True)
     """
-    return _exposed_comparisons(key, num_items, total, exposure, jnp.asarray(near, bool), spread)
-
-
-@partial(jax.jit, static_argnums=1)
-def _exposed_comparisons(
-    key: Key, num_items: int, total: Count, exposure: Scalar, near: Bool[Array, ""], spread: Scalar
-) -> tuple[Scores, WinCounts]:
     score_key, order_key, count_key, win_key = jax.random.split(key, 4)
     theta = jax.random.normal(score_key, (num_items,))
     theta = theta - theta.mean()
@@ -260,26 +241,15 @@ def user_comparisons(
     mask: Mask | None = None,
     max_users: int | None = None,
 ) -> WinCounts:
-    """Win counts of :func:`user_comparison_records`, in the dtype of the scores.
+    """Win counts, in the dtype of the scores, with arguments, results and errors as of :func:`user_comparison_records`.
 
-    Args:
-        key, scores, num_users, comparisons_per_user, link, mask, max_users: as for :func:`user_comparison_records`.
-
-    Returns:
-        Win counts of the n·L comparisons.
-
-    Raises:
-        ValueError: as :func:`user_comparison_records`.
-
-    >>> wins = user_comparisons(jax.random.key(0), jnp.array([1.0, 0.0, -1.0]), 50, 2)
-    >>> float(wins.matrix.sum())
+    >>> float(user_comparisons(jax.random.key(0), [1.0, 0.0, -1.0], 50, 2).matrix.sum())
     100.0
     """
-    records = user_comparison_records(
-        key, scores, num_users, comparisons_per_user, link, mask, max_users
-    )
-    counts = records.win_counts(dtype=jnp.asarray(scores).dtype)
-    return WinCounts(counts.matrix, mask)
+    sizes = num_users, comparisons_per_user
+    scores = _checked_scores(scores)
+    records = user_comparison_records(key, scores, *sizes, link, mask, max_users)
+    return WinCounts(records.win_counts(dtype=scores.dtype).matrix, mask)
 
 
 def user_comparison_records(
@@ -296,21 +266,16 @@ def user_comparison_records(
     Pairs are unordered, uniform and drawn with replacement.
 
     Args:
-        key: PRNG key.
-        scores: true θ, shape ``(m,)``.
-        num_users: n, may be traced; at most ``max_users``.
+        key, scores, link, mask: as for :func:`tournament`.
+        num_users, max_users: n, which may be traced, and its padded size, static; by default n.
         comparisons_per_user: L, static.
-        link: P(i beats j) = F(θ_i − θ_j).
-        mask: real items, shape ``(m,)``; None for all.
-        max_users: padded number of users, static; by default ``num_users``.
 
     Returns:
         Comparisons with ``max_users * comparisons_per_user`` rows, user by user, no ties; rows of
         users from ``num_users`` on are masked, and all rows where fewer than two items are real.
 
     Raises:
-        ValueError: ``num_users`` below 1 or above ``max_users``, or traced without ``max_users``;
-            L below 1; fewer than two items, or more than 46,340.
+        ValueError: n below 1, above its padded size, or traced without one; L below 1; m below 2 or above 46,340.
 
     >>> records = user_comparison_records(jax.random.key(0), jnp.array([1.0, 0.0, -1.0]), 50, 2)
     >>> records.winners.shape, int(records.users.max())
@@ -322,22 +287,21 @@ def user_comparison_records(
         raise ValueError(f"comparisons_per_user must be at least 1, got {comparisons_per_user}")
     if scores.shape[0] > 46_340:  # pairs of items must fit int32 where they are counted
         raise ValueError(f"at most 46,340 items, got {scores.shape[0]}")
-    return _user_comparison_records(
-        key, scores, num_users, comparisons_per_user, get_link(link), mask, max_users
-    )
+    most = max_users, comparisons_per_user
+    return _user_comparison_records(key, scores, num_users, mask, get_link(link), most)
 
 
-@partial(jax.jit, static_argnums=(3, 4, 6))
+@partial(jax.jit, static_argnums=(4, 5))
 def _user_comparison_records(
     key: Key,
     scores: Scores,
     num_users: Count,
-    per_user: int,
-    link: Link,
     mask: Mask | None,
-    max_users: int,
+    link: Link,
+    most: tuple[int, int],
 ) -> Comparisons:
-    size, rows = scores.shape[0], max_users * per_user
+    (max_users, per_user), size = most, scores.shape[0]
+    rows = max_users * per_user
     real = jnp.int32(size) if mask is None else mask.sum(dtype=jnp.int32)
     first_key, second_key, answer_key = jax.random.split(fused(key), 3)
     # An ordered pair of distinct items is an unordered pair and a coin that says which comes first.
@@ -366,28 +330,21 @@ def _pairs(size: int) -> tuple[np.ndarray, np.ndarray]:
     return low.astype(np.int32), high.astype(np.int32)
 
 
-def _orientation(size: int) -> np.ndarray:
-    """+1 above the diagonal, −1 below it, 0 on it."""
-    index = np.arange(size)
-    return np.sign(index[None, :] - index[:, None]).astype(np.int8)
-
-
 def _unpack(
-    packed: Real[Array, "pairs"], size: int, sign: np.ndarray | None
-) -> Real[Array, "items items"]:
-    """Write the value of each pair to both of its entries, times ``sign`` if given."""
+    packed: Real[Array, "pairs"], size: int
+) -> tuple[Real[Array, "items items"], Int[np.ndarray, "items items"]]:
+    """The value of each pair in both of its entries, and +1 above the diagonal, −1 below it, 0 on it."""
     index = jnp.arange(size)
-    high = jnp.maximum(index[:, None], index[None, :])
-    low = jnp.minimum(index[:, None], index[None, :])
+    high = jnp.maximum(index[:, None], index)
+    low = jnp.minimum(index[:, None], index)
     flat = jnp.where(high == low, 0, high * (high - 1) // 2 + low)
-    both = packed[flat] if size > 1 else jnp.zeros((size, size), packed.dtype)
-    return both if sign is None else both * sign
+    return packed[flat], np.sign(np.arange(size) - np.arange(size)[:, None]).astype(np.int8)
 
 
 def _masked(matrix: PairMatrix, mask: Mask | None) -> WinCounts:
-    if mask is None:
-        return WinCounts(matrix, None)
-    return WinCounts(jnp.where(mask[:, None] & mask[None, :], matrix, 0), mask)
+    if mask is not None:
+        matrix = jnp.where(mask[:, None] & mask, matrix, 0)
+    return WinCounts(matrix, mask)
 
 
 def _checked_scores(scores: ScoresLike) -> Scores:
@@ -400,12 +357,11 @@ def _checked_scores(scores: ScoresLike) -> Scores:
 
 
 def padded_size(name: str, actual: Count, limit_name: str, limit: int | None) -> int:
-    """Return the static padded size: ``limit``, or ``actual`` itself if no limit is given."""
+    """The static padded size: ``limit``, or ``actual`` itself if no limit is given."""
     if is_traced(actual):
         if limit is None:
             raise ValueError(
-                f"{name} is traced: give the padded size {limit_name} as an int, or make {name} an int (in a study, a "
-                "`static` parameter)"
+                f"{name} is traced: give the padded size {limit_name} as an int, or make {name} static"
             )
         return limit
     size = int(actual) if limit is None else limit

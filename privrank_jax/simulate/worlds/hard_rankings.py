@@ -5,8 +5,7 @@ exchanges item j with item j + d + t where x_j = +1, so a sign is visible in whi
 reads the signs back from any ranking: ρ_j = -1 where j stands before j + d + t, +1 otherwise; ρ(π^x) = x.
 
 **The sign convention.** The paper's formula exchanges where x_j = -1, its text where x_j = +1, and with its ρ only
-the text has ρ(π^x) = x, which Observation 15 needs. (The formula with -ρ would also work, and the proof of Theorem 14
-indeed switches to w = -ρ(σ), but other signs there do not match.) We follow the text.
+the text has ρ(π^x) = x, which Observation 15 needs. We follow the text.
 
 **Observation 15.** K(σ, {π^{x¹}, ..., π^{xⁿ}}) ≥ t(d - ⟨ρ(σ), x̄⟩)/2, x̄ the mean of the xⁱ: a sign that σ gets wrong
 costs at least one inversion with each of the middle items, wherever they are. The two items are also inverted with each
@@ -26,10 +25,8 @@ Source: Alabi, Ghazi, Kumar and Manurangsi (2022), section 5 and supplement B.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Integer, Real
@@ -40,7 +37,7 @@ from privrank_jax._validate import as_ranks, is_traced
 def hard_ranking(
     signs: Real[ArrayLike, "*batch d"] | Sequence[int], num_middle: int
 ) -> Int[Array, "*batch items"]:
-    """Return π^x_{d,t}: ranks of 2d + t items, from d signs.
+    """π^x_{d,t}: ranks of 2d + t items, from d signs.
 
     Args:
         signs: x, ``(..., d)``, entries +1 and -1.
@@ -60,17 +57,11 @@ def hard_ranking(
         raise ValueError(f"signs must have shape (..., d) and t be at least 0, got {given.shape}.")
     if not is_traced(given) and not np.all(np.abs(np.asarray(given)) == 1):
         raise ValueError("signs must be +1 or -1.")
-    return _hard_ranking(given, num_middle)
-
-
-@functools.partial(jax.jit, static_argnames=("num_middle",))
-def _hard_ranking(given: Array, num_middle: int) -> Array:
     half = given.shape[-1]
-    left = jnp.arange(half, dtype=jnp.int32)
-    middle = jnp.broadcast_to(
-        jnp.arange(half, half + num_middle, dtype=jnp.int32), (*given.shape[:-1], num_middle)
-    )
     shift = half + num_middle
+    left = jnp.arange(half, dtype=jnp.int32)
+    middle = jnp.arange(half, shift, dtype=jnp.int32)
+    middle = jnp.broadcast_to(middle, (*given.shape[:-1], num_middle))
     kept, moved = jnp.where(given > 0, left + shift, left), jnp.where(given > 0, left, left + shift)
     return jnp.concatenate([kept, middle, moved], axis=-1)
 
@@ -78,14 +69,14 @@ def _hard_ranking(given: Array, num_middle: int) -> Array:
 def hidden_signs(
     ranks: Integer[ArrayLike, "*batch items"] | Sequence[int], num_signs: int
 ) -> Int[Array, "*batch d"]:
-    """Return ρ_{d,t}: the signs that a ranking of 2d + t items encodes, ±1 int32, ``(..., d)``.
+    """ρ_{d,t}: the signs that a ranking of 2d + t items encodes.
 
     Args:
         ranks: ``(..., 2d + t)``, 0 = best.
         num_signs: d, static.
 
     Returns:
-        The signs.
+        ``(..., d)`` ±1 int32.
 
     Raises:
         ValueError: fewer than one sign, or fewer than two items for each.
@@ -94,10 +85,9 @@ def hidden_signs(
     [1, -1]
     """
     given = as_ranks(ranks)
-    if not 1 <= 2 * num_signs <= given.shape[-1]:
-        raise ValueError(
-            f"{given.shape[-1]} items can't hide {num_signs!r} signs: two each needed."
-        )
+    size = given.shape[-1]
+    if not 1 <= 2 * num_signs <= size:
+        raise ValueError(f"{size} items can't hide {num_signs!r} signs: two each needed.")
     left, right = given[..., :num_signs], given[..., -num_signs:]
     return jnp.where(left < right, -1, 1).astype(jnp.int32)
 
@@ -109,7 +99,7 @@ def hidden_cost_bounds(
     *,
     published: bool = False,
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
-    """Return the smallest and largest Kemeny scores that Observations 15 and 16 allow.
+    """The smallest and largest Kemeny scores that Observations 15 and 16 allow.
 
     Args:
         signs: ρ(σ) for the lower bound, y for the upper bound, which is that of π^y; ``(..., d)``.

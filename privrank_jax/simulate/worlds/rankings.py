@@ -1,12 +1,12 @@
 """Worlds of whole rankings: Mallows crowds around a center, drawn by repeated insertion.
 
-Items are numbered by the center: item 0 is its best. Users are drawn in blocks, and with JAX's default generator the
-    first users are the same for any total number.
+Item 0 is the best of the center. With JAX's default generator the first users are the same for any total number.
 """
 
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -32,13 +32,11 @@ def mallows_rankings(
 ) -> Int[Array, "users items"]:
     """Draw rankings around the center 0, 1, ..., m-1: P(π) ∝ e^(-θ d(π, center)), d Kendall's distance.
 
-    Item t is inserted V_t places before the end of items 0..t-1, P(V_t = v) ∝ e^(-θ v) on 0..t: Kendall's distance is
-    Σ V_t. One uniform per user and item.
+    Item t is inserted V_t places before the end of items 0..t-1, P(V_t = v) ∝ e^(-θ v) on 0..t: the distance is Σ V_t.
 
     Args:
         key: PRNG key.
-        num_users: n, static.
-        num_items: m, static.
+        num_users, num_items: n and m, static.
         spread: θ >= 0, may be traced; at 0 all rankings are equally likely, at large θ all are near the center.
 
     Returns:
@@ -74,19 +72,16 @@ def mallows_weights(
     max_users: int | None = None,
     max_items: int | None = None,
 ) -> PairWeights:
-    """Return the weights of :func:`mallows_rankings` without storing the rankings; n and m may be traced.
+    """The weights of :func:`mallows_rankings` without storing the rankings; n and m may be traced.
 
     Args:
         key: PRNG key; the users are those of :func:`mallows_rankings` with this key and ``max_items``.
-        num_users: n, may be traced.
-        num_items: m, may be traced; padded items come after all others in every ranking.
+        num_users, num_items: n and m; padded items come after all others in every ranking.
         spread: θ >= 0, may be traced.
-        max_users: static; by default n.
-        max_items: static; by default m.
+        max_users, max_items: their padded sizes, static; by default n and m.
 
     Returns:
-        Weights of ``max_items`` items, JAX's default float, 0 in rows and columns of padding, with the mask of real
-        items.
+        Weights of ``max_items`` items, JAX's default float, 0 where there is padding, with the mask of real items.
 
     Raises:
         ValueError: as :func:`mallows_rankings`; a traced size without its maximum.
@@ -95,9 +90,8 @@ def mallows_weights(
     >>> weights.matrix.shape, bool(weights.matrix[0, 1] > 0.5)
     ((3, 3), True)
     """
-    return mallows_counts(
-        key, num_users, num_items, spread, max_users=max_users, max_items=max_items, positions=False
-    )[0]
+    padded: Any = {"max_users": max_users, "max_items": max_items}
+    return mallows_counts(key, num_users, num_items, spread, **padded, positions=False)[0]
 
 
 def mallows_counts(
@@ -110,17 +104,15 @@ def mallows_counts(
     max_items: int | None = None,
     positions: bool = True,
 ) -> tuple[PairWeights, PositionHistograms | None]:
-    """Return the weights of :func:`mallows_weights`, and the position histograms of the same users.
+    """The weights of :func:`mallows_weights`, and the position histograms of the same users.
+
+    Other arguments and errors are as of :func:`mallows_weights`.
 
     Args:
-        key, num_users, num_items, spread, max_users, max_items: as for :func:`mallows_weights`.
         positions: count them; False returns None in place of histograms.
 
     Returns:
         Weights, and histograms of ``max_items`` items with the same mask.
-
-    Raises:
-        ValueError: as :func:`mallows_weights`.
 
     >>> weights, histograms = mallows_counts(jax.random.key(0), 100, 3, 50.0)
     >>> histograms.counts.tolist()
@@ -129,24 +121,18 @@ def mallows_counts(
     max_items = padded_size("num_items", num_items, "max_items", max_items)
     max_users = padded_size("num_users", num_users, "max_users", max_users)
     _check(max_users, max_items, spread)
-    found = _counts(key, num_users, num_items, spread, max_users, max_items, positions)
-    matrix, counts, mask = found
+    padded = max_users, max_items
+    matrix, counts, mask = _counts(key, num_users, num_items, spread, padded, positions)
     histograms = PositionHistograms(4 * counts, num_users, mask) if positions else None
     return PairWeights(matrix, num_users, mask), histograms
 
 
-@functools.partial(jax.jit, static_argnames=("max_users", "max_items", "positions"))
+@functools.partial(jax.jit, static_argnums=(4, 5))
 def _counts(
-    key: Key,
-    users: Count,
-    items: Count,
-    spread: Scalar,
-    max_users: int,
-    max_items: int,
-    positions: bool,
+    key: Key, users: Count, items: Count, spread: Scalar, padded: tuple[int, int], positions: bool
 ) -> tuple[Array, Array, Array]:
     """Weights, users with each item at each position (if these are wanted), and the mask of real items."""
-    key = fused(key)
+    key, (max_users, max_items) = fused(key), padded
     every = np.arange(max_items, dtype=np.int16)[:, None]
     columns = 2 * max_items if positions else max_items
     nothing = jnp.zeros((max_items, columns), jnp.int32)
@@ -163,16 +149,16 @@ def _counts(
                 return wins
             return jnp.append(wins, jnp.sum(places[item] == every, axis=1, dtype=jnp.int32))
 
+        def place(item: Int[Array, ""], sums: Array) -> Array:
+            return sums.at[item].set(row(item))
+
         if not on_cpu():
             return jax.lax.map(row, jnp.arange(max_items))
-        return jax.lax.fori_loop(
-            0, jnp.int32(items), lambda item, sums: sums.at[item].set(row(item)), nothing
-        )
+        return jax.lax.fori_loop(0, jnp.int32(items), place, nothing)
 
     blocks = -(-max_users // BLOCK)
-    if (
-        on_cpu()
-    ):  # one after the other anyway, so that blocks without users, and padded items, are left out
+    # On a CPU one after the other anyway, so that blocks without users, and padded items, are left out.
+    if on_cpu():
         needed = jnp.minimum(-(-jnp.int32(users) // BLOCK), blocks)
         sums = jax.lax.fori_loop(0, needed, lambda block, sums: sums + counted(block), nothing)
     else:

@@ -1,21 +1,21 @@
 """Worlds of randomized reports (Xu, Sun and Cheng): one uniform per report, summed as the reports are drawn.
 
-A report is not observed, 1, or 0: a single categorical draw, so observation, answer and flip share one uniform. Users
-    are drawn in blocks and only sums over users are kept, so memory does not grow with their number. With JAX's default
-    generator the first users are the same for any total number, and the same key draws the same uniforms for all
-    scores, links and ε: under ``vmap`` over those with one key, all variants share one set of draws.
+Observation, answer and flip share one uniform. Users are drawn in blocks and only sums over users are kept. With JAX's
+default generator the first users are the same for any total number, and the same key draws the same uniforms for all
+scores, links and ε: under ``vmap`` over those with one key, all variants share one set of draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import ArrayLike, Bool, DTypeLike, Float, Int, Real
+from jaxtyping import ArrayLike, DTypeLike, Float, Real
 
 from privrank_jax._backend import sum_of_parts
 from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
@@ -37,17 +37,7 @@ def uniform_scores(
 ) -> tuple[Scores, Mask]:
     """Draw true scores θ_i ~ Unif(-1, 1), then center them.
 
-    Args:
-        key: PRNG key.
-        num_items: m, may be traced; at most ``max_items``.
-        max_items: padded size, static; by default ``num_items``.
-        dtype: float type, default JAX's.
-
-    Returns:
-        θ of shape ``(max_items,)`` with Σθ = 0 and 0 for padding, and the mask of real items.
-
-    Raises:
-        ValueError: ``num_items`` below 1 or above ``max_items``, or traced without ``max_items``.
+    Arguments, results and errors as of :func:`cai_scores`.
 
     Source: Xu, Sun and Cheng, section 5.1.
 
@@ -63,14 +53,14 @@ def uniform_scores(
 
 
 def pair_chances(scores: ScoresLike, link: str | Link = "logistic") -> Float[Array, "pairs"]:
-    """Return F(θ_i - θ_j) of the pairs i < j, ``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)``.
+    """F(θ_i - θ_j) of the pairs i < j.
 
     Args:
         scores: ``(m,)`` θ.
         link: F.
 
     Returns:
-        The probabilities, in the dtype of the scores.
+        ``(m(m-1)/2,)`` in the order of ``np.triu_indices(m, 1)``, in the dtype of the scores.
 
     >>> pair_chances([0.0, 0.0, 0.0]).tolist()
     [0.5, 0.5, 0.5]
@@ -90,10 +80,8 @@ def draw_report_sums(
 ) -> DebiasedSums:
     """Draw the adaptive, debiased sums of users who randomize their answers at their own ε.
 
-    The same law as :func:`~privrank_jax.pairwise.debiased_sums` of
-    :func:`~privrank_jax.privacy.randomized_response` of answers that are 1 with the given chances, each asked for
-    with probability p: one uniform per report is below p q where it says 1, q = 1/2 + (F - 1/2) tanh(ε/2), between
-    p q and p where it says 0, and above p where it was not asked for.
+    Each answer, 1 with the given chance, is asked for with probability p, by randomized response: one uniform per
+    report is below p q where it says 1, q = 1/2 + (F - 1/2) tanh(ε/2), between p q and p where it says 0, else above.
 
     Args:
         key: PRNG key.
@@ -104,7 +92,7 @@ def draw_report_sums(
         mask: ``(m,)`` bool, real items; None for all.
 
     Returns:
-        :class:`~privrank_jax.pairwise.debiased_fit.DebiasedSums` in the dtype of the chances.
+        The sums in the dtype of the chances.
 
     Raises:
         ValueError: ε <= 0 or NaN, p outside [0, 1], shapes that don't fit.
@@ -115,23 +103,17 @@ def draw_report_sums(
     """
     chances, epsilon = _checked(chances, epsilon, probability, mask)
     num_users = epsilon.shape[0] if num_users is None else num_users
-    return _report_sums(key, chances, epsilon, num_users, probability, mask)
+    margins, weights = _summed(_reports, key, chances, epsilon, num_users, probability)
+    return DebiasedSums.from_pairs(margins, weights, mask)
 
 
 class MechanismSums(NamedTuple):
-    """Sums of the methods of Scenario V on the same answers.
+    """Sums of the methods of Scenario V on the same answers."""
 
-    Attributes:
-        adaptive: reports by randomized response, debiased and weighted.
-        plain: the same reports without debiasing, each of weight 1.
-        laplace: answers plus Laplace(1/ε_l) noise, each of weight 1.
-        wins: counts of the true answers, as a trusted curator would hold them.
-    """
-
-    adaptive: DebiasedSums
-    plain: DebiasedSums
-    laplace: DebiasedSums
-    wins: WinCounts
+    adaptive: DebiasedSums  # reports by randomized response, debiased and weighted
+    plain: DebiasedSums  # the same reports without debiasing, each of weight 1
+    laplace: DebiasedSums  # answers plus Laplace(1/ε_l) noise, each of weight 1
+    wins: WinCounts  # the true answers, as a trusted curator would hold them
 
 
 def mechanism_sums(
@@ -142,25 +124,14 @@ def mechanism_sums(
     probability: Scalar = 1.0,
     mask: MaskLike | None = None,
 ) -> MechanismSums:
-    """Draw the sums of :func:`draw_report_sums` for several mechanisms on the same answers.
+    """Draw sums of several mechanisms on the same answers; arguments and errors as of :func:`draw_report_sums`.
 
     The uniform u of a report is below p F where the answer is 1. Given the answer, its position within its interval is
     again uniform: it decides whether the report is flipped, and is the quantile of the Laplace noise. So the noises of
     the mechanisms are coupled, but each has the right distribution.
 
-    Args:
-        key: PRNG key.
-        chances: as :func:`draw_report_sums`.
-        epsilon: as :func:`draw_report_sums`.
-        num_users: as :func:`draw_report_sums`.
-        probability: as :func:`draw_report_sums`.
-        mask: as :func:`draw_report_sums`.
-
     Returns:
-        :class:`MechanismSums`.
-
-    Raises:
-        ValueError: as :func:`draw_report_sums`.
+        Sums for each.
 
     >>> sums = mechanism_sums(jax.random.key(0), jnp.array([1.0]), jnp.full(10, 5.0))
     >>> float(sums.plain.weights[0, 1]), float(sums.wins.matrix.sum())
@@ -168,76 +139,8 @@ def mechanism_sums(
     """
     chances, epsilon = _checked(chances, epsilon, probability, mask)
     num_users = epsilon.shape[0] if num_users is None else num_users
-    return _mechanism_sums(key, chances, epsilon, num_users, probability, mask)
-
-
-@jax.jit
-def _report_sums(
-    key: Key,
-    chances: Float[Array, "pairs"],
-    epsilon: Float[Array, "users"],
-    num_users: Count,
-    probability: Scalar,
-    mask: MaskLike | None,
-) -> DebiasedSums:
-    key = fused(key)
-
-    def sums(block: tuple[Array, ...]) -> tuple[Array, ...]:
-        index, tanh, counts = block
-        shape = (BLOCK, len(chances))
-        uniform = jax.random.uniform(jax.random.fold_in(key, index), shape, tanh.dtype)
-        asked = uniform < probability
-        says = uniform < probability * (0.5 + tanh[:, None] * (chances - 0.5))
-        code = jnp.where(says, 0.5, jnp.where(asked, -0.5, 0.0)).astype(tanh.dtype)
-        tanh = jnp.where(counts, tanh, 0)
-        return total(tanh, code), total(tanh * tanh, asked.astype(tanh.dtype))
-
-    margins, weights = sum_of_parts(sums, _blocks(epsilon, num_users), _bytes(chances))
-    return DebiasedSums.from_pairs(margins, weights, mask)
-
-
-@jax.jit
-def _mechanism_sums(
-    key: Key,
-    chances: Float[Array, "pairs"],
-    epsilon: Float[Array, "users"],
-    num_users: Count,
-    probability: Scalar,
-    mask: MaskLike | None,
-) -> MechanismSums:
-    key = fused(key)
-
-    def sums(block: tuple[Array, ...]) -> tuple[Array, ...]:
-        index, tanh, counts = block
-        dtype, shape = tanh.dtype, (BLOCK, len(chances))
-        uniform = jax.random.uniform(jax.random.fold_in(key, index), shape, dtype)
-        asked = (uniform < probability) & counts[:, None]
-        answer = uniform < probability * chances
-        low = jnp.where(answer, 0, probability * chances)
-        width = probability * jnp.where(answer, chances, 1 - chances)
-        tiny = jnp.finfo(dtype).eps
-        place = jnp.clip((uniform - low) / width, tiny, 1 - tiny)
-        says = answer ^ (place < 0.5 - 0.5 * tanh[:, None])
-        # ε = 2 artanh t; the clip above truncates Laplace noise at 15/ε in float32.
-        scale = 0.5 / jnp.arctanh(tanh[:, None])
-        noise = -scale * jnp.sign(place - 0.5) * jnp.log1p(-2 * jnp.abs(place - 0.5))
-        code = jnp.where(asked, says - 0.5, 0).astype(dtype)
-        truth = jnp.where(asked, answer - 0.5, 0).astype(dtype)
-        noisy = jnp.where(asked, truth + noise, 0)  # padding has ε = 0: its noise is not finite
-        asked = asked.astype(dtype)
-        one = jnp.ones_like(tanh)
-        return (
-            total(tanh, code),
-            total(tanh * tanh, asked),
-            total(one, code),
-            total(one, asked),
-            total(one, noisy),
-            total(one, truth),
-        )
-
-    lean, weight, code, asked, noisy, truth = sum_of_parts(
-        sums, _blocks(epsilon, num_users), _bytes(chances)
-    )
+    every = _summed(_mechanisms, key, chances, epsilon, num_users, probability)
+    lean, weight, code, asked, noisy, truth = every
     wins = DebiasedSums.from_pairs(truth, asked, mask)
     return MechanismSums(
         DebiasedSums.from_pairs(lean, weight, mask),
@@ -247,21 +150,62 @@ def _mechanism_sums(
     )
 
 
-def _blocks(
-    epsilon: Float[Array, "users"], num_users: Count
-) -> tuple[Int[Array, "blocks"], Float[Array, "blocks size"], Bool[Array, "blocks size"]]:
-    """Split users into blocks: index of the block, tanh(ε/2) and whether a user counts, ``(B, BLOCK)``."""
+@functools.partial(jax.jit, static_argnums=0)
+def _summed(
+    sums: Callable[..., tuple[Array, ...]],
+    key: Key,
+    chances: Float[Array, "pairs"],
+    epsilon: Float[Array, "users"],
+    num_users: Count,
+    probability: Scalar,
+) -> tuple[Array, ...]:
+    """The sums of a block of uniforms, tanh(ε/2) and who counts, added up over blocks of users."""
+    key = fused(key)
     count = -(-epsilon.shape[0] // BLOCK)
     tanh = jnp.pad(jnp.tanh(0.5 * epsilon), (0, count * BLOCK - epsilon.shape[0]))
     user = jnp.arange(count * BLOCK)
     counts = (user < num_users) & (user < epsilon.shape[0])
-    shape = (count, BLOCK)
-    return jnp.arange(count), tanh.reshape(shape), counts.reshape(shape)
+
+    def of_block(block: tuple[Array, ...]) -> tuple[Array, ...]:
+        index, *rest = block
+        shape = (BLOCK, len(chances))
+        uniform = jax.random.uniform(jax.random.fold_in(key, index), shape, tanh.dtype)
+        return sums(uniform, *rest, chances, probability)
+
+    blocks = jnp.arange(count), tanh.reshape(count, BLOCK), counts.reshape(count, BLOCK)
+    return sum_of_parts(of_block, blocks, _BYTES * BLOCK * chances.nbytes)
 
 
-def _bytes(chances: Float[Array, "pairs"]) -> int:
-    """Working set of one block."""
-    return _BYTES * BLOCK * chances.nbytes
+def _reports(
+    uniform: Array, tanh: Array, counts: Array, chances: Array, probability: Scalar
+) -> tuple[Array, ...]:
+    asked = uniform < probability
+    says = uniform < probability * (0.5 + tanh[:, None] * (chances - 0.5))
+    code = jnp.where(says, 0.5, jnp.where(asked, -0.5, 0.0)).astype(tanh.dtype)
+    tanh = jnp.where(counts, tanh, 0)
+    return total(tanh, code), total(tanh * tanh, asked.astype(tanh.dtype))
+
+
+def _mechanisms(
+    uniform: Array, tanh: Array, counts: Array, chances: Array, probability: Scalar
+) -> tuple[Array, ...]:
+    dtype = tanh.dtype
+    asked = (uniform < probability) & counts[:, None]
+    answer = uniform < probability * chances
+    low = jnp.where(answer, 0, probability * chances)
+    width = probability * jnp.where(answer, chances, 1 - chances)
+    tiny = jnp.finfo(dtype).eps
+    place = jnp.clip((uniform - low) / width, tiny, 1 - tiny)
+    says = answer ^ (place < 0.5 - 0.5 * tanh[:, None])
+    # ε = 2 artanh t; the clip above truncates Laplace noise at 15/ε in float32.
+    scale = 0.5 / jnp.arctanh(tanh[:, None])
+    noise = -scale * jnp.sign(place - 0.5) * jnp.log1p(-2 * jnp.abs(place - 0.5))
+    code = jnp.where(asked, says - 0.5, 0).astype(dtype)
+    truth = jnp.where(asked, answer - 0.5, 0).astype(dtype)
+    noisy = jnp.where(asked, truth + noise, 0)  # padding has ε = 0: its noise is not finite
+    weight, one = asked.astype(dtype), jnp.ones_like(tanh)
+    first = total(tanh, code), total(tanh * tanh, weight)
+    return *first, *(total(one, values) for values in (code, weight, noisy, truth))
 
 
 def _checked(
