@@ -34,7 +34,7 @@ from privrank_jax.data.header import (
     spelled_in,
     without,
 )
-from privrank_jax.data.names import form, item_list, public_items
+from privrank_jax.data.names import form, public_items
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings, before, check_size
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import SEEN, RankingRoles, RatingRoles
@@ -115,7 +115,7 @@ def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[st
                 f"{name}: no columns, or two of one item, begin with the question {roles.question!r}; the columns are "
                 f"{listed(header, 40)}"
             )
-    items = roles.public or (tuple(found) if _spans(roles) else item_list(found))
+    items = roles.public or (tuple(found) if _spans(roles) else tuple(sorted(found)))
     for item in items:
         if item not in found:
             raise DataError(
@@ -188,8 +188,7 @@ def _made(
     said = reading.facts(tuple(items), *how, notes=notes, fixed=fixed, seen_users=seen_users)
     said["missing"] = roles.missing or ("last" if roles.KIND == "rankings" else "unknown")
     said["user_names"] = said["user_names"] if roles.num_users is None else ()
-    each = reading.repeated()
-    levels = levels if each is None else levels[each]
+    levels = levels if long else levels[reading.repeated()]
     if scale is None:
         if not (how or roles.ranks):
             columns = [one for role, one in reading.columns.items() if role[:4] in ("rank", "cell")]
@@ -216,7 +215,7 @@ def read_wide(
     most = None if roles.ranks else possible
     levels, scale = levels_of(reading, reading.several("cell"), most)
     try:
-        reading.stop(reading.size)
+        reading.stop()
     except DataError as error:
         ignore = "; if a column is no item, list the `items`, or leave it out by `ignore`"
         raise DataError(f"{error}{ignore * (roles.public is None and counted)}") from None
@@ -243,31 +242,23 @@ def _long(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Rank
             f"{listed(table.header, 40)}"
         )
     reading = Reading(table, roles, columns)
-    reading.faults.some_key([reading.cells["item"], reading.cells["rank"]])
+    item, rank = reading.cells["item"], reading.cells["rank"]
+    reading.faults.some_key([item, rank])
     all_users = reading.read_users()
-    codes, rows = read_items(reading)
-    users = np.asarray(all_users)[rows]
+    reading.take(rows := np.flatnonzero(~(item.among({""}) & rank.among({""}))))
+    (codes,) = reading.faults.named([reading.cells["item"]], reading.items)
+    reading.take(known := np.flatnonzero(codes >= 0))
+    codes, users = codes[known], np.asarray(all_users)[rows[known]]
     levels, scale = levels_of(reading, [reading.cells["rank"]], None)
     pairs = users * np.int64(max(len(reading.items), 1)) + codes
     reading.once("item", pairs, "{} is ranked twice by one user: keep one row")
-    reading.stop(len(reading.people))
+    reading.faults.stop()
     total = number_of_users(name, roles, len(reading.people))
     check_size(name, total, len(reading.items))
     order, place = reading.items.in_order()
     ranks = np.full((total, len(order)), -1, np.int32)
     ranks[users, np.array(place, np.int64)[codes]] = levels[:, 0]
     return _made(reading, ranks, scale, order)
-
-
-def read_items(reading: Reading) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of the items of a long table, whose other rows are left out; and the numbers of the rows that stay."""
-    item, rank = reading.cells["item"], reading.cells["rank"]
-    rows = np.flatnonzero(~(reading.blanks(item) & reading.blanks(rank)))
-    reading.take(rows)
-    (codes,) = reading.faults.named([reading.cells["item"]], reading.items)
-    known = np.flatnonzero(codes >= 0)
-    reading.take(known)
-    return codes[known], rows[known]
 
 
 def number_of_users(name: str, roles: RankingRoles, seen: int) -> int:
@@ -293,7 +284,7 @@ def _orders(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Ra
     reading.faults.stop()  # of users and counts, before texts are compared
     cells = [reading.cells[role] for role in columns]
     rows, codes, at = _places(reading, cells) if places else _texts(reading, cells[0])
-    reading.stop(reading.size)
+    reading.stop()
     check_size(table.name, reading.users, len(reading.items))
     if places and not roles.public and all(_NUMBER.fullmatch(item) for item in reading.items):
         raise DataError(
@@ -377,11 +368,7 @@ def _check_orders(name: str, column: Column, sign: str) -> None:
 
 
 def _split(text: str, sign: str) -> list[list[str]]:
-    """Items of a text, best first, those that are tied together; only > has = for ties.
-
-    >>> _split("a > b=c", ">"), _split("a; b;", ";")
-    ([['a'], ['b', 'c']], [['a'], ['b']])
-    """
+    """Items of a text, best first, those that are tied together; only > has = for ties."""
     parts = (text.replace("≻", ">") if sign == ">" else text).split(None if sign == " " else sign)
     groups = [[one.strip() for one in part.split("=" if sign == ">" else sign)] for part in parts]
     if sign == "\n":  # lines may be blank

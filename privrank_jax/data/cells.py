@@ -30,11 +30,7 @@ def text_of(cell: Any) -> str:
 
 
 def number_of(text: str) -> float | None:
-    """The finite number that a cell holds; None if it holds none.
-
-    >>> number_of(" 1.5"), number_of("1,5"), number_of("1e999")
-    (1.5, None, None)
-    """
+    """The finite number that a cell holds; None if it holds none."""
     value = float(text) if _NUMBER.fullmatch(text.strip()) else math.inf
     return value if math.isfinite(value) else None
 
@@ -72,11 +68,7 @@ def count_of(cell: Any) -> int:
 
 
 def mark_of(cell: Any, what: str = "it is a tie") -> int:
-    """Whether a cell says yes: 1, yes, true, x; or no: 0, no, false, blank.
-
-    >>> mark_of("Yes "), mark_of("0"), mark_of("")
-    (1, 0, 0)
-    """
+    """Whether a cell says yes: 1, yes, true, x; or no: 0, no, false, blank."""
     found = _MARKS.get(text_of(cell).casefold())
     if found is None:
         raise BadCell(f"{quoted(cell)} does not say whether {what}: write 1 or 0 (yes, no)")
@@ -119,11 +111,7 @@ def rank_of(cell: Any, most: int | None = None) -> int:
 
 
 def parsed_time(text: str) -> np.datetime64 | None:
-    """The time that a text denotes: ISO 8601, without a zone as UTC, or seconds since 1970; None if it denotes none.
-
-    >>> str(parsed_time("2024-05-31 18:30+02:00")), parsed_time("noon") is None
-    ('2024-05-31T16:30:00.000000', True)
-    """
+    """The time that a text denotes: ISO 8601, without a zone as UTC, or seconds since 1970; None if it denotes none."""
     text = text.strip()
     if _SECONDS.fullmatch(text) and not re.fullmatch(r"\d{8}", text):
         return np.datetime64(round(float(text) * 1e6), "us")
@@ -175,12 +163,7 @@ def scale_of(said: Any) -> tuple[str, ...] | tuple[float, float]:
 
 
 def rating_reader(scale: tuple[Any, ...]) -> Callable[[Any], float]:
-    """What reads ratings on a scale: the larger the better; NaN for none.
-
-    >>> rate = rating_reader(("bad", "fair", "good"))
-    >>> rate("Good"), rating_reader((5.0, 1.0))("2")
-    (2.0, -2.0)
-    """
+    """What reads ratings on a scale: the larger the better; NaN for none."""
     verbal = isinstance(scale[0], str)
     places = {word.casefold(): float(k) for k, word in enumerate(scale)} if verbal else {}
     low, high = (0, 0) if verbal else sorted(scale)

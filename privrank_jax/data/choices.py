@@ -21,10 +21,10 @@ from jaxtyping import Bool, Int
 from privrank_jax.data.cells import mark_of, text_of
 from privrank_jax.data.cells import reader_of as number_reader
 from privrank_jax.data.columns import Column, Table
-from privrank_jax.data.comparisons import Comparisons, leave_out_blanks
+from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.header import span_of, usual_column, without
-from privrank_jax.data.kinds import Answers, Data, named_once
+from privrank_jax.data.kinds import Answers, named_once
 from privrank_jax.data.names import form
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import BestWorstRoles, ChoiceRoles, reader_of
@@ -108,11 +108,9 @@ class BestWorst(_Sets):
         set with odds exp(θ_i - θ_j), which of the two is the best follows a Bradley-Terry model with log-odds
         2(θ_i - θ_j), whatever else was shown.
         """
-        said = {field.name: getattr(self, field.name) for field in dataclasses.fields(Data)}
         note = "each answer counts as one comparison, of the best item with the worst one"
-        said |= {"notes": (note, *self.notes), "reading": (*self.reading, note)}
         pairs = self.users, self.sets[:, 0], self.sets[:, 1], np.zeros(len(self), bool)
-        return Comparisons(*pairs, self.item_names, **said)
+        return Comparisons(*pairs, self.item_names, **self.about(note))
 
 
 def read_choices(table: Table, roles: ChoiceRoles) -> Choices:
@@ -126,7 +124,7 @@ def read_best_worst(table: Table, roles: BestWorstRoles) -> BestWorst:
 
 
 def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...]) -> Any:
-    """Data of sets: their rows, codes of their items, -1 for none, and marks, 1 for the chosen or best, -1 worst."""
+    """Data of sets: codes of their items, -1 for none, and marks, 1 for the chosen or best item, -1 for the worst."""
     header = without(table.name, table.header, roles.ignore)
     shown, item = _shown(header, roles), roles.find(header, "item")
     if getattr(roles, "blocks", ()):
@@ -135,7 +133,7 @@ def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...])
         found = _long(table, roles, header, item)
     else:
         found = _rows(table, roles, header, shown, answers)
-    reading, rows, sets, marks, columns, *how = found  # columns of the items and of the answers
+    reading, sets, marks, columns, *how = found  # columns of the items and of the answers
     ordered = np.sort(sets, axis=1)
     same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     faults = [
@@ -146,21 +144,12 @@ def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...])
         what = f"no single {one} item: name one of those shown, for each answer another one"
         faults.append((np.sum(marks == mark, axis=1) != 1, what))
     for column, (wrong, what) in zip((columns[0], *columns), faults):
-        if wrong.any():
-            k = int(np.argmax(wrong))
-            column = str(np.broadcast_to(column, len(sets))[k])
-            reading.faults.add(int(rows[k]), column, f"its set has {what}")
-    users = reading.read_users()
-    reading.stop(len(sets))
+        reading.faults.where(wrong, column, lambda _: f"its set has {what}")  # noqa: B023
+    users, each = reading.settle()
     names, place = reading.items.in_order()
     chosen_first = np.where(sets < 0, 3, np.array([2, 0, 1])[marks])
     sets = np.append(np.array(place, np.int64), -1)[sets]
     sets = np.take_along_axis(sets, np.argsort(chosen_first, axis=1, kind="stable"), axis=1)
-    users = None if users is None else users[rows]
-    each = np.arange(len(sets))
-    if reading.number is not None:
-        each = reading.repeated(reading.number[rows], users)
-    users = np.arange(len(sets[each])) if users is None else users[each]
     facts = reading.facts(names, *how)
     return kind(users.astype(np.int32), sets[each].astype(np.int32), **facts)
 
@@ -173,11 +162,7 @@ def _shown(header: Sequence[str], roles: Any) -> Sequence[str]:
 
 
 def chooses(header: Sequence[str]) -> bool:
-    """Whether a table holds choices, by the usual names of its columns.
-
-    >>> chooses(["user", "Chosen", "option_1", "option_2"]), chooses(["user", "chosen", "rejected"])
-    (True, False)
-    """
+    """Whether a table holds choices, by the usual names of its columns."""
     found = ChoiceRoles().find(header, "chosen", "item", "block").keys()
     several = len(_shown(header, ChoiceRoles())) > 1 or bool(usual_column(header, _SHOWN))
     return "chosen" in found and (several or {"item", "block"} <= found)
@@ -195,7 +180,7 @@ def _rows(
         )
     columns |= {f"shown {k}": column for k, column in enumerate(shown)}
     reading = Reading(table, roles, columns)
-    leave_out_blanks(reading, *answers)
+    reading.leave_out_blanks(*answers)
     items = reading.several("shown")
     sets = _sets(reading, items)
     marks = np.zeros(sets.shape, np.int8)
@@ -204,7 +189,7 @@ def _rows(
         marks[(sets == code[:, None]) & (sets >= 0)] = mark
     said = [reading.columns[one] for one in answers]
     how = f"columns {listed(said)} are chosen from those in {listed(one.name for one in items)}"
-    return reading, np.arange(len(sets)), sets, marks, (items[0].name, *said), how
+    return reading, sets, marks, (items[0].name, *said), how
 
 
 def _sets(reading: Reading, columns: Sequence[Column]) -> np.ndarray:
@@ -267,7 +252,6 @@ def _long(
         key += len(cells[by].words) * cells["user"].codes.astype(np.int64)
     # A set of which a blank was chosen says nothing; another one was not shown the blank.
     rows = np.flatnonzero((codes >= 0) & ~np.isin(key, key[(codes < 0) & (marks != 0)]))
-    reading.take(rows)
     _, first, at = np.unique(key[rows], return_index=True, return_inverse=True)
     at = np.argsort(np.argsort(first))[at]  # in order of their first rows
     order, sizes = np.argsort(at, kind="stable"), np.bincount(at)
@@ -277,8 +261,9 @@ def _long(
     sets[at[order], place] = codes[rows][order]
     marked[at[order], place] = marks[rows][order]
     how = f"rows with the same {cells[by].name!r} are one set"
+    reading.take(rows[np.sort(first)])
     spelled = cells["item"].name, cells[one].name, cells[one].name
-    return reading, np.sort(first), sets, marked, spelled, how
+    return reading, sets, marked, spelled, how
 
 
 def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple[Any, ...]:
@@ -304,4 +289,5 @@ def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple
     marks = np.stack(cells, axis=1).reshape(-1, len(spans), size).swapaxes(0, 1)
     block, rows = np.nonzero(marks.any(axis=2))
     sets = np.tile(np.arange(size), (rows.size, 1))
-    return reading, rows, sets, marks[block, rows], [np.array(roles.blocks)[block]] * 3
+    reading.take(rows)
+    return reading, sets, marks[block, rows], [np.array(roles.blocks)[block]] * 3

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import heapq
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat
 from operator import itemgetter
 from typing import Any
@@ -20,14 +20,12 @@ import numpy as np
 from jaxtyping import Bool, Int, Shaped
 
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
-from privrank_jax.data.names import Names
+from privrank_jax.data.names import Names, form
 
 Word = str | tuple[str | None, ...] | None
 """A cell as text, None where it is blank, a tuple where it is a list."""
 
 _CHUNK = 4096  # rows that are encoded together
-_MOST_ROWS = 2**26
-MOST_OF_A_USER = 2**16  # rows, far more than any bound that leaves noise small
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,6 +51,11 @@ class Column:
     def take(self, rows: Shaped[np.ndarray, "some"]) -> Column:
         """The same column of some rows."""
         return Column(self.name, self.codes[rows], self.words)
+
+    def among(self, forms: Container[str]) -> Bool[np.ndarray, "rows"]:
+        """Which cells have one of these forms of names, that of a blank is "", ``(N,)`` bool."""
+        found = [not isinstance(word, tuple) and form(word or "") in forms for word in self.words]
+        return np.array(found, bool)[self.codes]
 
     def quoted(self, message: str, row: int) -> str:
         """A message with the cell of a row in the place of ``{}``."""
@@ -96,6 +99,7 @@ class Table:
         columns: reads some of them, by name; nothing else reads rows.
         where: a row, from 0, in words, such as ``"line 5"``.
         reading: what was detected in its form.
+        relation: of an engine that holds the rows, if one does.
         form: whether its columns are those of a form, which nobody's answers change. The keys of JSON objects are not:
             they are their users'.
     """
@@ -106,6 +110,7 @@ class Table:
     where: Callable[[int], str]
     reading: tuple[str, ...] = ()
     form: bool = True
+    relation: Any = None
 
     def said(self, *detected: str, notes: Iterable[str], unused: Sequence[str]) -> dict[str, Any]:
         """The fields of data on how they were read: public notes, what was detected, remarks for their holder alone.
@@ -135,17 +140,6 @@ class Faults:
         """Note a fault, if none before it was found."""
         self._checks += 1
         self._note(row, self._checks, column, message)
-
-    def part(self, rows: Int[np.ndarray, "some"]) -> Faults:
-        """Faults of some of the rows, to be joined again."""
-        return Faults(self.table, rows if self.rows is None else self.rows[rows])
-
-    def join(self, other: Faults) -> None:
-        """Note the first fault of a part of the rows."""
-        self._checks += 1
-        if other._found is not None:
-            row, _, *what = other._found
-            self._found = min((row, self._checks, *what), self._found or (row + 1,))
 
     def _note(self, row: int, check: int, column: str, message: str | BadCell) -> None:
         number = row if self.rows is None else int(self.rows[row])
@@ -193,13 +187,18 @@ class Faults:
         return self.together(columns, names.__getitem__)
 
     def where(
-        self, wrong: Bool[np.ndarray, "rows"], column: str, message: Callable[[int], str | BadCell]
+        self,
+        wrong: Bool[np.ndarray, "rows"],
+        column: str | np.ndarray,
+        message: Callable[[int], str | BadCell],
     ) -> None:
-        """Note the first row of these, if there is one."""
+        """Note the first row of these, if there is one; rows may have columns of their own."""
         self._checks += 1
         if wrong.any():
             row = int(np.argmax(wrong))
-            self._note(row, self._checks, column, message(row))
+            self._note(
+                row, self._checks, str(np.broadcast_to(column, wrong.shape)[row]), message(row)
+            )
 
     def some_key(self, columns: Sequence[Column]) -> None:
         """Note the first JSON object that has none of these keys, not even null: another row's keys made the columns.
@@ -223,43 +222,8 @@ class Faults:
             raise DataError(f"{self.table.name}, {self.table.where(row)}{of}: {message}")
 
 
-def repeated(
-    name: str, counts: Int[np.ndarray, "rows"], users: Int[np.ndarray, "rows"] | None = None
-) -> Int[np.ndarray, "all"]:
-    """The number of each row as often as it counts: c equal rows, each of which is bounded, counted and protected.
-
-    Args:
-        name: of the file.
-        counts: how often each row counts.
-        users: of each row; None: each ranking is another user's. A count is a cell that a user may choose, so the rows
-            of one are bounded before they are made.
-
-    Raises:
-        DataError: that is more than is read, of all or of one user.
-
-    >>> repeated("f", np.array([2, 1])).tolist()
-    [0, 0, 1]
-    """
-    whose, most, number = "", _MOST_ROWS, counts.sum(dtype=float)
-    if users is not None and number <= most:
-        whose, most, number = (
-            " of one user",
-            MOST_OF_A_USER,
-            np.bincount(users, counts).max(initial=0),
-        )
-    if number > most:
-        raise DataError(
-            f"{name}: the counts{whose} add up to more than {most:,} rows, the most that are read: write smaller ones"
-        )
-    return np.repeat(np.arange(len(counts)), counts)
-
-
 def checksum(content: Any) -> str:
-    """The SHA-256 of data in memory: arrays, numbers and texts, also in tuples, lists, mappings and dataclasses.
-
-    >>> checksum([np.arange(2), ("a",)]) == checksum([np.arange(2), ("b",)])
-    False
-    """
+    """The SHA-256 of data in memory: arrays, numbers and texts, also in tuples, lists, mappings and dataclasses."""
     digest = hashlib.sha256()
 
     def add(one: Any) -> None:

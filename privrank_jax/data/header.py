@@ -41,20 +41,12 @@ class Keys(list[str]):
 
 
 def letters(column: str) -> str:
-    """The letters and digits of a column, without case.
-
-    >>> letters("Model_A ")
-    'modela'
-    """
+    """The letters and digits of a column, without case."""
     return "".join(c for c in column.casefold() if c.isalnum())
 
 
 def usual_column(header: Sequence[str], names: Sequence[str]) -> str | None:
-    """The only column that has one of these names; None if there is none, or several. Of keys of JSON the first alone.
-
-    >>> usual_column(["Is-Tie", "Winner "], ["winner"]), usual_column(Keys(["Winner"]), ["winner"])
-    ('Winner ', None)
-    """
+    """The only column that has one of these names; None if there is none, or several. Of keys of JSON the first alone."""
     wanted = {letters(name) for name in names}
     found = [column for column in header if letters(column) in wanted]
     if isinstance(header, Keys):  # else a key of one user could take the role of another
@@ -63,11 +55,7 @@ def usual_column(header: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def spelled_in(header: Sequence[str], column: str) -> str:
-    """The column of a header that is meant: one of this name, else the only one that differs by case or outer blanks.
-
-    >>> spelled_in(["User ", "Winner"], "user"), spelled_in(Keys(["User"]), "user")
-    ('User ', 'user')
-    """
+    """The column of a header that is meant: one of this name, else the only one that differs by case or outer blanks."""
     if column in header or isinstance(header, Keys):
         return column
     found = [other for other in header if form(other) == form(column)]
@@ -90,11 +78,7 @@ def column_of(name: str, header: Sequence[str], one: str, column: str) -> str:
 
 
 def without(name: str, header: Sequence[str], ignore: Iterable[str]) -> list[str]:
-    """The columns of a header but those to ignore; several may stand in one text with commas between.
-
-    >>> without("f", ["Age", "a", "b", "no, why"], ["age,b", "no, why"])
-    ['a']
-    """
+    """The columns of a header but those to ignore; several may stand in one text with commas between."""
     out = set[str]()
     for given in ignore:
         parts = [part.strip() for part in given.split(",")]
@@ -116,11 +100,7 @@ def check_no_counts(name: str, unused: Iterable[str]) -> None:
 
 
 def remainder(column: str, question: str) -> str | None:
-    """What the name of a column says beyond its question, without marks around; None if it is not of the question.
-
-    >>> remainder("Mayor!!Ada", "Mayor"), remainder("Snacks [Tea]", "snacks"), remainder("Mayoress: Eve", "Mayor")
-    ('Ada', 'Tea', None)
-    """
+    """What the name of a column says beyond its question, without marks around; None if it is not of the question."""
     start, rest = column[: len(question)], column[len(question) :]
     if form(start) != form(question) or not rest.strip() or rest[0].isalnum():
         return None
@@ -128,11 +108,7 @@ def remainder(column: str, question: str) -> str | None:
 
 
 def asked_place(column: str) -> tuple[str, int] | None:
-    """The question and the place that a column is named after; "" is the question of one named after a place alone.
-
-    >>> asked_place("For Mayor Choice 2 (50)"), asked_place("Q1[3]"), asked_place("rank_1"), asked_place("Q1 [Tea]")
-    (('For Mayor', 2), ('Q1', 3), ('', 1), None)
-    """
+    """The question and the place that a column is named after; "" is the question of one named after a place alone."""
     if (place := place_of(column)) is not None:
         return "", place
     if found := _BRACKETS.fullmatch(column.strip()):

@@ -19,7 +19,7 @@ from privrank_jax.data.file import File
 from privrank_jax.data.header import letters
 from privrank_jax.data.names import unclear
 from privrank_jax.data.outcomes import plan_of
-from privrank_jax.data.reader import KINDS, defines_users, kind_of, open_table, read_told
+from privrank_jax.data.reader import KINDS, defines_users, kind_of, open_source, read_told
 from privrank_jax.data.roles import ComparisonRoles
 
 _FEW = 12  # words or items that are shown
@@ -39,7 +39,6 @@ _USERS = re.compile(
     "(user|voter|respondent|participant|worker|judge|rater|annotator|assessor|student|person|subject|visitor)"
     "(id|name)?|pid|uid|email"
 )
-_PREFERRED = re.compile("win|won|prefer|chosen|better", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -91,14 +90,14 @@ def look(
         DataError: the table can't be opened, or its format says itself what it holds.
 
     >>> found = look({"user": ["ann", "bob"], "winner": ["tea", "milk"], "loser": ["milk", "tea"]})
-    >>> found.kind, found.items, found.commands
-    ('comparisons', (('milk', 2), ('tea', 2)), ('rank FILE --user user --epsilon 1 --items seen --max-per-user L',))
+    >>> found.kind, found.items
+    ('comparisons', (('milk', 2), ('tea', 2)))
     """
     if isinstance(source, str | os.PathLike):
         if defines_users(source):
             raise DataError(f"{source} says itself what it holds: read it, and see its notes")
         source = source if isinstance(source, File) else File(source, separator, encoding)
-    table = open_table(source, name, sheet)
+    table, _ = open_source(source, name, sheet)
     columns = table.columns(list(dict.fromkeys(table.header)))
     kind, found, refused = kind_of(table.name, table.header, {}), None, ""
     if kind != "preferences":
@@ -127,7 +126,7 @@ def look(
     if refused:
         told.append(f"Refused as it is: {refused}")
     file = shlex.quote(str(source)) if isinstance(source, File) else "FILE"
-    commands = (one.replace("FILE", file) for one in _commands(kind, columns, roles, odd))
+    commands = (one.replace("FILE", file) for one in _commands(kind, columns, odd))
     return Look(kind, items, odd, tuple(commands), tuple(told))
 
 
@@ -151,15 +150,11 @@ def _content(column: Column) -> str:
     return f"{len(filled):,} different texts, such as {quoted(filled[0])}{blanks}"
 
 
-def _texts(column: Column) -> set[str]:
-    """The words of a column that are neither blank nor numbers."""
-    words = (word for word in column.words if isinstance(word, str) and word.strip())
-    return {word for word in words if number_of(word) is None}
-
-
 def _odd(column: Column) -> set[str]:
     """Words of a column that may be marks rather than items, where others are items."""
-    texts = _texts(column) if len(column.words) <= _MANY else set()
+    words = column.words if len(column.words) <= _MANY else ()
+    texts = {word for word in words if isinstance(word, str) and word.strip()}
+    texts = {word for word in texts if number_of(word) is None}
     found = set(filter(unclear, texts))
     return found if found != texts else set()
 
@@ -186,13 +181,9 @@ def _counts(data: Any) -> tuple[tuple[str, int], ...] | None:
     return tuple(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
 
 
-def _commands(
-    kind: str, columns: Sequence[Column], roles: dict[str, str], odd: Sequence[str]
-) -> Iterator[str]:
+def _commands(kind: str, columns: Sequence[Column], odd: Sequence[str]) -> Iterator[str]:
     """Forms of the next command; what only the holder knows is left open."""
-    pair = () if kind else _winner_and_loser(columns)
-    names = " --winner {} --loser {}".format(*map(shlex.quote, pair)) if pair else ""
-    told = f" --user {shlex.quote(_user(columns, {*roles.values(), *pair}))}"
+    told = f" --user {shlex.quote(_user(columns))}"
     if words := [word for word in odd if "," not in word and word.isprintable()]:
         told += f" --blank {shlex.quote(','.join(words))}"
     told += " --epsilon 1"
@@ -202,31 +193,13 @@ def _commands(
         yield "privatize FILE --epsilon 1 --out private.jsonl"
     elif kind == "rankings":
         yield f"aggregate FILE{told} --items seen"
-    elif kind or pair:
-        yield f"rank FILE{names}{told} --items seen --max-per-user L"
+    elif kind:
+        yield f"rank FILE{told} --items seen --max-per-user L"
     else:
         yield from (f"{one}{told}{' --items seen' * ('--items' not in one)}" for one in _FORMS)
 
 
-def _user(columns: Sequence[Column], taken: set[str]) -> str:
-    """The column of users: one of a usual name, else the only one of texts that all repeat, else left open."""
+def _user(columns: Sequence[Column]) -> str:
+    """The column of users, if one has a usual name; else it is left open."""
     usual = [column.name for column in columns if _USERS.fullmatch(letters(column.name))]
-    usual.sort(key=lambda name: letters(name) != "user")
-    texts = [column for column in columns if 2 < len(column.words) == len(_texts(column))]
-    again = [
-        one.name for one in texts if np.bincount(one.codes).min() > 1 and one.name not in taken
-    ]
-    return usual[0] if usual else again[0] if len(again) == 1 else "COLUMN"
-
-
-def _winner_and_loser(columns: Sequence[Column]) -> list[str]:
-    """The only two columns with most of their words in common, if the name of one says that it was preferred."""
-    few = [column for column in columns if len(column.words) <= _MANY]
-    words = {column.name: set(column.words) - {None, ""} for column in few}
-    alike = [
-        sorted(pair, key=lambda name: not _PREFERRED.search(name))
-        for pair in itertools.combinations(words, 2)
-        if 2 * len(words[pair[0]] & words[pair[1]]) > min(len(words[name]) for name in pair)
-    ]
-    found = alike[0] if len(alike) == 1 else []
-    return found if sum(bool(_PREFERRED.search(name)) for name in found) == 1 else []
+    return min(usual, key=lambda name: letters(name) != "user", default="COLUMN")

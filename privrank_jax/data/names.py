@@ -40,21 +40,13 @@ _PLACE = re.compile(
 
 
 def form(name: str, fold_case: bool = True) -> str:
-    """The form that all spellings of one name share: without blanks and characters that nobody sees, case aside.
-
-    >>> form(" Paris ") == form("paris"), form("Paris", fold_case=False) == form("paris")
-    (True, False)
-    """
+    """The form that all spellings of one name share: without blanks and characters that nobody sees, case aside."""
     shared = " ".join(unicodedata.normalize("NFC", _INVISIBLE.sub("", name)).split())
     return shared.casefold() if fold_case else shared
 
 
 def person(name: str) -> str:
-    """The form of a user's name: compatible characters are one, and case counts, except in e-mail addresses.
-
-    >>> person("A@x.org") == person("a@X.org "), person("u1") == person("U1")
-    (True, False)
-    """
+    """The form of a user's name: compatible characters are one, and case counts, except in e-mail addresses."""
     return form(unicodedata.normalize("NFKC", name), fold_case="@" in name)
 
 
@@ -70,22 +62,14 @@ def unclear(name: str) -> bool:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question to append to a message, or nothing.
-
-    >>> did_you_mean("winer", ["winner", "loser"])
-    " (did you mean 'winner'?)"
-    """
+    """A question to append to a message, or nothing."""
     forms = {form(other): other for other in known}
     near = difflib.get_close_matches(form(name), list(forms), n=1)
     return f" (did you mean {forms[near[0]]!r}?)" if near else ""
 
 
 def place_of(column: str) -> int | None:
-    """The place that a column is named after; None if there is none.
-
-    >>> [place_of(name) for name in ("rank1", "Rank 2", "choice-3", "1st", "second choice", "Rome 1", "rank")]
-    [1, 2, 3, 1, 2, None, None]
-    """
+    """The place that a column is named after; None if there is none."""
     found = _PLACE.fullmatch(column.strip().casefold())
     if found is None:
         return None
@@ -176,7 +160,8 @@ class Names(dict[Any, int]):
                     f"{quoted(name)} joins names of other items: say blank=[{quoted(name)}] if it names no item, or "
                     "list the `items`, with it"
                 )
-        names = tuple(self) if self.closed else item_list(self)
+        # Sorted, for their order in a file may be that of its first row, and so tell an answer.
+        names = tuple(self) if self.closed else tuple(sorted(self))
         place = {name: k for k, name in enumerate(names)}
         return names, [place[name] for name in self]
 
@@ -191,11 +176,7 @@ def named_twice(what: str, first: str, second: str) -> BadCell:
 
 
 def users_alike(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of names of users that differ by case or accents alone; both are read as users of their own.
-
-    >>> users_alike(["Ann", "ann", "u1", "u2"])
-    [('Ann', 'ann')]
-    """
+    """Pairs of names of users that differ by case or accents alone; both are read as users of their own."""
     joined = "\n".join(names := sorted(names))
     if joined.isascii() and joined == joined.lower():
         return []
@@ -203,17 +184,6 @@ def users_alike(names: Iterable[str]) -> list[tuple[str, str]]:
     forms, first = [_ACCENT.sub("", one) for one in plain], dict[str, str]()
     pairs = ((first.setdefault(one, name), name) for one, name in zip(forms, names))
     return sorted(pair for pair in pairs if len({*pair}) > 1)
-
-
-def item_list(names: Iterable[str]) -> tuple[str, ...]:
-    """The items that data name, sorted: their order in a file may be that of its first row, and so tell an answer."""
-    return tuple(sorted(names))
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Raise :class:`DataError` unless there are at least two names, each once."""
-    if len(names) < 2 or len(set(names)) < len(names):
-        raise DataError(f"a ranking needs at least two items, none named twice, got {list(names)}")
 
 
 def public_items(items: Iterable[str]) -> tuple[str, ...]:

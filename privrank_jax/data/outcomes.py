@@ -1,9 +1,9 @@
 """How comparisons are written: which columns hold the items, and what says which one is preferred.
 
 *Winners*: a row names the preferred item and the other one. *Battles*: two items and, in a third column, the outcome,
-as chatbot arenas (``model_a, model_b, winner``) and games have it. *One-hot*: ``winner_model_a``, ``winner_model_b``
-and ``winner_tie`` are 1 or 0, one of them 1. *Pairs*: a column such as ``Oslo vs Rome`` says which of its two items
-each user preferred. *Tallies*: how often each of two items won. *Scores*: what each of them scored.
+as chatbot arenas (``model_a, model_b, winner``) and games have it. *Pairs*: a column such as ``Oslo vs Rome`` says
+which of its two items each user preferred. *Tallies*: how often each of two items won, or of ``winner_model_a``,
+``winner_model_b`` and ``winner_tie`` which one is 1. *Scores*: what each of them scored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SAID = (  # what a cell says of two items where it names neither, in every file
 )
 WORDS = {word: side for side, words in enumerate(_SAID) for word in words.split(",")}
 _AT_HOME = {"h": LEFT, "home": LEFT, "a": RIGHT, "away": RIGHT, "x": TIE}
-_TIED = ("tie", "draw", "tie_bothbad", "tie_both_bad", "both_bad")
+_TIED = ("tie", "draw")
 _VERSUS = re.compile(r"(?:\s+|_)(?:vs\.?|versus)(?:\s+|_)", re.IGNORECASE)
 
 _FORMS = {  # the roles that each form needs, and those that it may have
@@ -36,7 +36,6 @@ _FORMS = {  # the roles that each form needs, and those that it may have
     "tallies": (("left", "right", "left_wins", "right_wins"), ("tie_count",)),
     "scores": (("left", "right", "left_score", "right_score"), ()),
     "battles": (("left", "right", "outcome"), ("tie", "words")),
-    "one-hot": ((), ()),
     "pairs": ((), ("words",)),
 }
 _OF_ROWS = ("side", "covariate_group", "covariates", "time")  # where a row is one comparison
@@ -60,7 +59,7 @@ class Plan:
     @property
     def several(self) -> bool:
         """Whether a row is several comparisons."""
-        return self.kind in ("pairs", "tallies")
+        return self.kind == "pairs" or (self.kind == "tallies" and not self.usual)
 
     @property
     def by_cells(self) -> bool:
@@ -96,7 +95,7 @@ def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
         plan = _usual(name, kept, roles)
     needs, more = _FORMS[plan.kind]
     others = {one for form in _FORMS.values() for roles_of in form for one in roles_of}
-    others |= {*(_OF_ROWS * plan.several), *["count"] * (plan.kind == "tallies")}
+    others |= {*(_OF_ROWS * plan.several), *["count"] * (plan.kind == "tallies" and plan.several)}
     if unused := sorted((others & told) - {*needs, *more}):
         raise DataError(f"{name} is read as {plan.kind}: leave out `{unused[0]}`, of no use there")
     columns = plan.columns | _covariate_roles(name, kept, plan)
@@ -153,12 +152,12 @@ def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
         if outcome is not None and usual_column(header, ["loser"]) is None:
             columns["outcome"] = outcome
             found.append(Plan("battles", columns, roles, words=_words(name, roles, *pair)))
-        every = [usual_column(header, [f"winner_{one}"]) for one in (*pair, *_TIED)]
-        if None not in every[:2]:
-            marks = enumerate(dict.fromkeys(column for column in every if column))
-            columns = dict(zip(_BOTH, pair))
-            columns |= {f"outcome {k}": column for k, column in marks}
-            found.append(Plan("one-hot", columns, roles))
+        marks = [usual_column(header, [f"winner_{one}"]) for one in (*pair, *_TIED)]
+        if None not in marks[:2]:
+            ties = [column for column in marks[2:] if column][:1]
+            roles_of = [*_FORMS["tallies"][0], *["tie_count"] * len(ties)]
+            columns = dict(zip(roles_of, (*pair, *marks[:2], *ties)))
+            found.append(Plan("tallies", columns, roles))
     if len(found) > 1:
         raise DataError(
             f"{name}: it is unclear which columns say who was preferred: {'; or '.join(one.reading for one in found)}. "

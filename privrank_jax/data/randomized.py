@@ -125,18 +125,17 @@ def read_reports(table: Table, roles: ReportRoles) -> Reports:
     faults.where(first == second, cells["item_2"].name, lambda _: message)
     reports = faults.read(cells["report"], _bit_of).astype(bool)
     epsilon = faults.read(cells["epsilon"], epsilon_of, float)
-    users = reading.read_users()
-    reading.stop(reports.size)
+    users, _ = reading.settle()
     names, place = reading.items.in_order()
     first, second = np.array(place)[first], np.array(place)[second]
     seen = "the list of items was taken from the file"
     alone = "the file names no users: what all reports of one user spend is not known"
     return Reports(
-        *(np.arange(reports.size) if users is None else users, first, second, reports, epsilon),
+        *(users, first, second, reports, epsilon),
         item_names=names,
         user_names=tuple(reading.people),
         name=table.name,
-        notes=(seen,) * (roles.public is None) + (alone,) * (users is None),
+        notes=(seen,) * (roles.public is None) + (alone,) * ("user" not in cells),
     )
 
 

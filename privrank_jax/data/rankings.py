@@ -117,9 +117,8 @@ class Rankings(Data):
         one, other = first[pairs], second[pairs]
         ranks = self.ranks[users, one], self.ranks[users, other]
         ahead, tied = ranks[0] <= ranks[1], ranks[0] == ranks[1]
-        said = {field.name: getattr(self, field.name) for field in dataclasses.fields(Data)}
+        said = self.about(_BROKEN)
         said["user_names"] = self.user_names or tuple(map(str, range(1, self.num_users + 1)))
-        said |= {"notes": (_BROKEN, *self.notes), "reading": (*self.reading, _BROKEN)}
         pair = np.where(ahead, one, other), np.where(ahead, other, one)
         return Comparisons(users, *pair, tied, self.item_names, **said)
 
@@ -170,11 +169,7 @@ class Approvals(Ratings):
 
 
 def before(ranks: Int[np.ndarray, "users items"]) -> Int[np.ndarray, "users items"]:
-    """How many items of its row are ranked strictly before an item, int32; negative ranks are blanks, and -1 then.
-
-    >>> before(np.array([[30, 10, 10, -5]])).tolist()
-    [[2, 0, 0, -1]]
-    """
+    """How many items of its row are ranked strictly before an item, int32; negative ranks are blanks, and -1 then."""
     keys = np.where(ranks < 0, np.iinfo(ranks.dtype).max, ranks)
     order = np.argsort(keys, axis=1, kind="stable")
     ordered = np.take_along_axis(keys, order, axis=1)
@@ -202,11 +197,7 @@ def check_size(name: str, users: int, items: int) -> None:
 def ranks_from_orders(
     orders: Int[np.ndarray, "users places"], num_items: int
 ) -> Int[np.ndarray, "users items"]:
-    """Order lists, item codes best first, into ranks; negative codes are places that were not filled.
-
-    >>> ranks_from_orders(np.array([[2, 0, -1]]), 3).tolist()
-    [[1, -1, 0]]
-    """
+    """Order lists, item codes best first, into ranks; negative codes are places that were not filled."""
     ranks = np.full((len(orders), num_items), -1, np.int32)
     rows, places = np.nonzero(orders >= 0)
     ranks[rows, orders[rows, places]] = places

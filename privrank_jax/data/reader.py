@@ -109,8 +109,8 @@ def read(
         sheet: of an Excel file, by name or number from 1; default: the first.
 
     Returns:
-        Data of these classes, :class:`~privrank_jax.data.Reports` or :class:`~privrank_jax.data.SyntheticRankings`; of
-        comparisons in an engine :class:`~privrank_jax.data.ComparisonRows`.
+        Data of these classes, of :class:`~privrank_jax.data.Reports`, :class:`~privrank_jax.data.SyntheticRankings` or,
+        of comparisons in an engine, :class:`~privrank_jax.data.ComparisonRows`.
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it.
@@ -217,32 +217,27 @@ def _read(
         raise DataError(f"the data are read as {kind}: leave out {_ticked(others)}")
     roles, data = of_kind(**given), None
     if isinstance(source, File) and source.suffix in PARQUET:
-        table = later("engine:of_parquet")(source, origin) or table
-    if not isinstance(table, Table):
-        data, table = later("engine:scan")(table, roles), table.table()
+        table = dataclasses.replace(table, relation=later("engine:of_parquet")(source))
+    if table.relation is not None:
+        data = later("engine:scan")(table, roles)
     data = KINDS[kind].read(table, roles) if data is None else data
     origin.check_unchanged()
     return dataclasses.replace(data, origin=origin) if hasattr(data, "origin") else data
 
 
-def _wanted(table: Any, given: Mapping[str, Any], kinds: Sequence[str] | None) -> str:
+def _wanted(table: Table, given: Mapping[str, Any], kinds: Sequence[str] | None) -> str:
     """The kind of a table whose columns have no usual names of those that are wanted."""
     items, ignored = given.get("items"), {one: given[one] for one in given if one == "ignore"}
     held = kind_of(table.name, table.header, ignored)
     unknown = kinds is None and not items
     other = held not in ("", "rankings") and items in (None, of.SEEN)
     if (unknown or other) and given.keys() <= Roles.fields().keys():
-        command = _COMMANDS.get(held, "rank")
-        what = f"are {held}, which `privrank {command}` reads" if held else "say no kind of data"
         raise DataError(
-            f"{table.name}: the usual names of its columns {what}: {listed(table.header, 40)}. Name others by the "
-            "class of the kind, such as Comparisons.read(source, winner=..., loser=...), or Rankings, Ratings, "
-            "Approvals, Choices, BestWorst; of a table with a column for each item, list the `items`"
+            f"{table.name}: the usual names of its columns say {held or 'no kind of data'}: {listed(table.header, 40)}. "
+            "Name others by the class of the kind, such as Comparisons.read(source, winner=..., loser=...), or "
+            "Rankings, Ratings, Approvals, Choices, BestWorst; of a table with a column for each item, list the `items`"
         )
     return (kinds or ("rankings",))[0]
-
-
-_COMMANDS = {"preferences": "privatize", "rankings": "aggregate", "synthetic": "aggregate"}
 
 
 def _ticked(names: Iterable[str]) -> str:
@@ -267,7 +262,7 @@ def _preferences(source: Any, given: Mapping[str, Any], header: Sequence[str]) -
 
 def open_source(
     source: Any, name: str | None = None, sheet: str | int | None = None
-) -> tuple[Any, Origin]:
+) -> tuple[Table, Origin]:
     """A table, opened in memory or left in its engine, and where it comes from."""
     if isinstance(source, str | os.PathLike):
         file = File.of(source)
@@ -276,8 +271,7 @@ def open_source(
     module, name = type(source).__module__.split(".")[0], name or "the table"
     if module in ("pyspark", "ibis"):
         relation = later("engine:of_spark")(source) if module == "pyspark" else source
-        held = later("engine:Source")(relation, name)
-        return held, held.origin
+        return later("engine:of_relation")(relation, name), Origin(None)
     table = open_frame(source, name)
 
     def content() -> str:  # whatever the order of its columns, as they are when they are asked for
@@ -285,12 +279,6 @@ def open_source(
         return checksum([(one.name, one.codes, one.words) for one in columns])
 
     return table, Origin(None, content)
-
-
-def open_table(source: Any, name: str | None = None, sheet: str | int | None = None) -> Table:
-    """Any source of rows as an opened table; one of an engine in memory."""
-    table, _ = open_source(source, name, sheet)
-    return table if isinstance(table, Table) else table.table()
 
 
 def header_of(source: str | os.PathLike[str], sheet: str | int | None = None) -> list[str]:
@@ -336,11 +324,7 @@ def defines_users(source: str | os.PathLike[str]) -> bool:
 def kind_of(
     name: str, header: Sequence[str], given: Mapping[str, Any], kinds: Sequence[str] | None = None
 ) -> str:
-    """What a table holds: the first kind whose roles were told, or, if none was, of whose columns it has usual names.
-
-    >>> kind_of("f", ["user", "model_a", "model_b", "winner"], {}), kind_of("f", ["user", "tea", "milk"], {})
-    ('comparisons', '')
-    """
+    """What a table holds: the first kind whose roles were told, or, if none was, of whose columns it has usual names."""
     for one in RANDOMIZED:  # whatever is asked
         if KINDS[one].usual(header) and not {"winner", "loser"} & given.keys():
             return one

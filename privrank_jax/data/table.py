@@ -26,7 +26,7 @@ import numpy as np
 
 from privrank_jax.data.columns import Column, Table, Word, encode
 from privrank_jax.data.errors import DataError
-from privrank_jax.data.file import SEPARATORS, File
+from privrank_jax.data.file import SEPARATORS, UTF_16, File
 from privrank_jax.data.header import Keys
 from privrank_jax.data.names import Structure
 
@@ -64,15 +64,12 @@ def open_file(file: File, sheet: str | int | None = None) -> Table:
         numbers = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), str)
         held = list(objects_of(file, **numbers)) if suffix == ".json" else None
         rows = functools.partial(objects_of, file, **numbers)
-        return _objects(file.name, rows if held is None else lambda: held, file.reading)
+        return _objects(file.name, rows if held is None else lambda: held)
     return _workbook(file, sheet) if suffix in SHEETS else _csv(file)
 
 
 def _of_rows(
-    name: str,
-    rows: Callable[[], Iterator[list[Any]]],
-    where: Callable[[int], str],
-    reading: tuple[str, ...],
+    name: str, rows: Callable[[], Iterator[list[Any]]], where: Callable[[int], str], *reading: str
 ) -> Table:
     """A table of rows, of which the first is the header, or the first three where the third is of ids by Qualtrics."""
     first = list(islice(rows(), 3))
@@ -96,7 +93,7 @@ def _csv(file: File) -> Table:
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # a cell may hold a conversation
     rows = functools.partial(_rows, file, separator)
     where = functools.partial(_line, file, separator)
-    table = _of_rows(file.name, rows, lambda row: f"line {where(row)}", (*file.reading, *reading))
+    table = _of_rows(file.name, rows, lambda row: f"line {where(row)}", *reading)
 
     def columns(names: Sequence[str]) -> list[Column]:
         if names and _is_simple(file, table.header):
@@ -134,16 +131,11 @@ def _line(file: File, separator: str, row: int) -> int:
 
 def _is_simple(file: File, header: Sequence[str]) -> bool:
     """Whether a text is large, has nothing that PyArrow might read in another way, and PyArrow is there."""
-    if file.encoding not in (None, "utf-8") or len(set(header)) < len(header):
-        return False
-    content = file.content
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    odd = any(sign in content for sign in (b'"', b"\0", b"ImportId"))
-    odd = odd or content.count(b"\r") > content.count(b"\r\n")
-    return len(content) >= _LARGE and not odd and importlib.util.find_spec("pyarrow") is not None
+    content = file.content  # that is UTF-8 without NUL, as its header was read
+    odd = b'"' in content or b"ImportId" in content or content.count(b"\r") > content.count(b"\r\n")
+    odd = odd or file.encoding not in (None, "utf-8") or content.startswith(UTF_16)
+    odd = odd or len(set(header)) < len(header) or len(content) < _LARGE
+    return not odd and importlib.util.find_spec("pyarrow") is not None
 
 
 def _by_arrow(file: File, header: list[str], separator: str, names: Sequence[str]) -> list[Column]:
@@ -162,31 +154,20 @@ def _by_arrow(file: File, header: list[str], separator: str, names: Sequence[str
 
 
 def _separator(file: File) -> tuple[str, tuple[str, ...]]:
-    """What separates the cells, and a sentence where the header said so.
+    """What separates the cells: what was said, else the sign of the suffix, or the only other one that the header has.
 
-    It is what was said, else the separator of the suffix if the header has it, else the only other one that it has.
+    Beside it stands a sentence where the header said so.
     """
     usual = DELIMITERS.get(file.suffix, ",")
-    if file.separator is not None:
-        return file.separator, ()
-    head = list(islice(file.lines(), 64))
-
-    def splits(sign: str) -> bool:
-        try:
-            return len(next(filter(None, csv.reader(head, delimiter=sign, strict=True)), "")) > 1
-        except csv.Error:
-            return False
-
-    found = [sign for sign in (usual, *(set(",;\t") - {usual})) if splits(sign)]
-    if not found or found[0] == usual:
-        return usual, ()
-    names = sorted(name for name in ("comma", "semicolon", "tab") if SEPARATORS[name] in found)
-    if len(found) > 1:
+    header = next(filter(str.strip, file.lines()), "")
+    others = [name for name in ("comma", "semicolon", "tab") if SEPARATORS[name] in header]
+    if file.separator or usual in header or not others:
+        return file.separator or usual, ()
+    if len(others) > 1:
         raise DataError(
-            f"{file.name}: its header has {' and '.join(names)} characters, and it is unclear which separate cells: "
-            f"say so, such as separator={names[0]!r}"
+            f"{file.name}: which of {' and '.join(others)} separates its cells is unclear: say separator={others[0]!r}"
         )
-    return found[0], (f"cells are separated by {names[0]}s, as its header shows",)
+    return SEPARATORS[others[0]], (f"cells are separated by {others[0]}s, as its header shows",)
 
 
 # --- Parquet and Arrow --------------------------------------------------------------------------------
@@ -228,8 +209,8 @@ def parquet_file(file: File) -> Iterator[Any]:
             f'{file.name}: reading Parquet needs PyArrow: pip install "privrank-jax[tables]"'
         ) from error
     try:
-        whole = file.piped or file.packed
-        with parquet.ParquetFile(io.BytesIO(file.content) if whole else file.path) as opened:
+        plain = file.path.suffix.lower() in PARQUET
+        with parquet.ParquetFile(file.path if plain else io.BytesIO(file.content)) as opened:
             yield opened
     except (ArrowException, OSError, UnicodeError) as error:
         raise DataError(
@@ -255,9 +236,7 @@ def _parquet(file: File) -> Table:
 # --- JSON ---------------------------------------------------------------------------------------------
 
 
-def _objects(
-    name: str, rows: Callable[[], Iterable[tuple[str, Any]]], reading: tuple[str, ...] = ()
-) -> Table:
+def _objects(name: str, rows: Callable[[], Iterable[tuple[str, Any]]]) -> Table:
     """Objects, each after its place.
 
     The keys of all objects, sorted, are the columns; an object may lack some, whose cells are then None. Keys are part
@@ -288,7 +267,7 @@ def _objects(
     def where(row: int) -> str:
         return next(islice(rows(), row, None))[0]
 
-    return Table(name, header, columns, where, reading, form=False)
+    return Table(name, header, columns, where, form=False)
 
 
 def objects_of(file: File, **numbers: Any) -> Iterator[tuple[str, Any]]:
@@ -351,7 +330,7 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
             f'{file.name}: reading Excel files needs openpyxl: pip install "privrank-jax[excel]", or save the sheet as '
             "CSV"
         ) from error
-    content, reading = io.BytesIO(file.content), file.reading
+    content, reading = io.BytesIO(file.content), ()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on styles
@@ -372,7 +351,7 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
         ) from error
     if len(titles) > 1:
         others = ", ".join(repr(title) for k, title in enumerate(titles) if k != at)
-        reading += (f"only its sheet {titles[at]!r} is read, not {others}; another by `sheet`",)
+        reading = (f"only its sheet {titles[at]!r} is read, not {others}; another by `sheet`",)
     rows = [
         (number, row)
         for number, cells in enumerate(zip(values, formulas), start=1)
@@ -387,7 +366,7 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
             )
         row += [None] * (width - len(row))
     words = lambda: (row for _, row in rows)  # noqa: E731
-    return _of_rows(file.name, words, lambda row: f"row {rows[row][0]}", reading)
+    return _of_rows(file.name, words, lambda row: f"row {rows[row][0]}", *reading)
 
 
 def _sheet_number(name: str, titles: list[str], wanted: str | int | None) -> int:
@@ -428,10 +407,6 @@ def open_frame(data: Any, name: str = "the table") -> Table:
 
     Raises:
         DataError: ``data`` are none of these; in messages they have this name.
-
-    >>> table = open_frame({"user": [1, 2], "winner": ["a", None]})
-    >>> [(column.codes.tolist(), column.words) for column in table.columns(["winner", "user"])]
-    [([0, 1], ['a', None]), ([0, 1], ['1', '2'])]
     """
     if isinstance(data, list | tuple) and data and isinstance(data[0], Mapping):
         return _objects(name, lambda: ((f"row {k}", row) for k, row in enumerate(data, start=1)))
