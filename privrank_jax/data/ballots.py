@@ -9,8 +9,8 @@ Ratings read as ranks would reverse the order. So ranks must look like ranks: no
 more than half of the users who ranked something have cells unlike ranks. Without ties they are like ranks if one of
 them is 1 (where columns are left out, the 1 may be there). With ties they are if each is one more than the number of
 items before it (1, 2, 2, 4), or the number of items up to it (1, 3, 3, 4), or if they count without gaps (1, 2, 2, 3)
-and there are more different ones than half of the items. One to five stars fail this test, whatever the number of
-items: of users who give each star equally often at least 56 % are unlike, and 80 % where four stars are most frequent.
+and there are more different ones than half of the items. Of users who give one to five stars equally often at least
+56 % are unlike, whatever the number of items, and 80 % where four stars are most frequent.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ SYNTHETIC = "synthetic_epsilon"
 _SIGNS = {**SEPARATORS, "newline": "\n", "\\n": "\n", "blank": " ", "≻": ">"}
 _NUMBER = re.compile(r"\s*\d+(\.\d*)?\s*")
 _TWICE = "{} stands twice in one order: keep one place for each item"
-_BY_RATINGS = (
-    "if they are ratings, give their scale, as ratings='1:5'; if they are ranks, say ranks=True"
-)
+_BY_RATINGS = "give the scale of ratings, as ratings='1:5'; if they are ranks, say ranks=True"
 
 
 def read_ballots(table: Table, roles: RankingRoles) -> Rankings:
@@ -142,10 +140,7 @@ def note_of(roles: RankingRoles) -> str:
 
 
 def _scale(roles: RankingRoles) -> tuple[Any, ...]:
-    try:
-        return scale_of(roles.ratings) if isinstance(roles, RatingRoles) else (0.0, 1.0)
-    except BadCell as error:
-        raise DataError(str(error)) from None
+    return scale_of(roles.ratings) if isinstance(roles, RatingRoles) else (0.0, 1.0)
 
 
 def levels_of(
@@ -214,11 +209,7 @@ def read_wide(
     possible = len(table.header) - len({"user", "count"} & reading.columns.keys())
     most = None if roles.ranks else possible
     levels, scale = levels_of(reading, reading.several("cell"), most)
-    try:
-        reading.stop()
-    except DataError as error:
-        ignore = "; if a column is no item, list the `items`, or leave it out by `ignore`"
-        raise DataError(f"{error}{ignore * (roles.public is None and counted)}") from None
+    reading.stop()
     check_size(table.name, reading.users, len(columns))
     return _made(reading, levels, scale, tuple(columns)), levels
 
@@ -237,9 +228,9 @@ def _whole(
 def _long(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Rankings:
     name = table.name
     if roles.user is None or spelled_in(table.header, roles.user) not in table.header:
+        columns = f"the columns are {listed(table.header, 40)}"
         raise DataError(
-            f"{name}: rows of one item each need a column of users: name it by `user`; the columns are "
-            f"{listed(table.header, 40)}"
+            f"{name}: name the column of users, of one row for each item, by `user`; {columns}"
         )
     reading = Reading(table, roles, columns)
     item, rank = reading.cells["item"], reading.cells["rank"]
@@ -253,23 +244,16 @@ def _long(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Rank
     pairs = users * np.int64(max(len(reading.items), 1)) + codes
     reading.once("item", pairs, "{} is ranked twice by one user: keep one row")
     reading.faults.stop()
-    total = number_of_users(name, roles, len(reading.people))
+    total = len(reading.people) if roles.num_users is None else roles.num_users
+    if not isinstance(total, int | np.integer) or total < len(reading.people):
+        raise DataError(
+            f"{name}: `num_users` must be the number of all users, those included who ranked nothing; got {total!r}"
+        )
     check_size(name, total, len(reading.items))
     order, place = reading.items.in_order()
     ranks = np.full((total, len(order)), -1, np.int32)
     ranks[users, np.array(place, np.int64)[codes]] = levels[:, 0]
     return _made(reading, ranks, scale, order)
-
-
-def number_of_users(name: str, roles: RankingRoles, seen: int) -> int:
-    """The number of all users, of whom so many have rows in the file of this name."""
-    number = seen if roles.num_users is None else roles.num_users
-    if not isinstance(number, int | np.integer) or number < seen:
-        raise DataError(
-            f"{name}: `num_users` must be a whole number, of all users who were asked, those included who ranked "
-            f"nothing; got {number!r}"
-        )
-    return int(number)
 
 
 # --- tables of items -------------------------------------------------------------------------------------
@@ -288,8 +272,8 @@ def _orders(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Ra
     check_size(table.name, reading.users, len(reading.items))
     if places and not roles.public and all(_NUMBER.fullmatch(item) for item in reading.items):
         raise DataError(
-            f"{table.name}: {cells[0].name!r} is named like a place, but all cells are numbers: if these are items, "
-            "best first, list the `items`; if they are ranks of items, name the columns after the items"
+            f"{table.name}: {cells[0].name!r} is named like a place, but all cells are numbers: list the `items` if "
+            "these are some, or name columns of ranks after the items"
         )
     order, place = reading.items.in_order()
     levels = np.full((reading.size, len(order)), 1 if approved else -1, np.int32)
@@ -309,7 +293,7 @@ def _places(reading: Reading, columns: Sequence[Column]) -> _Entries:
         blank = word is None or (isinstance(word, str) and not word.strip())
         return -1 if blank else reading.items[word]
 
-    codes = np.stack(reading.faults.together(columns, code_of), axis=1)
+    codes = np.stack([reading.faults.read(one, code_of) for one in columns], axis=1)
     for k, column in enumerate(columns[1:], start=1):
         again = (codes[:, k] >= 0) & np.any(codes[:, :k] == codes[:, k : k + 1], axis=1)
         reading.faults.where(again, column.name, functools.partial(column.quoted, _TWICE))
@@ -346,8 +330,7 @@ def sign_of(said: str | None) -> str:
     sign = ">" if said is None else _SIGNS.get(said.strip().casefold(), said.strip() or said)
     if not sign or any(letter.isalnum() for letter in sign):
         raise DataError(
-            f"order_separator={said!r} is none: give what stands between the items of an order, without letters and "
-            "digits, or 'newline' or 'blank'"
+            f"order_separator={said!r} is none: give what stands between the items, such as > or 'newline'"
         )
     return sign
 
@@ -362,8 +345,8 @@ def _check_orders(name: str, column: Column, sign: str) -> None:
     if wrong and (have or len(words) > 1 or others):
         advice = (others or [";"])[0].replace("\n", "newline")
         raise DataError(
-            f"{name}, column {column.name!r}: {quoted(min(wrong))} is no order with {sign!r} between its items: say "
-            f"what stands between them, such as order_separator={advice!r}, or list the `items`"
+            f"{name}, column {column.name!r}: {quoted(min(wrong))} is no order with {sign!r}: say what stands between "
+            f"its items, such as order_separator={advice!r}, or list the `items`"
         )
 
 
@@ -377,11 +360,7 @@ def _split(text: str, sign: str) -> list[list[str]]:
 
 
 def groups_of(cell: Any, sign: str, known: Container[str] = ()) -> list[list[str]]:
-    """The items of a cell, those of each place; a cell may be a list, and a known item have a sign in its name.
-
-    Raises:
-        BadCell: a sign without a name beside it.
-    """
+    """The items of a cell, those of each place; a cell may be a list, and a known item have a sign in its name."""
     if isinstance(cell, tuple):
         return [[one] if one is not None and one.strip() else [] for one in cell]
     text = (cell or "").strip()
@@ -389,9 +368,8 @@ def groups_of(cell: Any, sign: str, known: Container[str] = ()) -> list[list[str
         return [[text]] * bool(text)
     groups = _split(cell, sign)
     if not all(name for group in groups for name in group):
-        ties = ", and = between ties, such as A>B=C" if sign == ">" else ""
         raise BadCell(
-            f"{quoted(cell)} is no order: write the items, best first, with {sign!r} between them{ties}"
+            f"{quoted(cell)} is no order: write items, best first, with {sign!r} between them, as A>B=C with >"
         )
     return groups
 
@@ -399,11 +377,10 @@ def groups_of(cell: Any, sign: str, known: Container[str] = ()) -> list[list[str
 # --- whether ranks look like ranks -----------------------------------------------------------------------
 
 
-_RATED = {
-    "score", "scores", "rating", "ratings", "rated", "star", "stars", "point", "points", "grade", "grades", "likes",
-    "mark", "marks",
-}  # fmt: skip
-_LETTERS = re.compile(r"[^\W\d_]+")
+_RATED = re.compile(
+    r"(?<![a-z])(scores?|ratings?|rated|stars?|points?|grades?|likes|marks?)(?![a-z])",
+    re.IGNORECASE,
+)
 
 
 def check_ranks(
@@ -418,22 +395,19 @@ def check_ranks(
 
     ``largest`` is the largest rank of a long file; of wide ones other columns may hold ranks too (``left_out``).
     """
-    if all(_RATED & set(_LETTERS.findall(column.casefold())) for column in columns):
+    if all(map(_RATED.search, columns)):
         raise DataError(
-            f"{name}: columns such as {columns[0]!r} are named like ratings, and would be read as ranks, 1 = best: "
-            f"{_BY_RATINGS}"
+            f"{name}: columns such as {columns[0]!r} are named like ratings, and read as ranks: {_BY_RATINGS}"
         )
     if largest >= ranks.shape[1]:
         raise DataError(
-            f"{name}, column {columns[0]!r}: {largest + 1} is not a rank, 1 = best, of {ranks.shape[1]} items: "
-            f"{_BY_RATINGS}"
+            f"{name}, column {columns[0]!r}: {largest + 1} is not a rank of {ranks.shape[1]} items: {_BY_RATINGS}"
         )
     some = ranks[np.any(ranks >= 0, axis=1)]
     unlike = int(np.sum(~_like_ranks(some, left_out))) if some.size else 0
     if 2 * unlike > len(some):
         raise DataError(
-            f"{name}: the cells of {unlike:,} of {len(some):,} users don't look like ranks, 1 = best (numbers repeat "
-            f"and skip as in no ranking with ties, or nothing comes first): {_BY_RATINGS}"
+            f"{name}: the cells of {unlike:,} of {len(some):,} users don't look like ranks, 1 = best: {_BY_RATINGS}"
         )
 
 

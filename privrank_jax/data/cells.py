@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from privrank_jax.data.errors import BadCell, quoted
+from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.names import MISSING, place_of
 
 _WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
@@ -61,8 +61,7 @@ def count_of(cell: Any) -> int:
     number = int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else -1
     if not 0 <= number <= MOST_COUNTED:
         raise BadCell(
-            f"{quoted(cell)} does not say how often the row counts: write a whole number up to {MOST_COUNTED:,}, 0 for "
-            "a row that does not count"
+            f"{quoted(cell)} does not say how often the row counts: write a whole number up to {MOST_COUNTED:,}"
         )
     return number
 
@@ -87,15 +86,7 @@ def approval_of(cell: Any) -> float:
 
 
 def rank_of(cell: Any, most: int | None = None) -> int:
-    """The rank, from 0, that a cell holds; -1 for none.
-
-    Args:
-        cell: text, such as ``"2"``, ``"2nd"`` or ``"2nd choice"``.
-        most: the largest possible rank, if known.
-
-    Raises:
-        BadCell: it is no whole number from 1 to ``most``.
-    """
+    """The rank, from 0, that a cell such as ``"2"`` or ``"2nd choice"`` holds; -1 for none; ``most`` is the largest."""
     if is_nothing(cell):
         return -1
     text = text_of(cell)
@@ -103,9 +94,9 @@ def rank_of(cell: Any, most: int | None = None) -> int:
     if not 1 <= value < (2**31 if most is None else most + 1):
         of = "" if most is None else f", of {most} items"
         raise BadCell(
-            f"{quoted(cell)} is not a rank, 1 = best{of}: if it says that the item was not ranked, say "
-            f"blank=[{quoted(text)}]; if cells are ratings, give their scale, such as ratings='1:5'; if they are "
-            "larger ranks, say ranks=True; if they hold items, best first, name their column by `order`"
+            f"{quoted(cell)} is not a rank, 1 = best{of}: say blank=[{quoted(text)}] if it means that the item was not "
+            "ranked, ratings='1:5' if 1 to 5 is a scale of ratings, ranks=True if ranks are larger; list the `items`, "
+            "or leave columns out by `ignore`, where one is no item; name columns of orders by `order`"
         )
     return value - 1
 
@@ -129,7 +120,7 @@ def time_of(cell: Any) -> np.datetime64:
     found = parsed_time(text_of(cell))
     if found is None:
         raise BadCell(
-            f"{quoted(cell)} is no time: write it as 2024-05-31, 2024-05-31T18:30:00Z, or in seconds since 1970"
+            f"{quoted(cell)} is no time: write it as 2024-05-31T18:30:00Z, or in seconds since 1970"
         )
     return found
 
@@ -141,10 +132,7 @@ def scale_of(said: Any) -> tuple[str, ...] | tuple[float, float]:
         said: ``"1:5"``, ``"5:1"`` (1 is the best), ``"bad,fair,good"``, or two numbers or several words.
 
     Raises:
-        BadCell: it is none.
-
-    >>> scale_of("1:5"), scale_of((10, 0)), scale_of("bad, fair, good")
-    ((1.0, 5.0), (10.0, 0.0), ('bad', 'fair', 'good'))
+        DataError: it is none.
     """
     parts = list(said) if isinstance(said, list | tuple) else []
     if isinstance(said, str):
@@ -155,9 +143,8 @@ def scale_of(said: Any) -> tuple[str, ...] | tuple[float, float]:
         return numbers[0], numbers[1]
     words = tuple(one.strip() for one in parts if isinstance(one, str) and one.strip())
     if len({word.casefold() for word in words}) < max(len(parts), 2):
-        raise BadCell(
-            f"ratings={said!r} is no scale: give its ends from the worst to the best, such as '1:5', or '5:1' where 1 "
-            "is the best, or its words, such as 'bad,fair,good'"
+        raise DataError(
+            f"ratings={said!r} is no scale: give its ends, the worst first, as '1:5', or its words, as 'bad,fair,good'"
         )
     return words
 
@@ -177,8 +164,7 @@ def rating_reader(scale: tuple[Any, ...]) -> Callable[[Any], float]:
         place = places.get(" ".join(text.casefold().split()))
         if place is None and not is_nothing(cell):
             raise BadCell(
-                f"{quoted(cell)} is not a rating {known}: correct it, or say blank=[{quoted(text)}] if it means that "
-                "the item was not rated"
+                f"{quoted(cell)} is not a rating {known}: say blank=[{quoted(text)}] if it means that none was given"
             )
         return math.nan if place is None else place
 

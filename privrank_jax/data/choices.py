@@ -202,7 +202,7 @@ def _sets(reading: Reading, columns: Sequence[Column]) -> np.ndarray:
         return [code_of(one) for one in (word if isinstance(word, tuple) else _split(word or ""))]
 
     if len(columns) > 1:
-        return np.stack(reading.faults.together(columns, code_of), axis=1)
+        return np.stack([reading.faults.read(one, code_of) for one in columns], axis=1)
     lists = [found or [] for found in reading.faults.values(columns[0], codes_of, object)]
     width = max(map(len, lists), default=0)
     padded = np.array([one + [-1] * (width - len(one)) for one in lists], np.int64)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import heapq
 from array import array
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, repeat
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -146,37 +145,25 @@ class Faults:
         found = number, check, column, str(message)
         self._found = found if self._found is None else min(found, self._found)
 
-    def _read(
-        self, columns: Sequence[Column], reader: Callable[[Any], Any], dtype: Any
-    ) -> list[np.ndarray]:
-        """The values of the words of some columns, which are read in order of their first row."""
-        found = [np.zeros(len(column.words), dtype) for column in columns]
-        met = [zip(repeat(k), column.in_order()) for k, column in enumerate(columns)]
-        for k, (row, code, word) in heapq.merge(*met, key=lambda one: one[1][0]):
-            try:
-                found[k][code] = reader(word)
-            except BadCell as error:
-                self._note(row, self._checks + 1 + k, columns[k].name, error)
-                break
-        self._checks += len(columns)
-        return found
-
     def values(
         self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
     ) -> np.ndarray:
-        """The value of each word that occurs, ``(words,)``."""
-        return self._read([column], reader, dtype)[0]
+        """The value of each word that occurs, ``(words,)``; the reader of a word raises :class:`BadCell`."""
+        self._checks += 1
+        found = np.zeros(len(column.words), dtype)
+        for row, code, word in column.in_order():
+            try:
+                found[code] = reader(word)
+            except BadCell as error:
+                self._note(row, self._checks, column.name, error)
+                break
+        return found
 
     def read(
         self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
     ) -> np.ndarray:
-        """The value of each cell, ``(N,)``; the reader of a word raises :class:`BadCell`."""
+        """The value of each cell, ``(N,)``."""
         return self.values(column, reader, dtype)[column.codes]
-
-    def together(self, columns: Sequence[Column], reader: Callable[[Any], int]) -> list[np.ndarray]:
-        """The same for columns of one kind of names."""
-        found = self._read(columns, reader, np.int32)
-        return [values[column.codes] for values, column in zip(found, columns)]
 
     def named(self, columns: Sequence[Column], names: Names) -> list[np.ndarray]:
         """Codes of the names in some columns, each ``(N,)``."""
@@ -184,7 +171,7 @@ class Faults:
         whole = len(columns) == 1 and np.all(np.bincount(codes, minlength=len(words)))
         if whole and names.takes(words):  # no Python for each name of a user
             return [codes]
-        return self.together(columns, names.__getitem__)
+        return [self.read(column, names.__getitem__) for column in columns]
 
     def where(
         self,

@@ -49,7 +49,6 @@ _NAME_KEY = re.compile(r"ALTERNATIVE NAME (\d+)", re.ASCII)
 _SECTIONS = ("META", "PROJECTS", "VOTES")
 _POINTS = ("cumulative", "scoring")
 _TYPES = ("approval", "ordinal", *_POINTS)
-_NUMBERS = re.compile(r"\d{1,9}(?:\s+\d{1,9})*", re.ASCII)
 SET_A = (
     "shrimp", "sea eel", "tuna", "squid", "sea urchin", "salmon roe", "egg", "fatty tuna", "tuna roll", "cucumber roll",
 )  # fmt: skip
@@ -224,32 +223,31 @@ def read_kamishima(file: File) -> Rankings:
     Raises:
         DataError: what is wrong, and in which line.
     """
-    items, orders = 0, []
-    for line, text in enumerate(map(str.strip, file.lines()), start=1):
-        with _in_line(file.name, line):
-            if text and not _NUMBERS.fullmatch(text):
-                raise BadCell("whole numbers between blanks are expected here")
-            row = [int(cell) for cell in text.split()]
-            if row and not items:
-                if len(row) != 2 or row[0] < 2:
-                    raise BadCell(
-                        "the first line must hold the number of items and a 1, as in 10 1"
-                    )
-                items = row[0]
-            elif row:
-                length = len(orders[0]) if orders else len(row) - 2
-                if len(row) < 3 or not row[1] == len(row) - 2 == length:
-                    raise BadCell(
-                        f"{len(row)} numbers, of which the second must be the length of the order, and all orders as "
-                        f"long as the first, {length}"
-                    )
-                if max(row[2:]) >= items or len(set(row[2:])) < length:
-                    raise BadCell(f"item ids must be distinct and from 0 to {items - 1}")
-                orders.append(row[2:])
-    check_size(file.name, len(orders), items)
+    first, *rows = [*filter(str.strip, file.lines())] or ["0"]
+    try:
+        items = int(first.split()[0])
+        check_size(file.name, len(rows), items)
+        table = np.loadtxt(rows, np.int64, ndmin=2, comments=None)
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(
+            f"{file.name}: {error}: write a line with the number of items and a 1, as in 10 1, then one of whole "
+            "numbers for each person, all of one length"
+        ) from None
+    orders = table[:, 2:]
+    length = orders.shape[1]
+    increases = np.diff(np.sort(orders, axis=1), axis=1, prepend=-1) > 0
+    right = np.all(table[:, 1:2] == length, axis=1) & np.all(orders < items, axis=1)
+    right &= np.all(increases, axis=1) & (length > 0)
+    if not right.all():
+        raise DataError(
+            f"{file.name}, line {2 + np.argmin(right)}: write 0, the length of the order, which is that of all, and "
+            f"distinct items from 0 to {items - 1}"
+        )
     known = SET_A if items == len(SET_A) else tuple(f"item {k}" for k in range(items))
-    ranks = ranks_from_orders(np.array(orders), items)
-    missing = "last" if len(orders[0]) == items else "unknown"
+    ranks = ranks_from_orders(orders, items)
+    missing = "last" if length == items else "unknown"
     return Rankings(ranks, item_names=known, name=file.name, missing=missing)
 
 

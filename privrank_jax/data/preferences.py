@@ -30,9 +30,10 @@ from jaxtyping import Bool, Float, Integer
 
 from privrank_jax._neighbors import NO_COLUMN, of_column
 from privrank_jax._whole_file import whole_file
+from privrank_jax.data.columns import checksum
 from privrank_jax.data.errors import BadCell, DataError
-from privrank_jax.data.file import Origin
-from privrank_jax.data.json_lines import SUFFIXES, Records
+from privrank_jax.data.file import File, Origin
+from privrank_jax.data.json_lines import SUFFIXES, name_of, records_of
 from privrank_jax.data.names import Names, did_you_mean
 from privrank_jax.data.randomized import check_writable, epsilon_of, largest_sum
 from privrank_jax.data.roles import PreferenceRoles, reader_of
@@ -206,24 +207,24 @@ _Kind = TypeVar("_Kind", PreferenceScan, Preferences)
 
 def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     """Read and check preferences, of whose fields is told what :meth:`Preferences.read` takes."""
-    records, roles = Records.of(source), PreferenceRoles(**told)
+    of, roles = name_of(source), PreferenceRoles(**told)
     if others := roles.told.keys() & {"items", "blank", "ignore", "count"}:
         raise DataError(f"the data are read as preferences: leave out `{others.pop()}`")
     for name in roles.keep:
         if _TELLING.search(name) or name in _BESIDE:
             raise DataError(
-                f"{records.name}: the field {name!r} can't be kept, for its name may tell which answer was chosen, or "
+                f"{of}: the field {name!r} can't be kept, for its name may tell which answer was chosen, or "
                 "is that of another field that is written: rename it"
             )
     answers = (roles.chosen or "chosen", roles.rejected or "rejected")
     used = [*answers, *filter(None, (roles.prompt, roles.id, roles.user)), *roles.keep]
     if twice := [name for name in used if used.count(name) > 1]:
-        raise DataError(f"{records.name}: the field {twice[0]!r} is named twice: name one for each")
-    found = _scanned(records, roles, PreferenceScan)
+        raise DataError(f"{of}: the field {twice[0]!r} is named twice: name one for each")
+    found = _scanned(source, roles, PreferenceScan)
     loose = roles.prompt is not None and not {"prompt", "id"} & found.names.keys()
     if found.ignored and loose and not roles.keep:  # nothing would join the sorted lines to prompts
         raise DataError(
-            f"{records.name} has no prompt and no id to join lines to the fields left out, {', '.join(found.ignored)}: "
+            f"{of} has no prompt and no id to join lines to the fields left out, {', '.join(found.ignored)}: "
             "name one by `prompt` or `id`, or carry a field over by `keep`; prompt=None if answers need no prompt"
         )
     return found
@@ -231,10 +232,10 @@ def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
 
 def read_preferences(source: Any) -> Preferences:
     """Read randomized preferences, as ``privrank privatize`` writes them; others are refused."""
-    return _scanned(Records.of(source), PreferenceRoles(epsilon=MARK), Preferences)
+    return _scanned(source, PreferenceRoles(epsilon=MARK), Preferences)
 
 
-def _scanned(records: Records, roles: PreferenceRoles, kind: type[_Kind]) -> _Kind:
+def _scanned(source: Any, roles: PreferenceRoles, kind: type[_Kind]) -> _Kind:
     """Read all records; those that are randomized with all of their fields."""
     randomized = kind is Preferences
     names: dict[str, str] = {}
@@ -242,8 +243,9 @@ def _scanned(records: Records, roles: PreferenceRoles, kind: type[_Kind]) -> _Ki
     absent: set[str] = set()
     keep = tuple(roles.keep)
     lines, bits, budgets, users, people = [], [], [], [], Names("user")
-    origin = None if records.file is None else Origin(records.file)
-    for record in records:
+    of, named = name_of(source), isinstance(source, str | os.PathLike)
+    origin = Origin(File.of(source)) if named else None
+    for place, record in records_of(source):
         try:
             if randomized and MARK not in record:
                 raise BadCell(f"no field {MARK!r}, so its order was not randomized: privatize it")
@@ -265,23 +267,23 @@ def _scanned(records: Records, roles: PreferenceRoles, kind: type[_Kind]) -> _Ki
             if "user" in names:
                 users.append(people[_user(record[names["user"]])])
         except BadCell as error:
-            raise records.fault(str(error)) from None
+            raise DataError(f"{of}, {place}: {error}") from None
         beside = {role: record[names[role]] for role in _BESIDE if role in names}
         beside |= {name: record[name] for name in keep}
         lines.append(({name: written(value) for name, value in beside.items()}, answers))
         bits.append(chosen_first)
     if not lines:
-        raise DataError(f"{records.name} is empty: it needs one JSON object per line")
+        raise DataError(f"{of} is empty: it needs one JSON object per line")
     used = {*names.values(), *keep, roles.epsilon}
     return kind(
-        *(records.name, names, keep, lines, np.array(bits)),
+        *(of, names, keep, lines, np.array(bits)),
         users=np.array(users if "user" in names else range(len(bits)), np.int32),
         user_names=tuple(people),
         epsilon=None if roles.epsilon is None else np.array(budgets),
         ties=tuple(row for row, (_, (one, other)) in enumerate(lines) if one == other),
         ignored=tuple(name for name in first if name not in used),
         users_are=of_column(names["user"]) if "user" in names else NO_COLUMN,
-        origin=origin or Origin(None, records.checksum()),
+        origin=origin or Origin(None, lambda: checksum([lines, bits, users, budgets])),
     )
 
 
