@@ -28,7 +28,7 @@ from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.file import SEPARATORS
 from privrank_jax.data.header import (
     check_no_counts,
-    places_of_questions,
+    places_of,
     remainder,
     span_of,
     spelled_in,
@@ -82,17 +82,9 @@ def shape_of(name: str, header: Sequence[str], roles: RankingRoles) -> tuple[str
         return "order", {"order": roles.order}
     if _spans(roles) or (roles.public is not None and set(roles.public) <= set(header)):
         return "wide", wide_items(name, header, roles)
-    asked, questions = roles.question, places_of_questions(header)
-    if asked is not None:
-        questions = {one: of for one, of in questions.items() if form(one) == form(asked)}
-    if len(questions) > 1:
-        raise DataError(
-            f"{name} has several questions or contests, {listed(questions)}: say which one is ranked, such as "
-            f"question={next(iter(questions))!r}"
-        )
-    for found in questions.values():
+    if found := places_of(header, roles.question):
         return "places", {f"place {k}": column for k, column in enumerate(found)}
-    usual = {} if asked is not None else roles.find(header, "order")
+    usual = {} if roles.question is not None else roles.find(header, "order")
     return ("order", usual) if usual else ("wide", wide_items(name, header, roles))
 
 

@@ -96,7 +96,7 @@ def rank_of(cell: Any, most: int | None = None) -> int:
         raise BadCell(
             f"{quoted(cell)} is not a rank, 1 = best{of}: say blank=[{quoted(text)}] if it means that the item was not "
             "ranked, ratings='1:5' if 1 to 5 is a scale of ratings, ranks=True if ranks are larger; list the `items`, "
-            "or leave columns out by `ignore`, where one is no item; name columns of orders by `order`"
+            "leave columns out by `ignore`, or name the `question` they begin with, where one is no item; name an `order`"
         )
     return value - 1
 

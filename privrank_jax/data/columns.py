@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
@@ -29,13 +30,7 @@ _CHUNK = 4096  # rows that are encoded together
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Column:
-    """A column of N cells.
-
-    Attributes:
-        name: of the column.
-        codes: ``(N,)`` int32, index into ``words``.
-        words: the distinct cells.
-    """
+    """A column of N cells: ``codes`` are ``(N,)`` int32, index into ``words``, the distinct cells."""
 
     name: str
     codes: Int[np.ndarray, "rows"]
@@ -69,15 +64,11 @@ class Column:
                 yield int(first[code]), code, self.words[code]
 
 
-class _Codes(dict[Any, int]):
-    def __missing__(self, word: Any) -> int:
-        self[word] = code = len(self)
-        return code
-
-
 def encode(rows: Iterator[Sequence[Any]], columns: dict[str, int]) -> list[Column]:
     """Columns of a stream of rows of cells, by their names and their places in a row."""
-    words = [_Codes() for _ in columns]
+    words = [defaultdict[Any, int]() for _ in columns]
+    for known in words:  # the code of a new word is their number
+        known.default_factory = known.__len__
     codes = [array("i") for _ in columns]
     while chunk := list(islice(rows, _CHUNK)):
         for place, known, found in zip(columns.values(), words, codes):
@@ -111,24 +102,9 @@ class Table:
     form: bool = True
     relation: Any = None
 
-    def said(self, *detected: str, notes: Iterable[str], unused: Sequence[str]) -> dict[str, Any]:
-        """The fields of data on how they were read: public notes, what was detected, remarks for their holder alone.
-
-        Notes that are given do not depend on the names of columns, as what was detected of them and ``unused`` ones do.
-        """
-        left = ("columns not used: " + ", ".join(unused),) * bool(unused)
-        reading = (*self.reading, *detected)
-        if self.form:
-            return {"notes": (*reading, *notes, *left), "reading": reading, "remarks": ()}
-        return {"notes": tuple(notes), "reading": reading, "remarks": left}
-
 
 class Faults:
-    """The first fault of a table, in order of rows and, within a row, of columns as they are checked.
-
-    Attributes:
-        rows: numbers of the rows that are checked; None: all.
-    """
+    """The first fault of a table, or of its ``rows``, in order of rows and, within a row, of columns as checked."""
 
     def __init__(self, table: Table, rows: Int[np.ndarray, "rows"] | None = None) -> None:
         self.table, self.rows = table, rows

@@ -13,13 +13,6 @@ _COUNTS = re.compile(
     r"(votes?|ballots?|row)?counts?|(n|num|numberof)?(votes|ballots)"
 )
 _LAST = re.compile(r"(?:.*[\W_])?(?:count|counts|freq|frequency|weight|weights)", re.IGNORECASE)
-_BRACKETS = re.compile(r"(.*\S)\s*\[([^\[\]]+)\]", re.DOTALL)
-_WORD = r"(?:choice|rank|preference|pref)"
-_ASKED = re.compile(
-    rf"(.*?)(?<![a-z0-9])(?:{_WORD}[\W_]*(\d{{1,3}})(?:\s+of\s+\d+)?|(\d{{1,3}})(?:st|nd|rd|th)[\W_]*{_WORD})"
-    r"(?![a-z0-9])(.*?)(\(\d+\))?\s*",
-    re.IGNORECASE | re.DOTALL | re.ASCII,
-)
 
 
 class Keys(list[str]):
@@ -46,7 +39,7 @@ def letters(column: str) -> str:
 
 
 def usual_column(header: Sequence[str], names: Sequence[str]) -> str | None:
-    """The only column that has one of these names; None if there is none, or several. Of keys of JSON the first alone."""
+    """The only column that has one of these names, else None; of keys of JSON the first name alone is looked for."""
     wanted = {letters(name) for name in names}
     found = [column for column in header if letters(column) in wanted]
     if isinstance(header, Keys):  # else a key of one user could take the role of another
@@ -55,7 +48,7 @@ def usual_column(header: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def spelled_in(header: Sequence[str], column: str) -> str:
-    """The column of a header that is meant: one of this name, else the only one that differs by case or outer blanks."""
+    """The column that is meant: one of this name, else the only one that differs by case or outer blanks."""
     if column in header or isinstance(header, Keys):
         return column
     found = [other for other in header if form(other) == form(column)]
@@ -71,8 +64,8 @@ def column_of(name: str, header: Sequence[str], one: str, column: str) -> str:
     if not number:
         none = "; say user=None if there is none" if one == "user" else ""
         raise DataError(
-            f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are "
-            f"{listed(header, 40) or 'none'}. Name the column by `{one}`{none}"
+            f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are {listed(header, 40)}. Name the "
+            f"column by `{one}`{none}"
         )
     return meant
 
@@ -107,39 +100,18 @@ def remainder(column: str, question: str) -> str | None:
     return re.sub(r"^[\W_]+", "", rest).rstrip(" ]")
 
 
-def asked_place(column: str) -> tuple[str, int] | None:
-    """The question and the place that a column is named after; "" is the question of one named after a place alone."""
-    if (place := place_of(column)) is not None:
-        return "", place
-    if found := _BRACKETS.fullmatch(column.strip()):
-        place = int(found[2][:9]) if found[2].strip().isdecimal() else place_of(found[2])
-        return None if place is None else (found[1], place)
-    found = _ASKED.fullmatch(column)
-    if found is None:
-        return None
-    parts = (re.sub(r"^[\W_]+|[\W_]+$", "", part) for part in (found[1], found[4]))
-    return " ".join(filter(None, parts)), int(found[2] or found[3])
+def places_of(header: Sequence[str], question: str | None = None) -> tuple[str, ...]:
+    """The columns named after places 1, 2, ... or 0, 1, ..., the best first, if each place has one column; else none.
 
-
-def places_of_questions(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The columns of places 1, 2, ... or 0, 1, ... of each question, the best first, if each place has one column.
-
-    Where columns are named after places alone, these are the only question; of JSON keys nothing else is read.
-
-    >>> places_of_questions(["id", "Mayor Choice 2 (5)", "Mayor Choice 1 (4)", "Council rank 1"])
-    {'Mayor': ('Mayor Choice 1 (4)', 'Mayor Choice 2 (5)')}
+    Names of columns may begin with a question, but not keys of JSON, which their users spell.
     """
-    found: dict[str, list[tuple[int, str]]] = {}
-    for column in header:
-        if asked := asked_place(column):
-            found.setdefault(asked[0], []).append((asked[1], column))
-    questions = {}
-    for question, several in found.items():
-        places, number = sorted(place for place, _ in several), len(several)
-        whole = number > 1 and places in ([*range(number)], [*range(1, number + 1)])
-        if whole and not (question and isinstance(header, Keys)):
-            questions[question] = tuple(column for _, column in sorted(several))
-    return {"": questions[""]} if "" in questions else questions
+    if question is not None and isinstance(header, Keys):
+        return ()
+    rest = {one: one if question is None else remainder(one, question) or "" for one in header}
+    asked = [(place, one) for one, said in rest.items() if (place := place_of(said)) is not None]
+    places, number = sorted(place for place, _ in asked), len(asked)
+    whole = number > 1 and places in ([*range(number)], [*range(1, number + 1)])
+    return tuple(one for _, one in sorted(asked) if whole)
 
 
 def span_of(name: str, header: Sequence[str], span: str) -> tuple[str, ...]:

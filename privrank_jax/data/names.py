@@ -34,8 +34,8 @@ _SPELLED = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"
 )  # fmt: skip
 _PLACE = re.compile(
-    rf"{_WORDS}[\W_]*(\d+)(?:st|nd|rd|th)?\W*|(\d+)(?:st|nd|rd|th)(?:[\W_]*{_WORDS})?|(\d+)[\W_]+{_WORDS}|"
-    rf"({'|'.join(_SPELLED)})[\W_]*{_WORDS}"
+    rf"{_WORDS}[\W_]*(\d+)(?:st|nd|rd|th)?(?:\s+of\s+\d+)?\W*(?:\(\d+\))?|"
+    rf"(\d+)(?:st|nd|rd|th)(?:[\W_]*{_WORDS})?|(\d+)[\W_]+{_WORDS}|({'|'.join(_SPELLED)})[\W_]*{_WORDS}"
 )
 
 

@@ -116,18 +116,14 @@ class _Lines:
     """N preferences as they were read.
 
     Attributes:
-        name: of the file.
         names: role to field of ``chosen``, ``rejected``, and of ``prompt``, ``id`` and ``user`` where the table has it.
         keep: further fields that are carried over.
         lines: of each record the other fields by role or name, and the two answers, sorted; all written as JSON.
         bits: ``(N,)`` bool, whether the chosen answer is the first of the two; what is protected.
         users: ``(N,)`` int, a number for each user; the row number where the table names no users.
-        user_names: names of the users, or ().
         epsilon: ``(N,)`` float64, of each; None without a field of these.
         ties: numbers of the rows whose answers are equal.
         ignored: names of fields that are left out, of the first record.
-        users_are: what one user is.
-        origin: of the file, or of the table.
     """
 
     name: str
@@ -166,10 +162,8 @@ class PreferenceScan(_Lines):
     def check(self, users: bool) -> None:
         """Raise :class:`DataError` if a pair is twice the same answer, or the table does not name ``users``."""
         if self.ties:
-            where = f"row {self.ties[0] + 1}, the first of {len(self.ties):,}"
-            raise DataError(
-                f"{self.name}, {where}: chosen and rejected are the same: remove the row"
-            )
+            where = f"row {self.ties[0] + 1}"
+            raise DataError(f"{self.name}, {where}: the two answers are the same: remove the row")
         if users and not self.has_users:
             raise DataError(f"{self.name} has no field 'user': name it, or protect each comparison")
 

@@ -14,7 +14,7 @@ from privrank_jax.data.choices import chooses
 from privrank_jax.data.columns import Table, checksum
 from privrank_jax.data.errors import DataError, listed
 from privrank_jax.data.file import File, Origin
-from privrank_jax.data.header import places_of_questions, usual_column, without
+from privrank_jax.data.header import places_of, usual_column, without
 from privrank_jax.data.kinds import Data
 from privrank_jax.data.named import load, named_sets
 from privrank_jax.data.names import did_you_mean
@@ -49,7 +49,7 @@ def _compares(header: Sequence[str]) -> bool:
 
 def _ranks(header: Sequence[str]) -> bool:
     found = RankingRoles().find(header, "item", "rank", "order")
-    return "order" in found or len(found) == 2 or bool(places_of_questions(header))
+    return "order" in found or len(found) == 2 or bool(places_of(header))
 
 
 _REPORT = ("item_1", "item_2", "report", "epsilon")
@@ -235,7 +235,8 @@ def _wanted(table: Table, given: Mapping[str, Any], kinds: Sequence[str] | None)
         raise DataError(
             f"{table.name}: the usual names of its columns say {held or 'no kind of data'}: {listed(table.header, 40)}. "
             "Name others by the class of the kind, such as Comparisons.read(source, winner=..., loser=...), or "
-            "Rankings, Ratings, Approvals, Choices, BestWorst; of a table with a column for each item, list the `items`"
+            "Rankings, Ratings, Approvals, Choices, BestWorst; of a table with a column for each item, list the `items`; "
+            "where columns begin with a question, name it by `question`"
         )
     return (kinds or ("rankings",))[0]
 

@@ -193,6 +193,12 @@ class Reading:
             users_are = of_column(str(user))
         elif self.whole:
             users_are = NO_COLUMN if counted is None else of_count(counted)
+        # Keys of JSON are users' own: what is read off them is for the holder of the data alone.
+        reading = (*self.table.reading, *reading)
+        left = (f"columns not used: {', '.join(self.unused)}",) * bool(self.unused)
+        said = {"notes": tuple(told), "remarks": left}
+        if self.table.form:
+            said = {"notes": (*reading, *told, *left), "remarks": ()}
         return {
             "item_names": names,
             "user_names": tuple(self.people),
@@ -201,5 +207,6 @@ class Reading:
             "users_are": users_are,
             "undeclared": (ITEMS,) * (self.roles.items is None)
             + (USERS,) * (self.whole and alone and user is not None),
-            **self.table.said(*reading, notes=told, unused=self.unused),
+            "reading": reading,
+            **said,
         }

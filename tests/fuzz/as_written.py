@@ -13,7 +13,6 @@ import re
 
 import numpy as np
 
-from privrank_jax.data.header import asked_place
 from privrank_jax.data.names import form, place_of
 from tests.reference import cells as reference
 
@@ -166,7 +165,7 @@ def pairs_as_written(table, rows, options):
 def one_hot_as_written(table, rows, options):
     """In each row one outcome is marked, that of the comparison."""
     said = re.findall(r"'(.+?)'", "".join(table.reading[-1:]))
-    if "hold one-hot" not in "".join(table.reading[-1:]):
+    if "winner" not in "".join(said[2:3]) or "hold tallies" not in "".join(table.reading[-1:]):
         outcomes_as_written(table, rows, options)
         return
     left, right, *outcomes = (
@@ -203,13 +202,9 @@ def lists_as_written(table, rows, options):
     if texts:
         texts_as_written(table, rows, options)
         return
-    asked = {column: found for column in rows[0] if (found := asked_place(column))}
-    question = next(
-        found[0] for column, found in asked.items() if repr(column) in table.reading[-1]
-    )
-    places = [column for column, found in asked.items() if found[0] == question]
+    places = [column for column in rows[0] if place_of(column) is not None]
     for row, ranks in zip(rows, table.ranks.tolist(), strict=True):
-        cells = [row[column] for column in sorted(places, key=asked.get)]
+        cells = [row[column] for column in sorted(places, key=place_of)]
         known = [[cell] for cell in cells if cell.strip()]
         assert ranks == _ranks_of(known, table.item_names)
     if table.user_names:
