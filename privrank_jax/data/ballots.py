@@ -112,10 +112,7 @@ def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[st
                 f"{name}: no column for the item {item!r}, but for {listed(found, 40)}; where names of columns begin "
                 "with a question, name it by `question`"
             )
-    try:
-        return {item: found[item] for item in public_items(items)}
-    except DataError as error:
-        raise DataError(f"{name}: its columns are the items, and {error}") from None
+    return {item: found[item] for item in public_items(items, f"{name}: columns of items")}
 
 
 # --- tables of levels ------------------------------------------------------------------------------------

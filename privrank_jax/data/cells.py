@@ -95,8 +95,8 @@ def rank_of(cell: Any, most: int | None = None) -> int:
         of = "" if most is None else f", of {most} items"
         raise BadCell(
             f"{quoted(cell)} is not a rank, 1 = best{of}: say blank=[{quoted(text)}] if it means that the item was not "
-            "ranked, ratings='1:5' if 1 to 5 is a scale of ratings, ranks=True if ranks are larger; list the `items`, "
-            "leave columns out by `ignore`, or name the `question` they begin with, where one is no item; name an `order`"
+            "ranked, ratings='1:5' if 1 to 5 is a scale of ratings, ranks=True if ranks are larger; where a column is "
+            "no item, list the `items`, `ignore` it, or name the `question` that others begin with, or an `order`"
         )
     return value - 1
 

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any

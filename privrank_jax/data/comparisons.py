@@ -113,7 +113,7 @@ class Comparisons(Answers):
             right = self.weights.shape == self.users.shape and np.all(np.isfinite(self.weights))
             if not right or self.weights.min(initial=0) < 0:
                 raise DataError("weights must be finite numbers of at least 0, one for each row")
-        public_items(self.item_names)
+        public_items(self.item_names, self.name)
         asked = () if self.questionnaire is None else (self.questionnaire,)
         for items in (self.winners, self.losers, *asked):
             if items.min(initial=0) < 0 or items.max(initial=0) >= self.num_items:

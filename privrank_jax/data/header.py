@@ -64,8 +64,8 @@ def column_of(name: str, header: Sequence[str], one: str, column: str) -> str:
     if not number:
         none = "; say user=None if there is none" if one == "user" else ""
         raise DataError(
-            f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are {listed(header, 40)}. Name the "
-            f"column by `{one}`{none}"
+            f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are {listed(header, 40)}. "
+            f"Name the column by `{one}`{none}"
         )
     return meant
 

@@ -186,13 +186,13 @@ def users_alike(names: Iterable[str]) -> list[tuple[str, str]]:
     return sorted(pair for pair in pairs if len({*pair}) > 1)
 
 
-def public_items(items: Iterable[str]) -> tuple[str, ...]:
+def public_items(items: Iterable[str], of: str = "`items`") -> tuple[str, ...]:
     """Check the given list of items: at least two names, none blank, each listed once."""
     names = tuple(map(str, items))
     forms = Counter(map(form, names))
     wrong = [name for name in names if not form(name) or "\0" in name or forms[form(name)] > 1]
     if wrong or len(names) < 2:
         raise DataError(
-            f"`items` must be at least two items, none blank, with NUL or named twice: {wrong or list(names)}"
+            f"{of} must name at least two items, none blank, with NUL or named twice: {wrong or list(names)}"
         )
     return names

@@ -33,15 +33,17 @@ from privrank_jax._whole_file import whole_file
 from privrank_jax.data.columns import checksum
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import File, Origin
-from privrank_jax.data.json_lines import SUFFIXES, name_of, records_of
 from privrank_jax.data.names import Names, did_you_mean
 from privrank_jax.data.randomized import check_writable, epsilon_of, largest_sum
 from privrank_jax.data.roles import PreferenceRoles, reader_of
+from privrank_jax.data.table import name_of, records_of
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
 MARK = "label_epsilon"
 """Field of a randomized file: the ε at which the order of its line was randomized."""
+SUFFIXES = (".jsonl", ".jsonl.gz")  # of files that are written
+_ANSWERS = ("chosen", "rejected")
 _BESIDE = ("id", "user", "prompt")  # may be absent in all lines; written in this order
 _TELLING = re.compile(
     r"chosen|reject|winner|loser|prefer|margin|scor|rating|rank|vote|better|worse|label(?!er)", re.I
@@ -91,7 +93,7 @@ def pair_of(
     for role in _BESIDE:
         if role in names and field(record, names[role]) is None:
             raise BadCell(f"the {role} is null: fill it in or remove the line")
-    chosen, rejected = (_answer(record, names[role]) for role in ("chosen", "rejected"))
+    chosen, rejected = (_answer(record, names[role]) for role in _ANSWERS)
     if chosen[0] != rejected[0]:  # a quote, or a bracket
         raise BadCell("one answer is a text, the other a list of messages: write both in one form")
     for name in keep:
@@ -162,8 +164,8 @@ class PreferenceScan(_Lines):
     def check(self, users: bool) -> None:
         """Raise :class:`DataError` if a pair is twice the same answer, or the table does not name ``users``."""
         if self.ties:
-            where = f"row {self.ties[0] + 1}"
-            raise DataError(f"{self.name}, {where}: the two answers are the same: remove the row")
+            row = f"{self.name}, row {self.ties[0] + 1}"
+            raise DataError(f"{row}: the two answers are the same: remove it")
         if users and not self.has_users:
             raise DataError(f"{self.name} has no field 'user': name it, or protect each comparison")
 
@@ -207,19 +209,17 @@ def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     for name in roles.keep:
         if _TELLING.search(name) or name in _BESIDE:
             raise DataError(
-                f"{of}: the field {name!r} can't be kept, for its name may tell which answer was chosen, or "
-                "is that of another field that is written: rename it"
+                f"{of}: the field {name!r} can't be kept, for its name may tell which answer was chosen: rename it"
             )
-    answers = (roles.chosen or "chosen", roles.rejected or "rejected")
-    used = [*answers, *filter(None, (roles.prompt, roles.id, roles.user)), *roles.keep]
+    used = [*filter(None, (getattr(roles, role) for role in (*_ANSWERS, *_BESIDE))), *roles.keep]
     if twice := [name for name in used if used.count(name) > 1]:
         raise DataError(f"{of}: the field {twice[0]!r} is named twice: name one for each")
     found = _scanned(source, roles, PreferenceScan)
     loose = roles.prompt is not None and not {"prompt", "id"} & found.names.keys()
     if found.ignored and loose and not roles.keep:  # nothing would join the sorted lines to prompts
         raise DataError(
-            f"{of} has no prompt and no id to join lines to the fields left out, {', '.join(found.ignored)}: "
-            "name one by `prompt` or `id`, or carry a field over by `keep`; prompt=None if answers need no prompt"
+            f"{of} has no prompt and no id to join lines to the fields left out, {', '.join(found.ignored)}: name one by "
+            "`prompt` or `id`, `keep` a field, or say prompt=None if answers need no prompt"
         )
     return found
 
@@ -241,8 +241,6 @@ def _scanned(source: Any, roles: PreferenceRoles, kind: type[_Kind]) -> _Kind:
     origin = Origin(File.of(source)) if named else None
     for place, record in records_of(source):
         try:
-            if randomized and MARK not in record:
-                raise BadCell(f"no field {MARK!r}, so its order was not randomized: privatize it")
             if roles.epsilon is not None:
                 given = field(record, roles.epsilon)
                 budgets.append(epsilon_of(given if isinstance(given, str) else written(given)))
@@ -283,9 +281,9 @@ def _scanned(source: Any, roles: PreferenceRoles, kind: type[_Kind]) -> _Kind:
 
 def _fields_of(record: Mapping[str, Any], roles: PreferenceRoles) -> dict[str, str]:
     """Role to field of a table, by its first record; those of ``_BESIDE`` under their own names may be absent."""
-    told = {role: getattr(roles, role) for role in _BESIDE}
-    told = {role: name for role, name in told.items() if name and (name != role or name in record)}
-    found = {"chosen": roles.chosen or "chosen", "rejected": roles.rejected or "rejected", **told}
+    told = {role: getattr(roles, role) for role in (*_ANSWERS, *_BESIDE)}
+    optional = {role for role in _BESIDE if told[role] in (None, role) and role not in record}
+    found = {role: name for role, name in told.items() if name and role not in optional}
     for name in found.values():
         field(record, name)
     return found
@@ -317,9 +315,7 @@ def check_preferences_destination(path: str | os.PathLike[str]) -> None:
     """Raise :class:`DataError` unless preferences can be written to a file of this name."""
     path = Path(path)
     if not path.name.lower().endswith(SUFFIXES):
-        raise DataError(
-            f"{path.name} is no file of JSON Lines: name one in {' or '.join(SUFFIXES)}"
-        )
+        raise DataError(f"{path.name} is no file of JSON Lines: name a .jsonl or .jsonl.gz file")
     check_writable(path)
 
 
@@ -332,17 +328,10 @@ def write_preferences(
     *,
     users: bool = True,
 ) -> tuple[str, ...]:
-    """Write randomized preferences atomically, and return the fields written.
+    """Write randomized preferences of the rows that are ``kept`` atomically, and return the fields written.
 
-    Lines are sorted by a hash of what is public in them, so that their order depends on the *set* of lines alone.
-
-    Args:
-        path: ends in .jsonl or .jsonl.gz; an existing file is replaced.
-        scan: what was read.
-        kept: the rows to write.
-        reports: for each of these, whether the first answer of its pair is written as the chosen one.
-        epsilon: ε of each report.
-        users: whether to write the users.
+    Lines are sorted by a hash of what is public in them, so that their order depends on the *set* of lines alone. A
+    report says whether the first answer of its pair is written as the chosen one.
     """
     path = Path(path)
     check_preferences_destination(path)

@@ -52,16 +52,12 @@ class Rankings(Data):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        try:
-            public_items(self.item_names)
-        except DataError as error:
-            raise DataError(f"{self.name or 'the data'}: {error}") from None
+        public_items(self.item_names, self.name)
         ranks = np.array(self.ranks)
         shape = len(self.user_names) or len(ranks), len(self.item_names)
         if not ranks.size or ranks.shape != shape or not np.issubdtype(ranks.dtype, np.integer):
             raise DataError(
-                f"ranks must be whole numbers of shape (users, items), for {shape[0]} user names and {shape[1]} item "
-                f"names, got {ranks.dtype} {ranks.shape}"
+                f"ranks must be whole numbers of shape (users, items) {shape}, got {ranks.dtype} {ranks.shape}"
             )
         if self.missing not in ("last", "unknown"):
             raise DataError(f"`missing` must be 'last' or 'unknown', got {self.missing!r}")
@@ -94,17 +90,14 @@ class Rankings(Data):
     def tied(self) -> bool:
         """Whether some user gave two items the same rank."""
         known = self.ranks >= 0
-        number = np.sum(
-            known, axis=1
-        )  # without ties, the ranks of a user are 0, 1, ..., number - 1
+        number = np.sum(known, axis=1)  # without ties, their ranks are 0, 1, ..., number - 1
         return bool(np.any(2 * np.sum(self.ranks, axis=1, where=known) < number * (number - 1)))
 
     def comparisons(self) -> Comparisons:
         """The pairs of items that each user ranked, as comparisons of this user; items left out say nothing.
 
         A user who ranked k items has k(k - 1)/2 comparisons, which a guarantee for users must count as contributions.
-        The twin of :func:`~privrank_jax.pairwise.break_rankings`, with ties. Where the rankings name no users, each row
-        is one.
+        Where the rankings name no users, each row is one.
 
         >>> found = Rankings([[1, 0, -1], [0, 0, 1]], item_names=("a", "b", "c")).comparisons()
         >>> found.winners.tolist(), found.losers.tolist(), found.tied.tolist()
@@ -189,8 +182,7 @@ def check_size(name: str, users: int, items: int) -> None:
         )
     if users * items > _MOST_CELLS:
         raise DataError(
-            f"{name}: {users:,} users times {items:,} items is more than is held in memory ({_MOST_CELLS:,}): give a "
-            "table of Ibis with a row for each user and item, which an engine counts"
+            f"{name}: {users:,} users times {items:,} items is more than is held in memory ({_MOST_CELLS:,})"
         )
 
 

@@ -200,8 +200,8 @@ class BestWorstRoles(ShownRoles, kind="best-worst"):
 class PreferenceRoles(Roles, kind="preferences"):
     """Preferences for training: of two answers to a prompt the one that was chosen."""
 
-    chosen: str | None = column("field of the chosen answer", "chosen")
-    rejected: str | None = column("field of the other answer", "rejected")
+    chosen: str | None = column("field of the chosen answer", "chosen", default="chosen")
+    rejected: str | None = column("field of the other answer", "rejected", default="rejected")
     prompt: str | None = column("field of the prompt; none: no prompt", "prompt", default="prompt")
     id: str | None = column("field of an id; none: there is none", "id", default="id")
     keep: Several = columns("fields that are carried over, and public then")

@@ -12,10 +12,12 @@ import contextlib
 import csv
 import dataclasses
 import datetime
+import decimal
 import functools
 import importlib.util
 import io
 import json
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.data.columns import Column, Table, Word, encode
-from privrank_jax.data.errors import DataError
+from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.file import SEPARATORS, UTF_16, File
 from privrank_jax.data.header import Keys
 from privrank_jax.data.names import Structure
@@ -43,15 +45,7 @@ _NO_SCALARS = (bytes, bytearray, set, frozenset)
 
 
 def open_file(file: File, sheet: str | int | None = None) -> Table:
-    """Open a file of rows.
-
-    Args:
-        file: ends in a suffix of CSV, JSON, Excel or Parquet, or has a separator.
-        sheet: of an Excel file, by name or number from 1; None: the first.
-
-    Raises:
-        DataError: it cannot be read, or has none of these formats.
-    """
+    """Open a file of rows, in CSV, JSON, Excel or Parquet; of an Excel file one sheet, by name or number from 1."""
     suffix = file.checked(TABLES, "give a .csv, .tsv, .jsonl, .parquet or .xlsx file")
     has = {"separator": DELIMITERS, "encoding": (*DELIMITERS, *OBJECTS), "sheet": SHEETS}
     told = {"separator": file.separator, "encoding": file.encoding, "sheet": sheet}
@@ -62,9 +56,7 @@ def open_file(file: File, sheet: str | int | None = None) -> Table:
         return _parquet(file)
     if suffix in OBJECTS:
         numbers = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), str)
-        held = list(objects_of(file, **numbers)) if suffix == ".json" else None
-        rows = functools.partial(objects_of, file, **numbers)
-        return _objects(file.name, rows if held is None else lambda: held)
+        return _objects(file.name, list(objects_of(file, **numbers)))
     return _workbook(file, sheet) if suffix in SHEETS else _csv(file)
 
 
@@ -112,8 +104,8 @@ def _rows(file: File, separator: str) -> Iterator[list[str]]:
             width = width or len(row)
             if len(row) != width:
                 raise DataError(
-                    f"{file.name}, line {reader.line_num}: {len(row)} fields where the header has {width}: put a name "
-                    "that holds the separator into double quotes, or add what is missing"
+                    f"{file.name}, line {reader.line_num}: {len(row)} fields where the header has {width}: put "
+                    "names with a separator into double quotes"
                 )
             yield row
     except csv.Error as error:
@@ -214,8 +206,7 @@ def parquet_file(file: File) -> Iterator[Any]:
             yield opened
     except (ArrowException, OSError, UnicodeError) as error:
         raise DataError(
-            f"{file.name} is not a Parquet file that PyArrow can read ({str(error).partition(chr(10))[0]}): write it "
-            "again, or give a .csv file"
+            f"{file.name} is not a Parquet file that PyArrow can read ({str(error).partition(chr(10))[0]})"
         ) from error
 
 
@@ -236,7 +227,7 @@ def _parquet(file: File) -> Table:
 # --- JSON ---------------------------------------------------------------------------------------------
 
 
-def _objects(name: str, rows: Callable[[], Iterable[tuple[str, Any]]]) -> Table:
+def _objects(name: str, rows: Sequence[tuple[str, Any]]) -> Table:
     """Objects, each after its place.
 
     The keys of all objects, sorted, are the columns; an object may lack some, whose cells are then None. Keys are part
@@ -244,11 +235,9 @@ def _objects(name: str, rows: Callable[[], Iterable[tuple[str, Any]]]) -> Table:
     of items, which is then public and said to be. Numbers stay as they are written, and null is an empty text.
     """
     keys = set[str]()
-    for place, found in rows():
+    for place, found in rows:
         if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
-            raise DataError(
-                f'{name}, {place}: each row must be an object whose keys are texts, such as {{"user": "u1", ...}}'
-            )
+            raise DataError(f"{name}, {place}: each row must be an object whose keys are texts")
         keys |= found.keys()
     if not keys:
         raise DataError(f"{name} is empty: it needs one JSON object per row")
@@ -261,13 +250,10 @@ def _objects(name: str, rows: Callable[[], Iterable[tuple[str, Any]]]) -> Table:
                 return "" if key in found else None
             return word_of(found[key], f"{name}, {place}")
 
-        cells = ([word(found, key, place) for key in names] for place, found in rows())
+        cells = ([word(found, key, place) for key in names] for place, found in rows)
         return encode(cells, {key: k for k, key in enumerate(names)})
 
-    def where(row: int) -> str:
-        return next(islice(rows(), row, None))[0]
-
-    return Table(name, header, columns, where, form=False)
+    return Table(name, header, columns, lambda row: rows[row][0], form=False)
 
 
 def objects_of(file: File, **numbers: Any) -> Iterator[tuple[str, Any]]:
@@ -327,8 +313,7 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
         import openpyxl
     except ImportError as error:
         raise DataError(
-            f'{file.name}: reading Excel files needs openpyxl: pip install "privrank-jax[excel]", or save the sheet as '
-            "CSV"
+            f'{file.name}: reading Excel files needs openpyxl: pip install "privrank-jax[excel]", or save it as CSV'
         ) from error
     content, reading = io.BytesIO(file.content), ()
     try:
@@ -346,8 +331,7 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
         raise
     except Exception as error:  # of zipfile, XML, or openpyxl's own
         raise DataError(
-            f"{file.name}: not an Excel workbook that openpyxl can read (is it encrypted, damaged, or of an old "
-            "kind?): save the sheet as CSV"
+            f"{file.name}: not an Excel workbook that openpyxl can read: save the sheet as CSV"
         ) from error
     if len(titles) > 1:
         others = ", ".join(repr(title) for k, title in enumerate(titles) if k != at)
@@ -361,8 +345,7 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
     for number, row in rows:
         if len(row) > width:
             raise DataError(
-                f"{file.name}, row {number}: a cell beyond the last column of the header, which has {width}: remove "
-                "it, or name its column in the first row"
+                f"{file.name}, row {number}: a cell beyond the header: remove it, or name its column in the first row"
             )
         row += [None] * (width - len(row))
     words = lambda: (row for _, row in rows)  # noqa: E731
@@ -383,8 +366,7 @@ def _sheet_row(values: Sequence[Any], formulas: Sequence[Any], place: str) -> li
     for value, formula in zip(values, formulas):
         if value is None and formula is not None:
             raise DataError(
-                f"{place}: a cell has the formula {formula!r}, of which no value was saved: open and save the file in "
-                "Excel, or put the value there"
+                f"{place}: no value was saved of the formula {formula!r}: open and save the file in Excel"
             )
         if isinstance(value, datetime.datetime) and value.time() == datetime.time():
             value = value.date()
@@ -403,18 +385,13 @@ _ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
 
 
 def open_frame(data: Any, name: str = "the table") -> Table:
-    """Open a mapping from names to cells, dicts in a list, or a frame as :func:`frame_of` takes it.
-
-    Raises:
-        DataError: ``data`` are none of these; in messages they have this name.
-    """
+    """Open a mapping from names to cells, dicts in a list, or a frame as :func:`frame_of` takes it."""
     if isinstance(data, list | tuple) and data and isinstance(data[0], Mapping):
-        return _objects(name, lambda: ((f"row {k}", row) for k, row in enumerate(data, start=1)))
+        return _objects(name, [(f"row {k}", row) for k, row in enumerate(data, start=1)])
     frame, names = frame_of(data)
     if not names:
         raise DataError(
-            f"{name} is a {type(data).__name__}, not a table with columns: give a file, a dict of columns, a list of "
-            "dicts, or a frame of pandas, polars, Arrow, Ibis, DuckDB or Spark"
+            f"{name} is a {type(data).__name__}, not a table with columns: give a file, a dict of columns, or a frame"
         )
     for column in names:
         if not isinstance(column, str):
@@ -486,3 +463,90 @@ def word_of(cell: Any, place: str) -> Word:
         )
     text = str(cell)
     return None if text in ("nan", "NaT", "<NA>") else text  # blanks of pandas
+
+
+# --- records of any table -----------------------------------------------------------------------------
+
+_TEXTS = (datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, np.datetime64)
+
+
+def records_of(source: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a table as dicts, each after its place; a blank line of a file is skipped.
+
+    Each is read as if it were written as a line of JSON, so that a table gives the same records whatever holds it:
+    NumPy's numbers and arrays become Python's, dates and decimals text, NaN null.
+
+    Args:
+        source: a .jsonl, .ndjson, .json or .parquet file, of which text may be compressed (.gz); a frame of pandas,
+            polars, Arrow, Ibis or DuckDB; a dict of columns; an iterable of dicts; a data set of Hugging Face.
+
+    Raises:
+        DataError: there is no such file, it is none of these, or what is wrong with a row.
+    """
+    name, kind, file = name_of(source), "", None
+    if isinstance(source, str | os.PathLike):
+        file = File.of(source)
+        kind = file.checked((*OBJECTS, *PARQUET), "give a .jsonl file")
+    if file and kind in OBJECTS:
+        rows = objects_of(file, parse_constant=_no_number)
+    else:
+        found = _rows_of(source) if file is None else _rows_of_parquet(file)
+        rows = ((f"row {k}", row) for k, row in enumerate(found, 1))
+    for place, row in rows:
+        try:
+            if kind not in OBJECTS:
+                row = parsed(json.dumps(row, default=_plain), parse_constant=_blank)
+            if not isinstance(row, dict):
+                raise BadCell(f"{type(row).__name__} where an object of named fields is expected")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise DataError(f"{name}, {place}: {error}") from None
+        yield place, row
+
+
+def name_of(source: Any) -> str:
+    """Name of a file, or of a table in memory, for messages."""
+    return File.of(source).name if isinstance(source, str | os.PathLike) else "the table"
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _blank(name: str) -> None:
+    """A blank of a frame."""
+    if name != "NaN":
+        _no_number(name)
+
+
+def _rows_of_parquet(file: File) -> Iterator[dict[str, Any]]:
+    with parquet_file(file) as opened:
+        for batch in opened.iter_batches(4096):
+            yield from batch.to_pylist()
+
+
+def _rows_of(source: Any) -> Iterable[Any]:
+    """The rows of a table in memory."""
+    if not isinstance(source, Mapping) and callable(getattr(source, "with_format", None)):
+        return source.with_format(None)  # of Hugging Face: the selected rows, as Python's objects
+    frame, names = frame_of(source)
+    if len(set(names)) < len(names):
+        raise DataError("the table: two columns have one name")
+    if names:
+        return (dict(zip(names, row)) for row in zip(*cells_of(frame, names, "the table")))
+    if isinstance(source, Iterable):
+        return source
+    raise DataError(
+        f"{quoted(type(source).__name__)} is no table: give a file, a frame, a dict of columns, or dicts"
+    )
+
+
+def _plain(cell: Any) -> Any:
+    """A cell that JSON has no form for, as one that it has."""
+    if isinstance(cell, (np.generic, np.ndarray)) and cell.dtype.kind not in "MmSV":
+        return cell.tolist()
+    text = str(cell)
+    if text in ("NaT", "<NA>"):  # blanks of pandas
+        return None
+    if not isinstance(cell, _TEXTS):
+        raise BadCell(f"a cell holds {type(cell).__name__}: store it as text")
+    return text
