@@ -80,7 +80,7 @@ def shape_of(name: str, header: Sequence[str], roles: RankingRoles) -> tuple[str
         return "long", long
     if roles.order is not None:
         return "order", {"order": roles.order}
-    if _spans(roles) or (roles.public is not None and set(roles.public) <= set(header)):
+    if roles.span or (roles.public is not None and set(roles.public) <= set(header)):
         return "wide", wide_items(name, header, roles)
     if found := places_of(header, roles.question):
         return "places", {f"place {k}": column for k, column in enumerate(found)}
@@ -88,14 +88,10 @@ def shape_of(name: str, header: Sequence[str], roles: RankingRoles) -> tuple[str
     return ("order", usual) if usual else ("wide", wide_items(name, header, roles))
 
 
-def _spans(roles: RankingRoles) -> bool:
-    return isinstance(roles.items, str) and roles.items != SEEN
-
-
 def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[str, str]:
     """The columns of a wide table that hold the ranks of an item, by the names of the items."""
     beside = {spelled_in(header, one) for one in (roles.user, roles.count) if one is not None}
-    columns = span_of(name, header, str(roles.items)) if _spans(roles) else header
+    columns = span_of(name, header, roles.span) if roles.span else header
     found = {one: one for one in columns if one not in {*beside, SYNTHETIC}}
     if roles.question is not None:
         parts = [(remainder(one, roles.question), one) for one in found]
@@ -105,7 +101,7 @@ def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[st
                 f"{name}: no columns, or two of one item, begin with the question {roles.question!r}; the columns are "
                 f"{listed(header, 40)}"
             )
-    items = roles.public or (tuple(found) if _spans(roles) else tuple(sorted(found)))
+    items = roles.public or (tuple(found) if roles.span else tuple(sorted(found)))
     for item in items:
         if item not in found:
             raise DataError(
@@ -199,7 +195,7 @@ def read_wide(
     most = None if roles.ranks else possible
     levels, scale = levels_of(reading, reading.several("cell"), most)
     reading.stop()
-    check_size(table.name, reading.users, len(columns))
+    check_size(table.name, reading.repeated().size, len(columns))
     return _made(reading, levels, scale, tuple(columns)), levels
 
 
@@ -258,7 +254,7 @@ def _orders(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Ra
     cells = [reading.cells[role] for role in columns]
     rows, codes, at = _places(reading, cells) if places else _texts(reading, cells[0])
     reading.stop()
-    check_size(table.name, reading.users, len(reading.items))
+    check_size(table.name, reading.repeated().size, len(reading.items))
     if places and not roles.public and all(_NUMBER.fullmatch(item) for item in reading.items):
         raise DataError(
             f"{table.name}: {cells[0].name!r} is named like a place, but all cells are numbers: list the `items` if "

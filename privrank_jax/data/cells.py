@@ -47,10 +47,7 @@ def reader_of(what: str, fits: Callable[[float], bool] = lambda _: True) -> Call
     return read
 
 
-weight_of = reader_of(
-    "a weight: write a number of at least 0, such as 1 divided by the probability of the row",
-    lambda number: number >= 0,
-)
+weight_of = reader_of("a weight: write a number of at least 0", lambda number: number >= 0)
 score_of = reader_of("a score: write a number, or remove the row")
 value_of = reader_of("a finite number: write one")
 

@@ -65,12 +65,7 @@ class Choices(_Sets):
     read = reader_of(ChoiceRoles)
 
     def choices(self, kept: Bool[np.ndarray, "rows"] | None = None) -> Arrays:
-        """All choices, or those that are kept, as a pytree of JAX arrays; the others have weight 0.
-
-        >>> found = Choices(np.arange(2), np.array([[0, 1, 2], [2, 0, -1]]), ("a", "b", "c"))
-        >>> found.choices(np.array([True, False])).totals.tolist()
-        [1.0, 0.0, 0.0]
-        """
+        """All choices, or those that are kept, as a pytree of JAX arrays; the others have weight 0."""
         import jax
 
         from privrank_jax.comparisons import default_float
@@ -175,8 +170,7 @@ def _rows(
     columns = roles.find(header, *answers)
     if len(columns) < len(answers) or not shown:
         raise DataError(
-            f"{table.name}: name the columns of items that were shown by `shown`, and that of the answer by "
-            f"`{'`, `'.join(answers)}`; the columns are {listed(header, 40)}"
+            f"{table.name}: name columns by `shown`, `{'`, `'.join(answers)}`; there are {listed(header, 40)}"
         )
     columns |= {f"shown {k}": column for k, column in enumerate(shown)}
     reading = Reading(table, roles, columns)
@@ -236,9 +230,7 @@ def _long(
     by = "block" if "block" in columns else "user"  # a single set of a user needs no name
     if one not in columns or (by == "user" and roles.user not in header):
         lacking = "block" if one in columns else one
-        raise DataError(
-            f"{table.name}: name the column `{lacking}` too; the columns are {listed(header, 40)}"
-        )
+        raise DataError(f"{table.name}: name the column `{lacking}` too of {listed(header, 40)}")
     reading = Reading(table, roles, columns)
     faults, cells = reading.faults, reading.cells
     if reading.number is not None:
@@ -272,8 +264,8 @@ def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple
     spans = [span_of(name, header, span) for span in roles.blocks]
     if len(roles.words) != 2 or any(len(span) != size for span in spans) or roles.shown:
         raise DataError(
-            f"{name}: `blocks` are spans with a column for each item: list the `items` in their order, give the two "
-            "`words` that mark the best and the worst, such as words=['1', '2'], and leave out `shown`"
+            f"{name}: `blocks` are spans with a column for each item: list the `items` in their order, give the `words` of "
+            "the best and the worst, such as ['1', '2'], and leave out `shown`"
         )
     every = [column for span in spans for column in span]
     reading = Reading(table, roles, {f"mark {k}": column for k, column in enumerate(every)})

@@ -1,8 +1,8 @@
 """Columns as codes and distinct words, so that a word is checked once, and the first fault of a table.
 
-A table is read column by column: each cell is replaced by the number of its word, in order of first appearance. Whether
-a cell is a name, a rank or a mark of a tie is decided for each *distinct* word, and everything else is arithmetic on
-arrays of codes. A fault still says where it is: the first row that has the word.
+Each cell is replaced by the number of its word, in order of first appearance. Whether a cell is a name, a rank or a mark
+of a tie is decided for each *distinct* word, and everything else is arithmetic on arrays of codes. A fault still says
+where it is: the first row that has the word.
 """
 
 from __future__ import annotations
@@ -164,17 +164,12 @@ class Faults:
             )
 
     def some_key(self, columns: Sequence[Column]) -> None:
-        """Note the first JSON object that has none of these keys, not even null: another row's keys made the columns.
-
-        Where a blank means that a user said nothing, such a row would be read so if one user alone used these keys.
-        """
+        """Note the first JSON object with none of these keys, not even null: another row's keys made the columns."""
         if self.table.form or not columns:
             return
         absent = [np.array([w is None for w in one.words], bool)[one.codes] for one in columns]
-        message = (
-            f"it has no key {listed([column.name for column in columns], 3)}: name the columns as they are spelled in "
-            "all objects, remove it, or write null if its user said nothing"
-        )
+        names = listed([column.name for column in columns], 3)
+        message = f"it has no key {names}: write null if its user said nothing, or remove it"
         self.where(np.all(absent, axis=0), "", lambda _: message)
 
     def stop(self) -> None:

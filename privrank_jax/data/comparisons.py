@@ -129,11 +129,7 @@ class Comparisons(Answers):
         return int(self.tied.sum())
 
     def ties_of_pairs(self) -> Float[np.ndarray, "items items"]:
-        """(m, m) symmetric, how many comparisons of each pair are ties. Private.
-
-        >>> Comparisons([0, 0], [0, 1], [1, 0], [True, False], ("a", "b")).ties_of_pairs().tolist()
-        [[0.0, 1.0], [1.0, 0.0]]
-        """
+        """(m, m) symmetric, how many comparisons of each pair are ties. Private."""
         pairs = self.winners[self.tied], self.losers[self.tied]
         found = count_on_host(*pairs, self.num_items, None, None)
         return found + found.T
@@ -250,9 +246,7 @@ def _covariates(
         faults.where(group.among({""}), group.name, lambda _: "blank: name the group")
         kinds = sorted({str(word or "").strip() for _, _, word in group.in_order()})
         if len(kinds) > _MOST_GROUPS:
-            raise DataError(
-                f"{reading.table.name}: more than {_MOST_GROUPS} groups: give coarser ones"
-            )
+            raise DataError(f"{reading.table.name}: more than {_MOST_GROUPS} groups of judges")
         at = faults.read(group, lambda word: kinds.index(str(word or "").strip()))
         sides = [f"{side}, {kind}" for kind in kinds]
     values |= {one: (known & (at == k)).astype(float) for k, one in enumerate(sides)}
@@ -329,10 +323,7 @@ def _outcomes(
     by_item = np.where(item == left, LEFT, np.where(item == right, RIGHT, -1))
     found = np.where(by_item < 0, word, by_item)
     found = np.where(tied & said.among({""}), TIE, found)
-    hint = (
-        f" does not say which item is preferred: write {plan.sides}; or give other words by `words`, those that give "
-        "no answer by `blank`, a column that marks ties by `tie`, two that count wins by `left_wins` and `right_wins`"
-    )
+    hint = f" does not say which item is preferred: write {plan.sides}; or give `words`, `blank` ones, a column `tie`"
     faults.where(found < 0, at, lambda row: said.quoted("{}", row) + hint)
     what = "{} names an item and is also a word for an outcome: rename the item in the whole file"
     clash = (like == 1) & (word >= 0) & (word != by_item)

@@ -1,7 +1,5 @@
 """Files of elections: PrefLib's orders (``.soc``, ``.soi``, ``.toc``, ``.toi``), ballots (``.blt``), budgets (``.pb``).
 
-They list their items, numbered from 1, and a row for every user or kind of ballot. A faulty file is refused.
-
 **PrefLib**, since 2022: lines ``# KEY: value`` (with ``# ALTERNATIVE NAME k: name``), then ``count: 1,{2,3},4``, the
 best first, those in braces tied. In a suffix, s stands for strict orders, t for ties, c for complete ones, i for those
 that may leave alternatives out.
@@ -57,13 +55,7 @@ SET_A = (
 def parse_preflib(text: Iterable[str], name: str, suffix: str) -> Rankings:
     """PrefLib's orders, a row per voter; alternatives left out are rank -1, by its rule behind all others.
 
-    Args:
-        text: the lines of the file.
-        name: of the file, for messages.
-        suffix: what its orders may be, such as ``".toi"``.
-
-    Raises:
-        DataError: what is wrong, in which line, and how to fix it.
+    The ``suffix`` says what its orders may be; ``name`` is the file's, for messages.
     """
     names: list[tuple[int, str]] = []
     stated: dict[str, tuple[int, int]] = {}  # what: line, number
@@ -76,54 +68,37 @@ def parse_preflib(text: Iterable[str], name: str, suffix: str) -> Rankings:
                 groups = re.findall(r"\{.*?\}|\d+", rest)
                 parts = [[one.strip("{} ") for one in group.split(",")] for group in groups]
                 if not colon or not _ORDER.fullmatch(rest) or [""] in parts:
-                    raise BadCell(
-                        f"{quoted(row)} is not an order: write count: 3,{{1,2}}, as PrefLib does since 2022, the best "
-                        "first, those that are tied in braces"
-                    )
+                    raise BadCell(f"{quoted(row)} is not an order: write count: 3,{{1,2}}")
                 orders.append((line, _whole("the count of an order", first), parts))
             elif found := _NAME_KEY.fullmatch(key):
                 names.append((_whole("the number of an alternative", found[1]), rest))
             elif key.startswith("NUMBER "):
                 what = key.removeprefix("NUMBER ").replace("PREFERENCES", "ORDERS").lower()
                 stated[what] = line, _whole(key, rest, least=0)
-            elif key == "DATA TYPE" and rest.casefold() not in ("", suffix[1:]):
-                raise BadCell(f"DATA TYPE is {quoted(rest)}, but the suffix {suffix}: fix one")
     if not names or sorted(k for k, _ in names) != list(range(1, len(names) + 1)):
-        raise DataError(
-            f"{name} must number its alternatives from 1 on, each once, by lines # ALTERNATIVE NAME 1: name"
-        )
+        raise DataError(f"{name} must number its alternatives by lines # ALTERNATIVE NAME 1: name")
     ranks = _ranks(name, "alternative", len(names), orders)
     for line, _, groups in orders:
         tied, few = any(len(one) > 1 for one in groups), sum(map(len, groups)) < len(names)
         if (tied and suffix[1] == "s") or (few and suffix[3] == "c"):
             raise DataError(
-                f"{name}, line {line}: an order with ties, or one that is not complete, which {suffix} files have not: "
-                "rename the file to .toi"
+                f"{name}, line {line}: {suffix} files have no such order: rename the file to .toi"
             )
     totals = {"alternatives": len(names), "voters": len(ranks), "unique orders": len(orders)}
     for what, number in totals.items():
         line, said = stated.get(what, (0, number))
         if number != said:
-            raise DataError(
-                f"{name}, line {line}: {said} {what} are stated, but {number} are there: complete the file, or fix "
-                "its header"
-            )
+            raise DataError(f"{name}, line {line}: {said} {what} are stated, {number} are there")
     return Rankings(ranks, tuple(label for _, label in sorted(names)), name=name)
 
 
 def read_blt(file: File) -> Rankings:
-    """Read ballots of OpaVote or OpenSTV, one row each as often as its weight says, without candidates who withdrew.
-
-    Raises:
-        DataError: what is wrong, and in which line.
-    """
+    """Read ballots of OpaVote or OpenSTV, one row each as often as its weight says, without candidates who withdrew."""
     lines = ((k, line.strip()) for k, line in enumerate(file.lines(), start=1))
     rest = ((k, line) for k, line in lines if line and not line.startswith("#"))
     first = next(rest, (0, ""))[1].partition("#")[0].split()
     if len(first) != 2 or not all(map(_DIGITS.fullmatch, first)):
-        raise DataError(
-            f"{file.name}: the first line must hold the numbers of candidates and seats, as in 4 2"
-        )
+        raise DataError(f"{file.name}: write candidates and seats into the first line, as in 4 2")
     number, ballots, gone = int(first[0]), list[Ballot](), set[int]()
     for line, text in rest:
         words = _ID.sub(" ", text.partition("#")[0]).split()
@@ -133,17 +108,13 @@ def read_blt(file: File) -> Rankings:
             if all(word.startswith("-") for word in words):
                 gone |= {_whole("candidate", word[1:], most=number) - 1 for word in words}
             elif len(words) < 2 or words[-1] != "0" or not _DIGITS.fullmatch(words[0]):
-                raise BadCell(
-                    f"{quoted(text)} is no ballot: write a whole weight, candidates and a 0, as in 1 3 2 0"
-                )
+                raise BadCell(f"{quoted(text)} is no ballot: write its weight first, as in 1 3 2 0")
             else:
                 groups = [word.split("=") for word in words[1:-1] if word != "-"]
                 ballots.append((line, int(words[0]), groups))
     names = [text.strip('"').strip() for _, (_, text) in zip(range(number), rest)]
     if len(names) < number:
-        raise DataError(
-            f"{file.name} ends before the names of its {number} candidates, which follow a line with a 0"
-        )
+        raise DataError(f"{file.name} ends before the names of its {number} candidates")
     kept = [k for k in range(number) if k not in gone]
     ranks = _ranks(file.name, "candidate", number, ballots)[:, kept]
     check_size(file.name, len(ranks), len(kept))
@@ -151,13 +122,7 @@ def read_blt(file: File) -> Rankings:
 
 
 def read_pabulib(file: File) -> Rankings:
-    """Read the votes of a participatory budget: approvals, rankings or ratings, by their type.
-
-    What a voter does not name has no approval, no place or no points.
-
-    Raises:
-        DataError: what is wrong, and in which line.
-    """
+    """Read the votes of a participatory budget; what a voter does not name has no approval, no place or no points."""
     sections = _sections(file)
     about = {row.get("key", ""): row.get("value", "") for _, row in sections["META"]}
     kind = about.get("vote_type", "").strip().lower()
@@ -216,13 +181,7 @@ def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:
 
 
 def read_kamishima(file: File) -> Rankings:
-    """Read an order file of the SUSHI data; of set B each person ranks 10 of 100 items, the others are unknown.
-
-    Ten items are those of set A, others ``item 0``, ``item 1``, ...
-
-    Raises:
-        DataError: what is wrong, and in which line.
-    """
+    """Read an order file of the SUSHI data; of set B each person ranks 10 of 100 items, the others are unknown."""
     first, *rows = [*filter(str.strip, file.lines())] or ["0"]
     try:
         items = int(first.split()[0])
@@ -242,8 +201,7 @@ def read_kamishima(file: File) -> Rankings:
     right &= np.all(increases, axis=1) & (length > 0)
     if not right.all():
         raise DataError(
-            f"{file.name}, line {2 + np.argmin(right)}: write 0, the length of the order, which is that of all, and "
-            f"distinct items from 0 to {items - 1}"
+            f"{file.name}, line {2 + np.argmin(right)}: write 0, the length, and distinct items from 0 to {items - 1}"
         )
     known = SET_A if items == len(SET_A) else tuple(f"item {k}" for k in range(items))
     ranks = ranks_from_orders(orders, items)

@@ -182,9 +182,7 @@ class ComparisonRows(Data):
     def win_counts(self, max_per_user: int | None = None, salt: str | None = None) -> WinCounts:
         """Win counts of all rows, or of at most ``max_per_user`` of each user; JAX's default float.
 
-        Args:
-            max_per_user: L >= 1.
-            salt: decides which rows stay; for a release ``secrets.token_hex()``.
+        The ``salt`` decides which rows stay; for a release it is ``secrets.token_hex()``.
 
         Raises:
             ValueError: a bound without a salt or users, or one that is not positive.
@@ -219,11 +217,7 @@ class ComparisonRows(Data):
 
 
 def scan(table: Table, roles: Roles) -> ComparisonRows | None:
-    """Comparisons of which rows with the same cells say the same, checked in the engine; None for all other data.
-
-    Raises:
-        DataError: as of tables in memory; too many items for a table of all pairs.
-    """
+    """Comparisons of which rows with the same cells say the same, checked in the engine; None for all other data."""
     import ibis
     import pyarrow
 
@@ -291,9 +285,6 @@ def check_users(
     """The number of users of a table, the most rows of one, and up to three pairs of names that differ by case alone.
 
     Names are compared in the engine, but for those with blanks or non-ASCII letters.
-
-    Raises:
-        DataError: a user is missing or named twice.
     """
     import ibis
     import pyarrow

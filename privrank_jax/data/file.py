@@ -37,8 +37,7 @@ class File(os.PathLike[str]):
     """A file with the form of its text, for every reader that takes a path.
 
     Args:
-        path: of the file, whose suffix says what it is, if need be before ``.gz``; ``"-"``: standard input,
-            which is read once and kept in memory.
+        path: of the file, whose suffix says what it is, if need be before ``.gz``; ``"-"``: standard input.
         separator: the character between two cells, or its name (``"tab"``, ``"semicolon"``, ...); None: that of the
             suffix, or, where the header has none, another one that it has.
         encoding: of the text, as Python names it, such as ``"latin-1"``; None: UTF-8, or UTF-16 with its mark.
@@ -91,22 +90,16 @@ class File(os.PathLike[str]):
         return "standard input" if self.piped else self.path.name
 
     def checked(self, suffixes: Collection[str], advice: str) -> str:
-        """The suffix, in lower case, of a file that is there and has one of these; ``advice`` is what to give instead.
-
-        Raises:
-            DataError: there is no such file, it can't be read twice, or it is of another kind.
-        """
+        """The suffix of a file that is there and has one of these; ``advice`` is what to give instead."""
         if not (self.piped or self.exists):
             raise DataError(f"{self}: no such file; check the path")
         if not (self.piped or self.path.is_file()):
             raise DataError(
-                f"{self} is a folder or a stream: give a file, which may be read more than once, or pipe the data in "
-                "and give - for the file"
+                f"{self} is a folder or a stream: give a file, or pipe the data in and give -"
             )
         if self.suffix not in suffixes and self.separator is None:
             raise DataError(
-                f"{self.name}: unknown kind of file ({self.suffix or 'no suffix'}); {advice}, or, if it is text, name "
-                "the character between its cells by `separator`"
+                f"{self.name}: unknown kind of file ({self.suffix or 'no suffix'}); {advice}, or its `separator`"
             )
         return self.suffix
 
@@ -201,8 +194,7 @@ def _separator(given: str) -> str:
     if len(found) != 1 or found in '"\r\n\0' or found.isalnum():
         names = ", ".join(name for name in SEPARATORS if name.isalpha())
         raise DataError(
-            f"separator={given!r} is none: give one character that is no letter, digit or double quote, or one of "
-            f"{names}"
+            f"separator={given!r} is none: give one character, no letter, digit or double quote, or one of {names}"
         )
     return found
 

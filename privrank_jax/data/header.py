@@ -28,8 +28,7 @@ class Keys(list[str]):
             twin = known.setdefault(re.sub(r"[\s_-]", "", form(key)), key)
             if twin != key:
                 raise DataError(
-                    f"{name}: the keys {twin!r} and {key!r} differ only by case, blanks, _ or -: spell them one way in "
-                    "all objects, or rename one of them"
+                    f"{name}: the keys {twin!r} and {key!r} differ only by case, blanks, _ or -: spell them one way"
                 )
 
 
@@ -87,8 +86,8 @@ def check_no_counts(name: str, unused: Iterable[str]) -> None:
     for column in unused:
         if _COUNTS.fullmatch(letters(column)) or _LAST.fullmatch(column):
             raise DataError(
-                f"{name}: column {column!r} looks like how often a row counts, and each row would count once: say "
-                f"count={column!r}, or ignore={[column]!r} if it is something else"
+                f"{name}: column {column!r} looks like how often a row counts: say count={column!r}, or "
+                f"ignore={[column]!r} if it is something else"
             )
 
 
@@ -115,11 +114,7 @@ def places_of(header: Sequence[str], question: str | None = None) -> tuple[str, 
 
 
 def span_of(name: str, header: Sequence[str], span: str) -> tuple[str, ...]:
-    """The columns of a span such as ``"Q1_1..Q1_9"``, both ends included.
-
-    Raises:
-        DataError: no such columns, or keys of JSON, which have no order.
-    """
+    """The columns of a span such as ``"Q1_1..Q1_9"``, both ends included; keys of JSON have no order."""
     if isinstance(header, Keys):
         raise DataError(
             f"{name}: keys of JSON objects have no order: name the items by `items`, one by one"

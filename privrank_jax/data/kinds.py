@@ -78,8 +78,8 @@ class Data:
             )
         if USERS in self.undeclared:
             raise DataError(
-                f"{self.name}: a release must know whose answers a row holds, and there is no column 'user': name the "
-                "column by `user`, or say user=None if each row is another user's"
+                f"{self.name}: a release must know whose answers a row holds: name the column of users by `user`, or "
+                "say user=None if each row is another user's"
             )
 
     def __repr__(self) -> str:

@@ -112,8 +112,8 @@ def look(
     for content, group in itertools.groupby(columns, _content):
         told.append(f"  {listed([column.name for column in group])}: {content}")
     by_role = ", ".join(f"{one} is {column!r}" for one, column in roles.items())
-    unknown = "No usual names say what it holds: name the columns, as below."
-    told.append(f"Read as {kind} by usual names{by_role and f': {by_role}'}." if kind else unknown)
+    said = f"Read as {kind} by usual names{by_role and f': {by_role}'}."
+    told.append(said if kind else "No usual names say what it holds: name the columns, as below.")
     told += [f"{one}." for one in getattr(found, "reading", table.reading)]
     if found is not None and getattr(found, "has_users", False):
         most = getattr(found, "comparisons_per_user", 1)
@@ -170,14 +170,14 @@ def _roles(table: Table, kind: str) -> dict[str, str]:
 def _counts(data: Any) -> tuple[tuple[str, int], ...] | None:
     """How often each item occurs."""
     if hasattr(data, "ranks"):
-        number = np.sum(data.ranks >= 0, axis=0)
+        items = np.nonzero(data.ranks >= 0)[1]
     elif hasattr(data, "sets"):
-        number = np.bincount(data.sets[data.sets >= 0], minlength=data.num_items)
+        items = data.sets[data.sets >= 0]
     elif hasattr(data, "winners"):
-        number = np.bincount(np.concatenate([data.winners, data.losers]), minlength=data.num_items)
+        items = np.concatenate([data.winners, data.losers])
     else:
         return None
-    pairs = zip(data.item_names, number.tolist())
+    pairs = zip(data.item_names, np.bincount(items, minlength=data.num_items).tolist())
     return tuple(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
 
 

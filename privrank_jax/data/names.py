@@ -108,9 +108,7 @@ class Names(dict[Any, int]):
         if self.blank and form(name or "") in self.blank:
             return -1
         if not form(name or "") or (self.what == "user" and form(name) in MISSING):
-            raise BadCell(
-                f"the {self.what} is missing ({quoted(name)}): fill it in or remove the row"
-            )
+            raise BadCell(f"the {self.what} is missing ({quoted(name)}): fill it in, or remove it")
         if _BROKEN.search(name):
             raise BadCell(f"{quoted(name)} has a NUL character or half a surrogate pair: remove it")
         twin = self._spellings.get(self._form(name), name)
@@ -126,8 +124,8 @@ class Names(dict[Any, int]):
             raise BadCell(f"{quoted(name)} may be a mark: {blank}, or list the `items`, with it")
         if form(name) in self.columns:
             raise BadCell(
-                f"{quoted(name)} is the name of a column: list the `items` if it is one, or name the columns by "
-                "`left`, `right` and `outcome`, which says in which one the preferred item is"
+                f"{quoted(name)} is the name of a column: list the `items` if it is one, or name the columns `left`, "
+                "`right` and `outcome`"
             )
         self._spellings[self._form(name)] = name
         self[name] = code = len(self)
@@ -147,18 +145,12 @@ class Names(dict[Any, int]):
         return True
 
     def in_order(self) -> tuple[tuple[str, ...], list[int]]:
-        """The names, in the order of a public list, else sorted; and the place of each code among them.
-
-        >>> codes = Names("item")
-        >>> codes["tea"], codes["milk"], codes.in_order()
-        (0, 1, (('milk', 'tea'), [1, 0]))
-        """
+        """The names, in the order of a public list, else sorted; and the place of each code among them."""
         for name in self if self.what == "item" and not self.closed else ():
             parts = {form(part) for part in _JOINT.split(name)}
             if len(parts) > 1 and parts <= self._spellings.keys():
                 raise DataError(
-                    f"{quoted(name)} joins names of other items: say blank=[{quoted(name)}] if it names no item, or "
-                    "list the `items`, with it"
+                    f"{quoted(name)} joins names of items: say blank=[{quoted(name)}], or list the `items`, with it"
                 )
         # Sorted, for their order in a file may be that of its first row, and so tell an answer.
         names = tuple(self) if self.closed else tuple(sorted(self))
@@ -169,10 +161,7 @@ class Names(dict[Any, int]):
 def named_twice(what: str, first: str, second: str) -> BadCell:
     """The message on two spellings of one name, which may differ by characters that nobody sees."""
     show = quoted if (first + second).isascii() else ascii
-    return BadCell(
-        f"{what} named twice: {show(first)} and {show(second)} differ only by blanks, case or encoding. Spell it one "
-        "way throughout"
-    )
+    return BadCell(f"{what} named twice: {show(first)} and {show(second)}: spell it one way")
 
 
 def users_alike(names: Iterable[str]) -> list[tuple[str, str]]:
@@ -193,6 +182,6 @@ def public_items(items: Iterable[str], of: str = "`items`") -> tuple[str, ...]:
     wrong = [name for name in names if not form(name) or "\0" in name or forms[form(name)] > 1]
     if wrong or len(names) < 2:
         raise DataError(
-            f"{of} must name at least two items, none blank, with NUL or named twice: {wrong or list(names)}"
+            f"{of or 'the data'} must name at least two items, none blank, with NUL or named twice: {wrong or list(names)}"
         )
     return names

@@ -112,8 +112,7 @@ def _covariate_roles(name: str, header: Sequence[str], plan: Plan) -> dict[str, 
         del found["side"]
     if found["group"] is not None and side is None:
         raise DataError(
-            f"{name}: a group of judges, column {found['group']!r}, can only change the advantage of the item shown "
-            "first: name the column of that item by `side`"
+            f"{name}: a group of judges changes the advantage of the item shown first: name its column by `side`"
         )
     for one in roles.covariates:
         of_items = [f"{column}_{one}" for column in pair]
@@ -121,8 +120,8 @@ def _covariate_roles(name: str, header: Sequence[str], plan: Plan) -> dict[str, 
             found |= dict(zip((f"first {one}", f"second {one}"), of_items))
         elif side is None:
             raise DataError(
-                f"{name}: column {one!r} says how much more one item has, but not which: name the column of the item "
-                f"shown first by `side`, or give two columns, {listed(of_items)}"
+                f"{name}: column {one!r} does not say which item has more: name the column of the item shown first by "
+                f"`side`, or give two columns, {listed(of_items)}"
             )
         else:
             found[f"covariate {one}"] = one
@@ -160,14 +159,13 @@ def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
             found.append(Plan("tallies", columns, roles))
     if len(found) > 1:
         raise DataError(
-            f"{name}: it is unclear which columns say who was preferred: {'; or '.join(one.reading for one in found)}. "
-            "Leave columns out by `ignore`, or name them by `left`, `right` and `outcome`"
+            f"{name}: it is unclear which columns say who was preferred: {'; or '.join(one.reading for one in found)}: "
+            "`ignore` some, or name them"
         )
     if not found:
         raise DataError(
-            f"{name} has no columns with usual names for comparisons; {_columns(header)}. Name them by `winner` and "
-            "`loser`; or by `left` and `right`, and `outcome` (which is preferred), or `left_wins` and `right_wins`, "
-            "or `left_score` and `right_score` (the higher one wins)"
+            f"{name} has no columns with usual names for comparisons; {_columns(header)}. Name `winner` and `loser`, "
+            "or `left`, `right` and `outcome`, or `left_wins` and `right_wins`, or `left_score` and `right_score`"
         )
     return found[0]
 
@@ -191,9 +189,7 @@ def _pairs(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
     pairs = [tuple(map(str.strip, parts)) for parts in found.values()]
     for column, pair in zip(found, pairs):
         if len(pair) != 2 or len({"", *map(form, pair)}) != 3:
-            raise DataError(
-                f"{name}: it is unclear which items column {column!r} compares: name it by two, with one 'vs' between"
-            )
+            raise DataError(f"{name}: name column {column!r} by two items, with one 'vs' between")
     public_items(sorted({item for pair in pairs for item in pair}))
     columns = {f"pair {k}": column for k, column in enumerate(found)}
     return Plan("pairs", columns, roles, pairs, _words(name, roles))

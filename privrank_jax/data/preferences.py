@@ -209,7 +209,7 @@ def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     for name in roles.keep:
         if _TELLING.search(name) or name in _BESIDE:
             raise DataError(
-                f"{of}: the field {name!r} can't be kept, for its name may tell which answer was chosen: rename it"
+                f"{of}: the field {name!r} can't be kept: its name may tell which answer was chosen"
             )
     used = [*filter(None, (getattr(roles, role) for role in (*_ANSWERS, *_BESIDE))), *roles.keep]
     if twice := [name for name in used if used.count(name) > 1]:
@@ -218,8 +218,8 @@ def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     loose = roles.prompt is not None and not {"prompt", "id"} & found.names.keys()
     if found.ignored and loose and not roles.keep:  # nothing would join the sorted lines to prompts
         raise DataError(
-            f"{of} has no prompt and no id to join lines to the fields left out, {', '.join(found.ignored)}: name one by "
-            "`prompt` or `id`, `keep` a field, or say prompt=None if answers need no prompt"
+            f"{of} has no prompt and no id to join lines to the fields left out, {', '.join(found.ignored)}: name "
+            "one by `prompt` or `id`, `keep` a field, or say prompt=None if answers need no prompt"
         )
     return found
 

@@ -221,7 +221,7 @@ def _wanted(table: Table, given: Mapping[str, Any], kinds: Sequence[str] | None)
     other = held not in ("", "rankings") and items in (None, of.SEEN)
     if (unknown or other) and given.keys() <= Roles.fields().keys():
         raise DataError(
-            f"{table.name}: usual names of its columns say {held or 'no kind of data'}: {listed(table.header, 40)}. Name "
+            f"{table.name}: usual names of columns say {held or 'no kind of data'}: {listed(table.header, 40)}. Name "
             "others by the class of the kind, such as Comparisons.read(source, winner=..., loser=...), or Rankings, "
             "Ratings, Approvals, Choices, BestWorst; of a table with a column for each item list the `items`, and name "
             "the `question` with which such columns, or those of places, begin"

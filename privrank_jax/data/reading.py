@@ -61,15 +61,10 @@ class Reading:
                 continue
             meant = column_of(name, kept, one.partition(" ")[0], column)
             if meant in self.columns.values():
-                raise DataError(
-                    f"{name}: column {column!r} has two roles: name one column for each"
-                )
+                raise DataError(f"{name}: column {column!r} has two roles: name one for each")
             self.columns[one] = meant
         if whole and {"user", "count"} <= self.columns.keys():
-            raise DataError(
-                f"{name}: `count` says how many users gave a ranking, and a user has one ranking: say user=None, "
-                "or leave `count` out"
-            )
+            raise DataError(f"{name}: a user has one ranking: say user=None, or leave `count` out")
         used = set(self.columns.values())
         self.unused = [column for column in table.header if column not in used]
         if counted:
@@ -83,11 +78,6 @@ class Reading:
             self.number = number[number > 0]
         self.items = Names("item", roles.public, roles.blank)
         self.people = Names("user")
-
-    @property
-    def users(self) -> int:
-        """Number of rows as often as they count, each of a user of its own."""
-        return self.size if self.number is None else int(self.number.sum())
 
     @property
     def size(self) -> int:
@@ -130,9 +120,7 @@ class Reading:
         """Raise the first fault, or refuse a table without rows."""
         self.faults.stop()
         if not self.size:
-            raise DataError(
-                f"{self.table.name} has no {what} below its header: there is nothing to rank"
-            )
+            raise DataError(f"{self.table.name} has no {what} below its header")
 
     def settle(self, what: str = "rows") -> tuple[Int[np.ndarray, "all"], Int[np.ndarray, "all"]]:
         """The user of each row, its number where none is named, and the number of the row, as often as it counts.
@@ -159,8 +147,7 @@ class Reading:
             whose, most = " of one user", MOST_OF_A_USER
         if number > most:
             raise DataError(
-                f"{self.table.name}: the counts{whose} add up to more than {most:,} rows, the most that are read: "
-                "write smaller ones"
+                f"{self.table.name}: the counts{whose} add up to more than {most:,}, the most rows that are read"
             )
         return np.repeat(np.arange(self.size), self.number)
 

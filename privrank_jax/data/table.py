@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.data.columns import Column, Table, Word, encode
-from privrank_jax.data.errors import BadCell, DataError, quoted
+from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.file import SEPARATORS, UTF_16, File
 from privrank_jax.data.header import Keys
 from privrank_jax.data.names import Structure
@@ -257,38 +257,22 @@ def _objects(name: str, rows: Sequence[tuple[str, Any]]) -> Table:
 
 
 def objects_of(file: File, **numbers: Any) -> Iterator[tuple[str, Any]]:
-    """What each line of a file of JSON holds, or the list that a .json file is, or has as its only value, with places.
-
-    Numbers are read as by :func:`json.loads`.
-    """
-    parse = functools.partial(parsed, **numbers)
-    if file.suffix == ".json":
-        whole = "".join(file.lines())
-        try:
-            found = parse(whole)
-            inner = next(iter(found.values())) if isinstance(found, dict) and len(found) == 1 else 0
-            if isinstance(inner, list) and inner and isinstance(inner[0], dict):
-                found = inner
-            listed = found if isinstance(found, list) else [found]
-            yield from ((f"object {number}", one) for number, one in enumerate(listed, start=1))
+    """What each line of JSON holds, or the list that a .json file is, with places; numbers as by :func:`json.loads`."""
+    lines, place = list(file.lines()), file.name
+    try:
+        if file.suffix == ".json" and (whole := "".join(lines)).lstrip().startswith("["):
+            rows = enumerate(parsed(whole, **numbers), start=1)
+            yield from ((f"object {number}", one) for number, one in rows)
             return
-        except (ValueError, RecursionError) as error:
-            if whole.lstrip().startswith("["):
-                raise _no_json(file.name, error) from error
-    for number, line in enumerate(file.lines(), start=1):
-        if line.strip():
-            try:
-                found = parse(line)
-            except (ValueError, RecursionError) as error:
-                raise _no_json(f"{file.name}, line {number}", error) from error
-            yield f"line {number}", found
-
-
-def _no_json(place: str, error: Exception) -> DataError:
-    why = "too deep" if isinstance(error, RecursionError) else str(error).partition(":")[0]
-    return DataError(
-        f"{place}: not valid JSON ({why}): write one object per line, or one list of objects into a .json file"
-    )
+        for number, line in enumerate(lines, start=1):
+            place = f"{file.name}, line {number}"
+            if line.strip():
+                yield f"line {number}", parsed(line, **numbers)
+    except (ValueError, RecursionError) as error:
+        why = "too deep" if isinstance(error, RecursionError) else str(error).partition(":")[0]
+        raise DataError(
+            f"{place}: not valid JSON ({why}): write one object per line, or one list of objects into a .json file"
+        ) from error
 
 
 def parsed(text: str, **numbers: Any) -> Any:
@@ -322,7 +306,9 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
             load = functools.partial(openpyxl.load_workbook, content, read_only=True)
             books = [load(data_only=values) for values in (True, False)]
             titles = [one.title for one in books[0].worksheets]
-            at = _sheet_number(file.name, titles, wanted)
+            found = (k for k, one in enumerate(titles) if wanted in (None, one, k + 1, str(k + 1)))
+            if (at := next(found, None)) is None:
+                raise DataError(f"{file.name}: no sheet {wanted!r}; there are {listed(titles)}")
             sheets = [book.worksheets[at] for book in books]
             for sheet in sheets:
                 sheet.reset_dimensions()  # some programs write wrong ones
@@ -334,8 +320,7 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
             f"{file.name}: not an Excel workbook that openpyxl can read: save the sheet as CSV"
         ) from error
     if len(titles) > 1:
-        others = ", ".join(repr(title) for k, title in enumerate(titles) if k != at)
-        reading = (f"only its sheet {titles[at]!r} is read, not {others}; another by `sheet`",)
+        reading = (f"of its sheets, {listed(titles)}, only {titles[at]!r} is read",)
     rows = [
         (number, row)
         for number, cells in enumerate(zip(values, formulas), start=1)
@@ -350,14 +335,6 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
         row += [None] * (width - len(row))
     words = lambda: (row for _, row in rows)  # noqa: E731
     return _of_rows(file.name, words, lambda row: f"row {rows[row][0]}", *reading)
-
-
-def _sheet_number(name: str, titles: list[str], wanted: str | int | None) -> int:
-    if wanted is None or wanted in titles:
-        return 0 if wanted is None else titles.index(str(wanted))
-    if str(wanted).isdecimal() and 1 <= int(wanted) <= len(titles):
-        return int(wanted) - 1
-    raise DataError(f"{name}: no sheet {wanted!r}; the sheets are {', '.join(map(repr, titles))}")
 
 
 def _sheet_row(values: Sequence[Any], formulas: Sequence[Any], place: str) -> list[Word]:
@@ -431,8 +408,8 @@ def cells_of(frame: Any, names: Sequence[Any], of: str) -> list[list[Any]]:
         dtype = getattr(found, "dtype", None)
         if isinstance(dtype, np.dtype) and dtype.kind == "M":  # whose lists are numbers
             found = list(np.asarray(found, "datetime64[us]"))
-        listed = next((one for one in _LISTS if callable(getattr(found, one, None))), None)
-        cells = found if listed is None else getattr(found, listed)()
+        known = next((one for one in _LISTS if callable(getattr(found, one, None))), None)
+        cells = found if known is None else getattr(found, known)()
         if isinstance(cells, (str, Mapping, *_NO_SCALARS)) or not hasattr(cells, "__len__"):
             raise DataError(f"{of}: column {name!r} is no list of cells")
         columns.append(list(cells))
