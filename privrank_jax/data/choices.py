@@ -264,8 +264,8 @@ def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple
     spans = [span_of(name, header, span) for span in roles.blocks]
     if len(roles.words) != 2 or any(len(span) != size for span in spans) or roles.shown:
         raise DataError(
-            f"{name}: `blocks` are spans with a column for each item: list the `items` in their order, give the `words` of "
-            "the best and the worst, such as ['1', '2'], and leave out `shown`"
+            f"{name}: `blocks` are spans with a column for each item: list the `items`, give the `words` "
+            "of the best and worst, such as ['1', '2'], and leave out `shown`"
         )
     every = [column for span in spans for column in span]
     reading = Reading(table, roles, {f"mark {k}": column for k, column in enumerate(every)})
@@ -281,5 +281,6 @@ def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple
     marks = np.stack(cells, axis=1).reshape(-1, len(spans), size).swapaxes(0, 1)
     block, rows = np.nonzero(marks.any(axis=2))
     sets = np.tile(np.arange(size), (rows.size, 1))
+    reading.read_users()  # also those who left all blank
     reading.take(rows)
     return reading, sets, marks[block, rows], [np.array(roles.blocks)[block]] * 3

@@ -1,8 +1,8 @@
 """Columns as codes and distinct words, so that a word is checked once, and the first fault of a table.
 
-Each cell is replaced by the number of its word, in order of first appearance. Whether a cell is a name, a rank or a mark
-of a tie is decided for each *distinct* word, and everything else is arithmetic on arrays of codes. A fault still says
-where it is: the first row that has the word.
+Each cell is replaced by the number of its word, in order of first appearance. Whether a cell is a name, a rank or a
+mark of a tie is decided for each *distinct* word, and everything else is arithmetic on arrays of codes. A fault still
+says where it is: the first row that has the word.
 """
 
 from __future__ import annotations

@@ -183,17 +183,13 @@ def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:
 def read_kamishima(file: File) -> Rankings:
     """Read an order file of the SUSHI data; of set B each person ranks 10 of 100 items, the others are unknown."""
     first, *rows = [*filter(str.strip, file.lines())] or ["0"]
+    with _in_line(file.name, 1):
+        items = _whole("the number of items", first.split()[0], least=0)
+    check_size(file.name, len(rows), items)
     try:
-        items = int(first.split()[0])
-        check_size(file.name, len(rows), items)
         table = np.loadtxt(rows, np.int64, ndmin=2, comments=None)
     except (ValueError, OverflowError) as error:
-        if isinstance(error, DataError):
-            raise
-        raise DataError(
-            f"{file.name}: {error}: write a line with the number of items and a 1, as in 10 1, then one of whole "
-            "numbers for each person, all of one length"
-        ) from None
+        raise DataError(f"{file.name}, below line 1: {error}: write rows of one length") from None
     orders = table[:, 2:]
     length = orders.shape[1]
     increases = np.diff(np.sort(orders, axis=1), axis=1, prepend=-1) > 0

@@ -183,7 +183,9 @@ def _counts(data: Any) -> tuple[tuple[str, int], ...] | None:
 
 def _commands(kind: str, columns: Sequence[Column], odd: Sequence[str]) -> Iterator[str]:
     """Forms of the next command; what only the holder knows is left open."""
-    told = f" --user {shlex.quote(_user(columns))}"
+    usual = [column.name for column in columns if _USERS.fullmatch(letters(column.name))]
+    user = min(usual, key=lambda name: letters(name) != "user", default="COLUMN")
+    told = f" --user {shlex.quote(user)}"
     if words := [word for word in odd if "," not in word and word.isprintable()]:
         told += f" --blank {shlex.quote(','.join(words))}"
     told += " --epsilon 1"
@@ -197,9 +199,3 @@ def _commands(kind: str, columns: Sequence[Column], odd: Sequence[str]) -> Itera
         yield f"rank FILE{told} --items seen --max-per-user L"
     else:
         yield from (f"{one}{told}{' --items seen' * ('--items' not in one)}" for one in _FORMS)
-
-
-def _user(columns: Sequence[Column]) -> str:
-    """The column of users, if one has a usual name; else it is left open."""
-    usual = [column.name for column in columns if _USERS.fullmatch(letters(column.name))]
-    return min(usual, key=lambda name: letters(name) != "user", default="COLUMN")

@@ -51,11 +51,7 @@ def person(name: str) -> str:
 
 
 def unclear(name: str) -> bool:
-    """Whether a cell may be a mark instead of an item: of no value, of too many votes, $X, [X], of several lines.
-
-    >>> [unclear(name) for name in ("NA", "Overvote", "Write-in:", "$UNDERVOTE", "[-]", "Ann\\nBo", "Tea (black)")]
-    [True, True, True, True, True, True, False]
-    """
+    """Whether a cell may be a mark instead of an item: of no value, of too many votes, $X, [X], of several lines."""
     shared = form(name)
     several = len(name.strip().splitlines()) > 1
     return several or shared in MISSING or _UNCLEAR.fullmatch(shared) is not None
@@ -182,6 +178,6 @@ def public_items(items: Iterable[str], of: str = "`items`") -> tuple[str, ...]:
     wrong = [name for name in names if not form(name) or "\0" in name or forms[form(name)] > 1]
     if wrong or len(names) < 2:
         raise DataError(
-            f"{of or 'the data'} must name at least two items, none blank, with NUL or named twice: {wrong or list(names)}"
+            f"{of or 'the data'} must name at least two items, none blank or named twice: {wrong or list(names)}"
         )
     return names
