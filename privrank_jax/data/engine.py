@@ -159,6 +159,7 @@ class ComparisonRows(Data):
     def in_memory(self) -> Comparisons:
         """The same data as arrays, for what needs rows one by one."""
         found = read_comparisons(self.table, self.roles)
+        self._check_unchanged()
         return dataclasses.replace(found, origin=self.origin)
 
     @property
@@ -187,6 +188,7 @@ class ComparisonRows(Data):
         Raises:
             ValueError: a bound without a salt or users, or one that is not positive.
         """
+        self._check_unchanged()
         codes, number = self.codes, self.number
         if max_per_user is not None:
             if salt is None or not self.has_users:
@@ -207,6 +209,10 @@ class ComparisonRows(Data):
         found = np.zeros((self.num_items,) * 2)
         np.add.at(found, (low, high), self.number * (outcome == 1))
         return found + found.T
+
+    def _check_unchanged(self) -> None:
+        if self.origin is not None:
+            self.origin.check_unchanged()
 
     def _decoded(self, codes: np.ndarray) -> tuple[np.ndarray, ...]:
         """The two items of each code, the first before the second, and the outcome."""

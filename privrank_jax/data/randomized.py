@@ -251,10 +251,9 @@ def write_sorted(
             odd = any("\r" in word for word in words if isinstance(word, str))  # not quoted by csv
             quoting = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
             with part.open("w", encoding="utf-8", newline="") as file:
-                form = {"delimiter": DELIMITERS[path.suffix.lower()], "lineterminator": "\n"}
-                csv.writer(file, quoting=quoting, **form).writerows(
-                    [[*cells], *zip(*cells.values())]
-                )
+                sign = DELIMITERS[path.suffix.lower()]
+                out = csv.writer(file, delimiter=sign, lineterminator="\n", quoting=quoting)
+                out.writerows([[*cells], *zip(*cells.values())])
     return tuple(columns)
 
 

@@ -55,16 +55,17 @@ class Roles:
 
     def __post_init__(self) -> None:
         for one, field in self.fields().items():
-            value = getattr(self, one)
-            if one == "items" and value is not None and not (value == SEEN or ".." in value):
+            value: Any = getattr(self, one)
+            told = value is None or (isinstance(value, str) and (value == SEEN or ".." in value))
+            if one == "items" and not told:
                 if isinstance(value, str) or not isinstance(value, Iterable):
                     raise DataError(
                         f"`items` must be a list of names, 'seen', or a span such as 'Q1_1..Q1_9', got {value!r}"
                     )
                 value = public_items(value)
             elif isinstance(field.default, tuple):
-                texts = isinstance(value, Iterable) and not isinstance(value, str)
-                value = tuple(value) if texts else (value,)
+                alone = isinstance(value, str) or not isinstance(value, Iterable)
+                value = (value,) if alone else tuple(value)
                 if wrong := [part for part in value if not isinstance(part, str)]:
                     raise DataError(f"`{one}` must be a list of texts, and {wrong[0]!r} is none")
             elif field.metadata["kind"] == "column" and not isinstance(value, str | None):

@@ -13,8 +13,8 @@ import pytest
 
 import privrank_jax as pr
 from privrank_jax.data import Comparisons, DataError, Rankings
-from privrank_jax.data.header import Keys, without
 from privrank_jax.data.reader import read_told as _read_told
+from tests.cli.keys import variants
 from tests.data.files import written
 
 ITEMS = ("oslo", "rome", "bonn")
@@ -118,15 +118,6 @@ LONG = {
     "long best-worst": ({"kind": "best-worst", "answer": "Answer"}, "item", "Answer"),
 }
 MARKS = {"Chosen": (1, 0, 0), "Answer": (1, 0, -1)}
-EVERY = {
-    **{"item": "oslo", "rank": 1, "order": "oslo>rome", "rank_1": "oslo", "rank_2": "rome", "rank_3": "bonn"},
-    **{"oslo": 1, "rome": 2, "bonn": 3, "winner": "oslo", "loser": "rome", "tie": 1, "side": "oslo"},
-    **{"model_a": "oslo", "model_b": "rome", "left": "oslo", "right": "rome", "outcome": "left", "chosen": "oslo"},
-    **{"shown": "oslo|rome", "option_1": "oslo", "option_2": "rome", "oslo vs rome": "oslo", "oslo vs bonn": "oslo"},
-    **{"rejected": "rome", "prompt": "p", "synthetic_epsilon": 1, "epsilon": 1, "report": 1, "item_1": "oslo"},
-    **{"winner_model_a": 1, "winner_model_b": 0, "User": "u", "fields": {}, "responses": {}, "Age,Team": 1},
-    **{"best": "oslo", "worst": "rome", "block": 1, "set": "2", "answer": 1, "alternative": "rome"},
-}  # fmt: skip
 
 
 def read_told(path, told):
@@ -159,48 +150,9 @@ def told(shape):
     return {name: value for name, value in found.items() if value is not None}
 
 
-def variants(row):
-    """The row of one user in other keys, by what was done."""
-    yield "reversed", dict(reversed(row.items()))
-    yield "only its user", {"user": row["user"]}
-    yield "nested", {"user": row["user"], "answers": row}
-    yield "in a list", {"battles": [row]}
-    for key in row:
-        rest = {name: cell for name, cell in row.items() if name != key}
-        yield f"without {key}", rest
-        yield f"null {key}", {**row, key: None}
-        yield f"nested {key}", {**row, key: {key: row[key]}}
-        for other in {
-            key.upper(),
-            key.lower(),
-            key.title(),
-            f" {key}",
-            key.replace("_", "-"),
-            f"{key}\u200b",
-        } - {key}:
-            yield f"{other} for {key}", {**rest, other: row[key]}
-            yield f"{other} beside {key}", {**row, other: row[key]}
-    for key in sorted(EVERY.keys() - row.keys()):
-        yield f"with {key}", {**row, key: EVERY[key]}
-    yield "with all", {**EVERY, **row}
-    for keys in (
-        ("item", "rank"),
-        ("rank_1", "rank_2"),
-        ("order",),
-        ITEMS,
-        ("oslo vs rome",),
-        ("chosen", "shown"),
-    ):
-        other = {key: EVERY[key] for key in keys}
-        yield f"{keys} instead", {"user": row["user"], **other}
-        yield f"{keys} as well", {**row, **other}
-    yield "another kind", {"user": row["user"], "winner": "oslo", "loser": "rome"}
-
-
 FORMS = {
     ".jsonl": lambda rows: "\n".join(map(json.dumps, rows)),
     ".json": json.dumps,
-    "nested.json": lambda rows: json.dumps({"battles": rows}, indent=1),
 }
 
 
@@ -314,10 +266,3 @@ def test_a_key_is_a_column_as_it_is_spelled(tmp_path):
     assert Comparisons.read(path, **named).user_names == ("u", "v")
     with pytest.raises(DataError, match=r"no column 'WINNER' \(did you mean 'Winner'\?\)"):
         Comparisons.read(path, **named | {"winner": "WINNER"})
-
-
-def test_a_key_with_a_comma_is_ignored_beside_those_that_it_names():
-    header = Keys(["a", "a,b", "b", "c"])
-    assert without("f", header, ["a,b"]) == ["c"]
-    assert without("f", Keys(["a", "b", "c"]), ["a,b"]) == ["c"]
-    assert without("f", list(header), ["a,b"]) == ["a", "b", "c"]
