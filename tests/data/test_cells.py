@@ -10,7 +10,6 @@ import pytest
 import privrank_jax as pr
 from privrank_jax.data import Approvals, Choices, Comparisons, DataError, Rankings, Ratings, Reports
 from privrank_jax.data.cells import parsed_time, scale_of
-from privrank_jax.data.errors import BadCell
 from tests.data.files import as_file, frame
 
 PAIR = {"user": ["u", "v"], "winner": ["a", "b"], "loser": ["b", "a"], "n": ["CELL", "1"]}
@@ -40,22 +39,7 @@ ROLES = {
 
 @pytest.mark.parametrize(
     "cell",
-    [
-        "1_0",
-        "1_000",
-        "\uff11",
-        "٣",
-        "0x1",
-        "inf",
-        "nan ",
-        "1,5",
-        "--1",
-        "1e999",
-        "9" * 40,
-        "half",
-        ["1"],
-        "",
-    ],
+    ["1_0", "\uff11", "0x1", "inf", "nan ", "1,5", "--1", "1e999", "9" * 40, "half", ["1"], ""],
 )
 @pytest.mark.parametrize("role", ROLES)
 def test_one_rule_for_numbers(role, cell):
@@ -112,7 +96,7 @@ def test_times_stand_in_the_order_of_the_rows_and_count_with_them(tmp_path):
     ["5", "1:1", "a", "a,A", "a,,b", "1:x", "", (1,), (1, 2, 3), ("bad", 2), (0, float("inf"))],
 )
 def test_what_is_no_scale(said):
-    with pytest.raises(BadCell, match="is no scale"):
+    with pytest.raises(DataError, match="is no scale"):
         scale_of(said)
     with pytest.raises(DataError, match="ratings="):
         Ratings.read({"a": ["1"], "b": ["1"]}, ratings=said)

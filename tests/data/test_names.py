@@ -14,7 +14,7 @@ from privrank_jax.data import (
     Rankings,
     Ratings,
 )
-from privrank_jax.data.names import MISSING, did_you_mean, form, person, unclear
+from privrank_jax.data.names import MISSING, form, person, unclear
 from tests.data.files import frame
 
 ENGLAND, SCOTLAND = (
@@ -63,10 +63,6 @@ def test_spellings_of_users(one, other, same):
     else:
         found = Comparisons.read(votes)
         assert (found.user_names, len(found.users_alike)) == ((one, other), 1)
-
-
-def test_no_guess_for_a_far_name():
-    assert did_you_mean("xyz", ["winner", "loser"]) == ""
 
 
 # --- words that name no item: never dropped, never published, until the holder says which ---

@@ -57,7 +57,7 @@ def comparison_rows(users, rows):
 
 
 def raw_table(users, rows):
-    return comparison_rows(users, rows).source
+    return comparison_rows(users, rows).table
 
 
 def scanned(columns, **options):

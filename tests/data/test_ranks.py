@@ -113,22 +113,6 @@ def test_no_real_rankings_are_refused(tmp_path, data_folder, name):
     assert read.num_users == len(rows)
 
 
-@pytest.mark.parametrize(
-    ("file", "user"),
-    [("sushi/sushi_rankings.csv", None), ("salad/salad.csv", None), ("potato/potato_visual.csv", "assessor"),
-     ("potato/potato_weighing.csv", "assessor")],
-)  # fmt: skip
-def test_no_real_file_of_ranks_is_refused(data_folder, file, user):
-    path = data_folder / file
-    found = Rankings.read(path, user=user, items="seen")
-    assert found.complete
-    assert not found.undeclared
-    np.testing.assert_array_equal(Rankings.read(path, user=user, ranks=True).ranks, found.ranks)
-    if user:
-        with pytest.raises(DataError, match=r"column 'assessor': 'A1' is not a rank.*`items`"):
-            Rankings.read(path, user=None)
-
-
 @pytest.mark.parametrize("blank", [0.0, 0.8])
 @pytest.mark.parametrize("items", [3, 5, 50])
 def test_stars_are_refused_whole_or_sparse(tmp_path, items, blank):
