@@ -106,8 +106,9 @@ def places_of(header: Sequence[str], question: str | None = None) -> tuple[str, 
     """
     if question is not None and isinstance(header, Keys):
         return ()
-    rest = {one: one if question is None else remainder(one, question) or "" for one in header}
-    asked = [(place, one) for one, said in rest.items() if (place := place_of(said)) is not None]
+    rest = [one if question is None else remainder(one, question) or "" for one in header]
+    found = zip(map(place_of, rest), header)
+    asked = [(place, one) for place, one in found if place is not None]
     places, number = sorted(place for place, _ in asked), len(asked)
     whole = number > 1 and places in ([*range(number)], [*range(1, number + 1)])
     return tuple(one for _, one in sorted(asked) if whole)

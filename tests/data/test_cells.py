@@ -123,11 +123,7 @@ LONG = "x" * 10_000
 )
 def test_a_long_cell_is_cut(tmp_path, kind, rows, options):
     columns = frame(*rows)
-    for source in (
-        columns,
-        as_file(tmp_path, columns, ".csv"),
-        as_file(tmp_path, columns, ".parquet"),
-    ):
+    for source in (columns, *(as_file(tmp_path, columns, one) for one in (".csv", ".parquet"))):
         with pytest.raises(DataError) as caught:
             kind.read(source, **options)
         assert re.search(r"'\$?x{70,90}…'", str(caught.value)), str(caught.value)[:500]

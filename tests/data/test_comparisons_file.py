@@ -347,15 +347,6 @@ def test_the_first_fault_is_said(tmp_path):
         Rankings.read(path, user=None, count="n")
 
 
-def test_users_without_names_and_ids_that_keep_their_case():
-    assert Comparisons.read(frame("user,winner,loser", "qZ,a,b", "Qz,a,b")).user_names == (
-        "qZ",
-        "Qz",
-    )
-    alone = Comparisons.read(frame(*GOOD.split()), user=None)
-    assert (alone.has_users, alone.users.tolist()) == (False, [0, 1, 2])
-
-
 ORDERS = [[2, 0, 1], [1, 2], [0, 3, 2, 1]]
 
 

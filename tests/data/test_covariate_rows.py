@@ -86,8 +86,8 @@ def test_a_blank_side_is_neutral(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "settings", "message"),
     [
-        (None, {"covariates": ("length",)}, "says how much more one item has, but not which: .*`side`"),
-        (None, {"covariate_group": "judge"}, "column 'judge'.*`side`"),
+        (None, {"covariates": ("length",)}, "column 'length'.*`side`"),
+        (None, {"covariate_group": "judge"}, "judges.*`side`"),
         (None, {"covariates": ("width",), "side": "left"}, "no column 'width'"),
         (None, {"side": "winner"}, "'winner' has two roles"),
         ("u3,b,c,0,a,1,expert,1,2", {"side": "left"}, "line 5, column 'left': 'a' is neither of the two"),

@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -402,14 +401,9 @@ def test_what_is_no_table_in_a_sheet(workbook, rows, named):
 
 def test_damaged_workbooks(workbook, tmp_path):
     whole = workbook([VOTES[0], *[VOTES[1]] * 99])
-    with zipfile.ZipFile(whole) as good, zipfile.ZipFile(tmp_path / "bad.xlsx", "w") as bad:
-        for name in good.namelist():
-            content = good.read(name)
-            bad.writestr(name, content[: len(content) * 2 // 3] if "sheet1" in name else content)
     half = written(tmp_path, whole.read_bytes()[: whole.stat().st_size // 2], "half.xlsx")
-    for path in (half, tmp_path / "bad.xlsx"):
-        with pytest.raises(DataError, match="not an Excel workbook"):
-            pr.read(path)
+    with pytest.raises(DataError, match="not an Excel workbook"):
+        pr.read(half)
 
 
 # --- further rows of a header: Qualtrics' are known by their ids, all others are read as answers ---
@@ -438,13 +432,7 @@ def test_three_rows_of_a_header(tmp_path, workbook, suffix, ids):
     found = pr.data.Rankings.read(path, user="ResponseId", items="Q5_1..Q5_2")
     assert (found.user_names, found.ranks.tolist()) == (("R_1", "R_2"), [[0, 1], [1, 0]])
     assert any("Qualtrics" in one for one in found.notes)
-    table = opened(path)
-    assert len(cells_of(table)) == 2
-    assert table.where(1) in ("line 5", "row 5")
-    two = written(
-        tmp_path, "ResponseId,order\nResponse ID,Tea>Milk\nR_1,Milk>Tea\n"
-    )  # a user of this name
-    assert pr.read(two, user="ResponseId").user_names == ("Response ID", "R_1")
+    assert opened(path).where(1) in ("line 5", "row 5")
 
 
 # --- frames ---

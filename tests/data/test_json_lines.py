@@ -31,7 +31,7 @@ def test_objects_and_where_they_stand(name, tmp_path):
         (b'{"a": 1}\n[1]', "line 2: list where an object"),
         (b'{"a": 1, "a": 2}', "line 1: .*'a' stands there twice"),
         (b'{"a": NaN}', "NaN is no number"),
-        (b'{"a": "\xff"}', "line 1: bytes that are not UTF-8"),
+        (b'{"a": "\xff"}', "line 1: no UTF-8"),
         (b"[" * 100_000, "line 1: not valid JSON"),
     ],
 )

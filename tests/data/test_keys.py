@@ -130,16 +130,11 @@ def rows_of(shape):
     """Of each user a row, or several in long files."""
     if shape in LONG:
         _, item, rank = LONG[shape]
+        said = MARKS.get(rank, (1, 2, 3))
         return [
-            {
-                "user": f"u{k}",
-                item: one,
-                rank: MARKS.get(rank, (1, 2, 3))[place - 1],
-                "Age": 30,
-                "Team": "x",
-            }
+            {"user": f"u{k}", item: one, rank: said[place], "Age": 30, "Team": "x"}
             for k in range(USERS)
-            for place, one in enumerate(_answers(k)[1], start=1)
+            for place, one in enumerate(_answers(k)[1])
         ]
     return [{"user": f"u{k}", **SHAPES[shape][0](k), "Age": 30, "Team": "x"} for k in range(USERS)]
 
@@ -148,12 +143,6 @@ def told(shape):
     named = LONG[shape][0] if shape in LONG else SHAPES[shape][1]
     found = {"items": ITEMS, **named, "ignore": ["Age,Team"]}
     return {name: value for name, value in found.items() if value is not None}
-
-
-FORMS = {
-    ".jsonl": lambda rows: "\n".join(map(json.dumps, rows)),
-    ".json": json.dumps,
-}
 
 
 def said_by_others(data, last):
@@ -169,21 +158,17 @@ def said_by_others(data, last):
     found = (data.winners, data.losers, data.tied)
     covariates = data.covariates
     if covariates is not None:
-        found += (
-            covariates.first,
-            *(covariates.values[name] for name in sorted(covariates.values)),
-        )
+        found += (covariates.first, *covariates.values.values())
     return names, *(column[kept].tolist() for column in found)
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("shape", [*SHAPES, *LONG])
-def test_no_key_of_one_user_changes_what_others_said(tmp_path, shape, form):
+def test_no_key_of_one_user_changes_what_others_said(tmp_path, shape):
     rows, options = rows_of(shape), told(shape)
 
     def read(found):
-        path = written(tmp_path, FORMS[form](found), f"votes{form[form.index('.') :]}")
-        return read_told(path, options)
+        text = "\n".join(map(json.dumps, found))
+        return read_told(written(tmp_path, text, "votes.jsonl"), options)
 
     before = read(rows)
     last, accepted = rows[-1]["user"], 0
@@ -213,9 +198,7 @@ def test_an_added_key_switches_off_no_column(tmp_path):
     one = {"user": "u399", "item": "oslo", "rank": 1}
     path = written(tmp_path, "\n".join(map(json.dumps, [*rows[:-3], one])), "votes.jsonl")
     for columns in ({}, {"item": "Item", "rank": "Rank"}, {"item": "item", "rank": "rank"}):
-        with pytest.raises(
-            DataError, match="'Item' and 'item' differ only by case, blanks, _ or -"
-        ):
+        with pytest.raises(DataError, match="'Item' and 'item' differ"):
             Rankings.read(path, items=ITEMS, **columns)
     orders = [{"user": f"u{k}", "order": "oslo>rome>bonn"} for k in range(400)]
     ranks = {"user": "u399", "oslo": 1, "rome": 2, "bonn": 3}
@@ -229,7 +212,6 @@ def test_an_added_key_switches_off_no_column(tmp_path):
     [
         ("item", "Item"),
         ("model_a", "model-a"),
-        ("model_a", "modela"),
         ("x", "x "),
         ("\u00e9", "e\u0301"),
         ("x", "x\u200b"),
@@ -240,29 +222,18 @@ def test_keys_that_are_alike_are_refused(tmp_path, one, other):
         {"user": "u", "winner": "oslo", "loser": "rome", one: 1},
         {"user": "v", "winner": "rome", "loser": "oslo", other: 1},
     ]
-    for folder, content in (
-        ("a.jsonl", "\n".join(map(json.dumps, rows))),
-        ("a.json", json.dumps(rows)),
-    ):
-        with pytest.raises(
-            DataError, match="differ only by case, blanks, _ or -: spell them one way"
-        ):
-            pr.read(written(tmp_path, content, folder))
-    for sign in "+!":
-        rows[1][sign] = 1
-    del rows[1][other]
-    assert len(pr.read(written(tmp_path, json.dumps(rows), "b.json"))) == 2
+    for source in (rows, written(tmp_path, json.dumps(rows), "a.json")):
+        with pytest.raises(DataError, match="differ only by case"):
+            pr.read(source)
+    rows[1]["+"] = rows[1]["!"] = rows[1].pop(other)
+    assert len(pr.read(rows)) == 2
 
 
 def test_a_key_is_a_column_as_it_is_spelled(tmp_path):
-    rows = [
-        {"User": "u", "Winner": "oslo", "Loser": "rome"},
-        {"User": "v", "Winner": "rome", "Loser": "oslo"},
-    ]
-    path = written(tmp_path, json.dumps(rows), "votes.json")
+    path = written(tmp_path, '{"User": "u", "Winner": "oslo", "Loser": "rome"}', "votes.json")
     with pytest.raises(DataError, match="usual names"):
         pr.read(path)
     named = {"user": "User", "winner": "Winner", "loser": "Loser"}
-    assert Comparisons.read(path, **named).user_names == ("u", "v")
+    assert Comparisons.read(path, **named).user_names == ("u",)
     with pytest.raises(DataError, match=r"no column 'WINNER' \(did you mean 'Winner'\?\)"):
         Comparisons.read(path, **named | {"winner": "WINNER"})

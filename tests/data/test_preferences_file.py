@@ -144,7 +144,7 @@ def test_ties_and_missing_users_are_refused_where_they_matter(tmp_path):
     rows = [{"chosen": "a", "rejected": c} for c in "bab"]
     scan = scan_preferences(save(tmp_path / "x.jsonl", rows))
     assert scan.ties == (1,)
-    with pytest.raises(DataError, match="row 2, the first of 1"):
+    with pytest.raises(DataError, match="row 2"):
         scan.check(users=False)
     with pytest.raises(DataError, match="no field 'user'"):
         scan_preferences(rows[:1]).check(users=True)

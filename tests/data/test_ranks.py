@@ -15,13 +15,7 @@ from privrank_jax.data.ballots import check_ranks
 from privrank_jax.data.named import load, named_sets
 from tests.reference import cells as reference
 
-STARS = (
-    0.06,
-    0.11,
-    0.27,
-    0.34,
-    0.22,
-)  # shares of one to five stars, of films that people chose to see
+STARS = (0.06, 0.11, 0.27, 0.34, 0.22)  # of one to five, of films that people chose to see
 
 
 def table(path: Path, rows, names) -> Path:
@@ -139,7 +133,7 @@ def test_ranks_beyond_the_number_of_items(tmp_path):
         ):
             Rankings.read(wide, items=items)
     long = long_table(tmp_path / "long.csv", [[1, 2, 3], [1, 2, 99]], "abc")
-    with pytest.raises(DataError, match="column 'rank': 99 is not a rank, 1 = best, of 3 items"):
+    with pytest.raises(DataError, match="column 'rank': 99 is not a rank of 3 items"):
         Rankings.read(long)
     for path in (wide, long):
         assert Rankings.read(path, ranks=True).ranks.tolist() == [[0, 1, 2]] * 2

@@ -72,11 +72,8 @@ def test_columns_by_other_names_in_any_order_in_every_format(tmp_path, suffix):
     assert (found.user_names, found.item_names) == (("ann", "bob"), ("Oslo", "Paris", "Rome"))
     assert (found.winners.tolist(), found.tied.tolist()) == ([0, 1], [False, True])
     json = "json" in suffix
-    assert (
-        ("columns not used: note" in found.notes)
-        != ("columns not used: note" in found.remarks)
-        == json
-    )
+    assert "columns not used: note" in (found.remarks if json else found.notes)
+    assert "columns not used: note" not in (found.notes if json else found.remarks)
     assert Comparisons.read(source, winner="won", loser="lost", tie=None).ties == 0
     wide = columns | {"won": ["1", "2"], "lost": ["2", "1"]}
     ranked = Rankings.read(
@@ -164,11 +161,7 @@ EVERY = {
 @pytest.mark.parametrize("shape", EVERY)
 def test_items_are_declared_by_their_holder(tmp_path, shape):
     kind, columns, options = EVERY[shape]
-    for source in (
-        columns,
-        as_file(tmp_path, columns, ".csv"),
-        as_file(tmp_path, columns, ".jsonl"),
-    ):
+    for source in (columns, *(as_file(tmp_path, columns, one) for one in (".csv", ".jsonl"))):
         found = kind.read(source, **options)
         assert found.undeclared == ("items",)
         with pytest.raises(DataError, match=r"items='seen', .*items=\['a', 'b'\]"):
@@ -181,12 +174,9 @@ def test_items_are_declared_by_their_holder(tmp_path, shape):
         fixed = shape in ("wide", "ratings") and not str(source).endswith("jsonl")
         assert ("items" in seen.public) != fixed
         assert "items" not in listed.public
-        more = (
-            kind.read(source, items=["x", "b", "a"], **options)
-            if not fixed and shape not in ("wide", "ratings")
-            else None
-        )
-        assert more is None or more.item_names == ("x", "b", "a")
+        if shape not in ("wide", "ratings"):
+            more = kind.read(source, items=["x", "b", "a"], **options)
+            assert more.item_names == ("x", "b", "a")
     if shape != "pairs" and shape not in ("wide", "ratings"):
         with pytest.raises(DataError, match="'b' is not in the list of items"):
             kind.read(columns, items=["a", "c"], **options)
@@ -334,26 +324,6 @@ def test_a_question_with_a_column_for_each_item(sign):
     for given in ({"question": "Judge"}, {"question": "Mayor", "items": ["Ada", "Cy"]}):
         with pytest.raises(DataError, match=r"'Judge'|'Cy'"):
             Rankings.read(columns, **given)
-
-
-GOOGLE = {
-    "Timestamp": ["2024/03/01 10:00:00 AM GMT+1"] * 3,
-    "Username": ["a@example.org", "b@example.org", "c@example.org"],
-    "Rank the snacks [Apples]": ["1st", "2nd choice", "First choice"],
-    "Rank the snacks [Plums - dried]": ["2nd", "1st choice", ""],
-    "Why?": ["Fresh", "", ""],
-}
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet", ""])
-def test_a_grid_of_ordinals(tmp_path, suffix):
-    source = as_file(tmp_path, GOOGLE, suffix) if suffix else GOOGLE
-    for items in ("seen", ["Apples", "Plums - dried"]):
-        found = Rankings.read(source, user="Username", question="Rank the snacks", items=items)
-        assert found.item_names == ("Apples", "Plums - dried")
-        assert found.ranks.tolist() == [[0, 1], [1, 0], [0, -1]]
-        assert (found.public, found.users_are) == ((), "column 'Username'")
-        assert "columns not used: Timestamp, Why?" in found.notes
 
 
 def test_files_that_list_their_items_take_nothing_of_it(tmp_path):
