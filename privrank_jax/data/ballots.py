@@ -213,10 +213,7 @@ def _whole(
 def _long(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Rankings:
     name = table.name
     if roles.user is None or spelled_in(table.header, roles.user) not in table.header:
-        columns = f"the columns are {listed(table.header, 40)}"
-        raise DataError(
-            f"{name}: name the column of users, of one row for each item, by `user`; {columns}"
-        )
+        raise DataError(f"{name}: name one of these columns by `user`: {listed(table.header, 40)}")
     reading = Reading(table, roles, columns)
     item, rank = reading.cells["item"], reading.cells["rank"]
     reading.faults.some_key([item, rank])

@@ -78,8 +78,8 @@ class Comparisons(Answers):
         covariates: of each comparison, or None.
         times: (N,) datetime64[us], UTC, or None.
 
-    Other attributes are those of all data. Where the data name no users, each row stands for itself, and only a
-    guarantee for single comparisons can be given. Arrays that do not fit together raise :class:`DataError`.
+    Where the data name no users, only a guarantee for single comparisons can be given. Arrays that do not fit together
+    raise :class:`DataError`.
 
     >>> users, winners, losers, tied = [0, 0, 1], [0, 1, 0], [1, 2, 2], [False, False, True]
     >>> found = Comparisons(users, winners, losers, tied, item_names=("a", "b", "c"))

@@ -1,8 +1,7 @@
 """Files of elections: PrefLib's orders (``.soc``, ``.soi``, ``.toc``, ``.toi``), ballots (``.blt``), budgets (``.pb``).
 
 **PrefLib**, since 2022: lines ``# KEY: value`` (with ``# ALTERNATIVE NAME k: name``), then ``count: 1,{2,3},4``, the
-best first, those in braces tied. In a suffix, s stands for strict orders, t for ties, c for complete ones, i for those
-that may leave alternatives out.
+best first, those in braces tied. Suffixes: s strict orders, t ties, c complete ones, i those that may leave some out.
 
 **.blt** of OpaVote and OpenSTV: a line ``candidates seats``; lines ``-k`` for those that withdrew; a line for each
 ballot or kind of ballot, ``weight 3 1=2 0``, the best first, ``=`` between equal ones, ``-`` for a place left empty,
@@ -12,8 +11,8 @@ perhaps after an id in parentheses; a line ``0``; the names in quotes, one a lin
 approval, ordinal, cumulative or scoring; ``vote`` lists projects by their ids, ``points`` the points of each of them.
 
 **.order** of the SUSHI data, from www.kamishima.net/sushi (for research, not to be passed on): a line ``10 1`` or
-``100 1`` with the number of items; then each line ``0 10 i1 ... i10`` is one person's order: two leading numbers, and
-item ids from 0, best first. The ten items of set A have other ids than the same items in set B.
+``100 1`` with the number of items; then each line ``0 10 i1 ... i10`` is one person's order, item ids from 0, best
+first. The ten items of set A have other ids than the same items in set B.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def of_relation(relation: Relation, name: str) -> Table:
     """A table of an engine, whose columns come into memory as they are asked for."""
 
     def columns(names: Sequence[str]) -> list[Column]:
-        found = relation.select(*names).to_pyarrow() if names else None
+        found: Any = relation.select(*names).to_pyarrow() if names else None
         return [of_arrow(one, found.column(one), name) for one in names]
 
     header = list(relation.columns)

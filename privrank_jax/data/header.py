@@ -16,20 +16,10 @@ _LAST = re.compile(r"(?:.*[\W_])?(?:count|counts|freq|frequency|weight|weights)"
 
 
 class Keys(list[str]):
-    """The keys of the JSON objects of a file as a header, of which none is taken for another.
+    """The keys of the JSON objects of a file, of all rows, as a header; none is taken for another.
 
-    They are those of all rows, so that one user can add a key, leave one out or spell it in another way.
+    One user can add a key, leave one out or spell it in another way.
     """
-
-    def check(self, name: str) -> None:
-        """Raise :class:`DataError` where two keys of a file of this name may be two spellings of one."""
-        known: dict[str, str] = {}
-        for key in self:
-            twin = known.setdefault(re.sub(r"[\s_-]", "", form(key)), key)
-            if twin != key:
-                raise DataError(
-                    f"{name}: the keys {twin!r} and {key!r} differ only by case, blanks, _ or -: spell them one way"
-                )
 
 
 def letters(column: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.data.cells import is_nothing, number_of, parsed_time
-from privrank_jax.data.columns import Column, Table
+from privrank_jax.data.columns import Column
 from privrank_jax.data.errors import DataError, listed, quoted, short
 from privrank_jax.data.file import File
 from privrank_jax.data.header import letters
@@ -105,13 +105,18 @@ def look(
             found = read_told(source, {}, name=name, sheet=sheet)
         except DataError as error:
             refused = str(error) if kind else ""
-    roles, items = _roles(table, kind), _counts(found)
+    roles, items = KINDS[kind].roles() if kind else None, _counts(found)
+    columns_of = roles.find(table.header, *roles.columns()) if roles else {}
+    if isinstance(roles, ComparisonRoles):
+        columns_of = plan_of(table.name, table.header, roles).columns
     odd = tuple(sorted({word for column in columns for word in _odd(column)}))
     rows = len(columns[0]) if columns else 0
     told = [f"{table.name}: {rows:,} rows. For you alone: nothing here is private."]
     for content, group in itertools.groupby(columns, _content):
         told.append(f"  {listed([column.name for column in group])}: {content}")
-    by_role = ", ".join(f"{one} is {column!r}" for one, column in roles.items())
+    by_role = ", ".join(
+        f"{one} is {column!r}" for one, column in columns_of.items() if column in table.header
+    )
     said = f"Read as {kind} by usual names{by_role and f': {by_role}'}."
     told.append(said if kind else "No usual names say what it holds: name the columns, as below.")
     told += [f"{one}." for one in getattr(found, "reading", table.reading)]
@@ -157,14 +162,6 @@ def _odd(column: Column) -> set[str]:
     texts = {word for word in texts if number_of(word) is None}
     found = set(filter(unclear, texts))
     return found if found != texts else set()
-
-
-def _roles(table: Table, kind: str) -> dict[str, str]:
-    """The columns that have a role by their usual names."""
-    if kind == "comparisons":
-        return plan_of(table.name, table.header, ComparisonRoles()).columns
-    found = (roles := KINDS[kind].roles()).find(table.header, *roles.columns()) if kind else {}
-    return {role: column for role, column in found.items() if column in table.header}
 
 
 def _counts(data: Any) -> tuple[tuple[str, int], ...] | None:

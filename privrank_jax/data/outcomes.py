@@ -155,7 +155,7 @@ def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
         if None not in marks[:2]:
             ties = [column for column in marks[2:] if column][:1]
             roles_of = [*_FORMS["tallies"][0], *["tie_count"] * len(ties)]
-            columns = dict(zip(roles_of, (*pair, *marks[:2], *ties)))
+            columns = dict(zip(roles_of, map(str, (*pair, *marks[:2], *ties))))
             found.append(Plan("tallies", columns, roles))
     if len(found) > 1:
         raise DataError(

@@ -124,8 +124,7 @@ class _Lines:
         bits: ``(N,)`` bool, whether the chosen answer is the first of the two; what is protected.
         users: ``(N,)`` int, a number for each user; the row number where the table names no users.
         epsilon: ``(N,)`` float64, of each; None without a field of these.
-        ties: numbers of the rows whose answers are equal.
-        ignored: names of fields that are left out, of the first record.
+        ties, ignored: rows whose answers are equal; fields that are left out, of the first record.
     """
 
     name: str

@@ -56,9 +56,8 @@ class Rankings(Data):
         ranks = np.array(self.ranks)
         shape = len(self.user_names) or len(ranks), len(self.item_names)
         if not ranks.size or ranks.shape != shape or not np.issubdtype(ranks.dtype, np.integer):
-            raise DataError(
-                f"ranks must be whole numbers of shape (users, items) {shape}, got {ranks.dtype} {ranks.shape}"
-            )
+            got = f"got {ranks.dtype} {ranks.shape}"
+            raise DataError(f"ranks must be whole numbers of shape (users, items) {shape}, {got}")
         if self.missing not in ("last", "unknown"):
             raise DataError(f"`missing` must be 'last' or 'unknown', got {self.missing!r}")
         self._freeze(ranks=before(ranks))

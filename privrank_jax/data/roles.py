@@ -65,7 +65,7 @@ class Roles:
                 value = public_items(value)
             elif isinstance(field.default, tuple):
                 alone = isinstance(value, str) or not isinstance(value, Iterable)
-                value = (value,) if alone else tuple(value)
+                value = (value,) if alone else tuple(getattr(self, one))
                 if wrong := [part for part in value if not isinstance(part, str)]:
                     raise DataError(f"`{one}` must be a list of texts, and {wrong[0]!r} is none")
             elif field.metadata["kind"] == "column" and not isinstance(value, str | None):

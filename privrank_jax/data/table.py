@@ -18,6 +18,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ from privrank_jax.data.columns import Column, Table, Word, encode
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.file import SEPARATORS, UTF_16, File
 from privrank_jax.data.header import Keys
-from privrank_jax.data.names import Structure
+from privrank_jax.data.names import Structure, form
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OBJECTS = (".jsonl", ".ndjson", ".json")
@@ -241,8 +242,12 @@ def _objects(name: str, rows: Sequence[tuple[str, Any]]) -> Table:
         keys |= found.keys()
     if not keys:
         raise DataError(f"{name} is empty: it needs one JSON object per row")
-    header = Keys(sorted(keys))
-    header.check(name)
+    header, known = Keys(sorted(keys)), dict[str, str]()
+    for key in header:
+        if (twin := known.setdefault(re.sub(r"[\s_-]", "", form(key)), key)) != key:
+            raise DataError(
+                f"{name}: the keys {twin!r} and {key!r} differ only by case, blanks, _ or -: spell them one way"
+            )
 
     def columns(names: Sequence[str]) -> list[Column]:
         def word(found: Mapping[str, Any], key: str, place: str) -> Word:
@@ -388,10 +393,7 @@ def open_frame(data: Any, name: str = "the table") -> Table:
 
 
 def frame_of(source: Any) -> tuple[Any, list[Any]]:
-    """A frame, computed where it is lazy, and the names of its columns; none of what is no frame.
-
-    A frame is a mapping, or has ``columns`` or ``column_names``, and ``frame[name]`` is or becomes a list.
-    """
+    """A frame, computed where it is lazy, and the names of its columns, whose ``frame[name]`` is or becomes a list."""
     if isinstance(source, Mapping):
         return source, list(source)
     for name in _COMPUTED:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import privrank_jax as pr
-from privrank_jax.data import Choices, Comparisons, DataError, Rankings, columns
+from privrank_jax.data import Choices, Comparisons, DataError, Rankings, reading
 from privrank_jax.jobs.answers import bounded
 from privrank_jax.jobs.mechanisms import Randomness
 
@@ -75,8 +75,8 @@ def test_counts_of_one_user_are_bounded_before_rows_are_made(tmp_path, monkeypat
         made.append(int(np.sum(counts)))
         return np.asarray(rows).repeat(counts)
 
-    path, most = tmp_path / "records.jsonl", columns.MOST_OF_A_USER
-    monkeypatch.setattr(columns.np, "repeat", repeat)
+    path, most = tmp_path / "records.jsonl", reading.MOST_OF_A_USER
+    monkeypatch.setattr(reading.np, "repeat", repeat)
     column = "left_n" if shape == "wins" else "n"
     for number, accepted in ((67_108_000, False), (most + 1, False), (most - 3, True)):
         path.write_text("\n".join(map(json.dumps, [{**rows[0], column: number}, rows[1]])))
