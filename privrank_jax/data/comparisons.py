@@ -298,7 +298,9 @@ def _of_pairs(reading: Reading, plan: Plan) -> tuple[np.ndarray, ...]:
     reading.take(rows)
     words = list(dict.fromkeys(word for column in columns for word in column.words))
     places = {word: k for k, word in enumerate(words)}
-    of_columns = [np.array([places[word] for word in one.words])[one.codes] for one in columns]
+    of_columns = [
+        np.array([places[word] for word in one.words], np.int64)[one.codes] for one in columns
+    ]
     said = Column("", np.stack(of_columns, axis=1)[rows, answers], words)
     of = np.array([column.name for column in columns])[answers]
     return first, second, _outcomes(reading, plan, said, of, (first, second))

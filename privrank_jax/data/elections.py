@@ -181,26 +181,22 @@ def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:
 
 def read_kamishima(file: File) -> Rankings:
     """Read an order file of the SUSHI data; of set B each person ranks 10 of 100 items, the others are unknown."""
-    first, *rows = [*filter(str.strip, file.lines())] or ["0"]
+    lines = [(k, row.split()) for k, row in enumerate(file.lines(), 1) if row.strip()]
+    (_, first), *rows = lines or [(1, ["0"])]
     with _in_line(file.name, 1):
-        items = _whole("the number of items", first.split()[0], least=0)
+        items = _whole("the number of items", first[0], least=0)
     check_size(file.name, len(rows), items)
-    try:
-        table = np.loadtxt(rows, np.int64, ndmin=2, comments=None)
-    except (ValueError, OverflowError) as error:
-        raise DataError(f"{file.name}, below line 1: {error}: write rows of one length") from None
-    orders = table[:, 2:]
-    length = orders.shape[1]
-    increases = np.diff(np.sort(orders, axis=1), axis=1, prepend=-1) > 0
-    right = np.all(table[:, 1:2] == length, axis=1) & np.all(orders < items, axis=1)
-    right &= np.all(increases, axis=1) & (length > 0)
-    if not right.all():
-        raise DataError(
-            f"{file.name}, line {2 + np.argmin(right)}: write 0, the length, and distinct items from 0 to {items - 1}"
-        )
+    for line, row in rows:
+        with _in_line(file.name, line):
+            order = {_whole("an item", one, 0, items - 1) for one in row[2:]}
+            if not 0 < len(order) == len(row) - 2 == len(rows[0][1]) - 2 or row[1] != str(
+                len(order)
+            ):
+                raise BadCell("write 0, the length of the order, that of all, and distinct items")
+    orders = np.array([row[2:] for _, row in rows], np.int64)
     known = SET_A if items == len(SET_A) else tuple(f"item {k}" for k in range(items))
     ranks = ranks_from_orders(orders, items)
-    missing = "last" if length == items else "unknown"
+    missing = "last" if orders.shape[1] == items else "unknown"
     return Rankings(ranks, item_names=known, name=file.name, missing=missing)
 
 

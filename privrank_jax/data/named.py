@@ -239,7 +239,7 @@ def read(file: str, folder: Folder = None) -> str:
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise DataError(
-            f"{path} is not the published file: sha256 expected {expected}, found {found}"
+            f"{path} is not the published file: sha256 expected {expected}, found {found}. Restore it"
         )
     return content.decode("utf-8")
 
