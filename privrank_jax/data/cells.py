@@ -125,11 +125,7 @@ def time_of(cell: Any) -> np.datetime64:
 def scale_of(said: Any) -> tuple[str, ...] | tuple[float, float]:
     """The public scale of ratings, from the worst to the best: words, or the ends of numbers.
 
-    Args:
-        said: ``"1:5"``, ``"5:1"`` (1 is the best), ``"bad,fair,good"``, or two numbers or several words.
-
-    Raises:
-        DataError: it is none.
+    It is said by ``"1:5"``, ``"5:1"`` (1 is the best), ``"bad,fair,good"``, or two numbers or several words.
     """
     parts = list(said) if isinstance(said, list | tuple) else []
     if isinstance(said, str):

@@ -96,9 +96,12 @@ def places_of(header: Sequence[str], question: str | None = None) -> tuple[str, 
     """
     if question is not None and isinstance(header, Keys):
         return ()
-    rest = [one if question is None else remainder(one, question) or "" for one in header]
-    found = zip(map(place_of, rest), header)
-    asked = [(place, one) for place, one in found if place is not None]
+    asked = []
+    for column in header:
+        said = column if question is None else remainder(column, question) or ""
+        alone = said.isdecimal() and column.rstrip().endswith("]")  # as in Q1[2]
+        if (place := place_of(f"rank {said}" if alone else said)) is not None:
+            asked.append((place, column))
     places, number = sorted(place for place, _ in asked), len(asked)
     whole = number > 1 and places in ([*range(number)], [*range(1, number + 1)])
     return tuple(one for _, one in sorted(asked) if whole)

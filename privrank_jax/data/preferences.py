@@ -163,8 +163,7 @@ class PreferenceScan(_Lines):
     def check(self, users: bool) -> None:
         """Raise :class:`DataError` if a pair is twice the same answer, or the table does not name ``users``."""
         if self.ties:
-            row = f"{self.name}, row {self.ties[0] + 1}"
-            raise DataError(f"{row}: the two answers are the same: remove it")
+            raise DataError(f"{self.name}, row {self.ties[0] + 1}: its two answers are the same")
         if users and not self.has_users:
             raise DataError(f"{self.name} has no field 'user': name it, or protect each comparison")
 

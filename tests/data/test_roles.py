@@ -288,7 +288,7 @@ def test_places(header, places):
         ("colours", "Colours/_{}th_choice"),  # KoboToolbox
         ("Colours", "Colours Choice {} of 3"),
         ("For Mayor", "For Mayor Choice {} (45)"),
-        ("Colours", "Colours [choice-{}]"),
+        ("Q1", "Q1[{}]"),
     ],
 )
 def test_places_of_a_question(question, places):
