@@ -76,13 +76,6 @@ def test_votes_of_a_budget_are_what_their_type_says(tmp_path):
     np.testing.assert_array_equal(found.ratings, [[3, 0, 2], [0, 5, 0]])
 
 
-def test_approvals_of_a_budget_are_ranked_by_their_totals(tmp_path):
-    votes = [f"{k};30;{'1,9' if k < 20 else 2}" for k in range(30)]
-    data = pr.read(written(tmp_path, budget("approval", *votes), "approval.pb"))
-    found = pr.consensus(data, pr.Privacy(1000.0, unit="user", adjacency="replace"))
-    assert found.scores == pytest.approx([2 / 3, 1 / 3, 2 / 3])
-
-
 @pytest.mark.parametrize(
     ("kind", "votes", "said"),
     [

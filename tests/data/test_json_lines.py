@@ -42,33 +42,6 @@ def test_broken_lines_are_named(text, said, tmp_path):
         list(records_of(path))
 
 
-def test_other_files(tmp_path):
-    with pytest.raises(DataError, match="no such file"):
-        list(records_of(tmp_path / "x.jsonl"))
-    (tmp_path / "x.toml").write_bytes(TEXT)
-    with pytest.raises(DataError, match="unknown kind of file"):
-        list(records_of(tmp_path / "x.toml"))
-    (tmp_path / "x.parquet").write_bytes(TEXT)
-    with pytest.raises(DataError, match="not a Parquet file"):
-        list(records_of(tmp_path / "x.parquet"))
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [('[{"a": 1},\n {"a": 2}]', [1, 2]), ('{"a": 1}\n\n{"a": 2}\n', [1, 2])],
-)
-def test_a_json_file_is_a_list_or_lines(tmp_path, text, found):
-    path = tmp_path / "x.json"
-    path.write_text(text)
-    assert [one["a"] for _, one in records_of(path)] == found
-    path.write_text('[{"a": 1}, 2]')
-    with pytest.raises(DataError, match="object 2: int where an object"):
-        list(records_of(path))
-    path.write_text('[{"a": 1, "a": 2}]')
-    with pytest.raises(DataError, match="'a' stands there twice"):
-        list(records_of(path))
-
-
 ROWS = [
     {"chosen": [{"role": "user", "content": f"{k}"}], "id": k, "day": datetime.date(2026, 1, k), "none": None}
     for k in range(1, 6)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import privrank_jax as pr
-from privrank_jax.data import Comparisons, DataError, Rankings
+from privrank_jax.data import Comparisons, DataError
 from privrank_jax.data.reader import read_told as _read_told
 from tests.cli.keys import variants
 from tests.data.files import written
@@ -186,25 +186,6 @@ def test_no_key_of_one_user_changes_what_others_said(tmp_path, shape):
                 assert data.notes == before.notes, name
                 assert data.public == before.public, name
     assert accepted >= 4
-
-
-def test_an_added_key_switches_off_no_column(tmp_path):
-    """The neighbors of the report: of 400 rows, one was read, and the rest were blank."""
-    rows = [
-        {"user": f"u{k}", "Item": item, "Rank": place}
-        for k in range(400)
-        for place, item in enumerate(ITEMS, 1)
-    ]
-    one = {"user": "u399", "item": "oslo", "rank": 1}
-    path = written(tmp_path, "\n".join(map(json.dumps, [*rows[:-3], one])), "votes.jsonl")
-    for columns in ({}, {"item": "Item", "rank": "Rank"}, {"item": "item", "rank": "rank"}):
-        with pytest.raises(DataError, match="'Item' and 'item' differ"):
-            Rankings.read(path, items=ITEMS, **columns)
-    orders = [{"user": f"u{k}", "order": "oslo>rome>bonn"} for k in range(400)]
-    ranks = {"user": "u399", "oslo": 1, "rome": 2, "bonn": 3}
-    path = written(tmp_path, json.dumps([*orders[:-1], ranks]), "votes.json")
-    with pytest.raises(DataError, match=r"object 1: it has no key 'oslo', 'rome', 'bonn'.*null"):
-        pr.read(path, items=ITEMS, kind="rankings")
 
 
 @pytest.mark.parametrize(

@@ -75,11 +75,6 @@ def test_columns_by_other_names_in_any_order_in_every_format(tmp_path, suffix):
     assert "columns not used: note" in (found.remarks if json else found.notes)
     assert "columns not used: note" not in (found.notes if json else found.remarks)
     assert Comparisons.read(source, winner="won", loser="lost", tie=None).ties == 0
-    wide = columns | {"won": ["1", "2"], "lost": ["2", "1"]}
-    ranked = Rankings.read(
-        as_file(tmp_path, wide, suffix) if suffix else wide, user="who", items=["won", "lost"]
-    )
-    assert ranked.ranks.tolist() == [[0, 1], [1, 0]]
 
 
 # --- what may be told ---
