@@ -194,7 +194,13 @@ def read_wide(
     possible = len(table.header) - len({"user", "count"} & reading.columns.keys())
     most = None if roles.ranks else possible
     levels, scale = levels_of(reading, reading.several("cell"), most)
-    reading.stop()
+    try:
+        reading.stop()
+    except DataError as error:
+        more = (
+            "; where a column is no item, list the `items`, `ignore` it, or name their `question`"
+        )
+        raise DataError(f"{error}{more * (roles.public is None and counted)}") from None
     check_size(table.name, reading.repeated().size, len(columns))
     return _made(reading, levels, scale, tuple(columns)), levels
 

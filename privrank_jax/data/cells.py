@@ -91,9 +91,8 @@ def rank_of(cell: Any, most: int | None = None) -> int:
     if not 1 <= value < (2**31 if most is None else most + 1):
         of = "" if most is None else f", of {most} items"
         raise BadCell(
-            f"{quoted(cell)} is not a rank, 1 = best{of}: say blank=[{quoted(text)}] if it means that the item was not "
-            "ranked, ratings='1:5' if 1 to 5 is a scale of ratings, ranks=True if ranks are larger; where a column is "
-            "no item, list the `items`, `ignore` it, or name the `question` that others begin with, or an `order`"
+            f"{quoted(cell)} is not a rank, 1 = best{of}: say blank=[{quoted(text)}] if the item was not ranked, "
+            "ratings='1:5' if 1 to 5 is a scale of ratings, ranks=True if ranks are larger, or name an `order`"
         )
     return value - 1
 

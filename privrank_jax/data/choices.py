@@ -108,18 +108,14 @@ class BestWorst(_Sets):
         return Comparisons(*pairs, self.item_names, **self.about(note))
 
 
-def read_choices(table: Table, roles: ChoiceRoles) -> Choices:
-    """Read choices from an opened table; :class:`DataError` says what is wrong, and where."""
-    return _read(table, roles, Choices, ("chosen",))
+def read_sets(table: Table, roles: Any) -> Any:
+    """Read choices, or best and worst ones, from a table: of sets the codes of items, -1: none, and marks.
 
-
-def read_best_worst(table: Table, roles: BestWorstRoles) -> BestWorst:
-    """Read best and worst choices from an opened table, likewise."""
-    return _read(table, roles, BestWorst, ("best", "worst"))
-
-
-def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...]) -> Any:
-    """Data of sets: codes of their items, -1 for none, and marks, 1 for the chosen or best item, -1 for the worst."""
+    Marks are 1 for the chosen or the best item, -1 for the worst.
+    """
+    kind, answers = (BestWorst, ("best", "worst"))
+    if isinstance(roles, ChoiceRoles):
+        kind, answers = Choices, ("chosen",)
     header = without(table.name, table.header, roles.ignore)
     shown, item = _shown(header, roles), roles.find(header, "item")
     if getattr(roles, "blocks", ()):
@@ -258,7 +254,7 @@ def _long(
     return reading, sets, marked, spelled, how
 
 
-def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple[Any, ...]:
+def _blocks(table: Table, roles: Any, header: Sequence[str]) -> tuple[Any, ...]:
     """Items with a column for each set, whose cells mark the best and the worst."""
     name, size = table.name, len(roles.public or ())
     spans = [span_of(name, header, span) for span in roles.blocks]

@@ -53,8 +53,8 @@ KINDS = {
     "synthetic": Kind(of.SyntheticRoles, "randomized:read_synthetic_rankings", _has(SYNTHETIC)),
     "reports": Kind(of.ReportRoles, "randomized:read_reports", _has(*_REPORT)),
     "preferences": Kind(of.PreferenceRoles, "", _has("chosen", "rejected")),
-    "best-worst": Kind(of.BestWorstRoles, "choices:read_best_worst", _has("best", "worst")),
-    "choices": Kind(of.ChoiceRoles, "choices:read_choices", chooses),
+    "best-worst": Kind(of.BestWorstRoles, "choices:read_sets", _has("best", "worst")),
+    "choices": Kind(of.ChoiceRoles, "choices:read_sets", chooses),
     "comparisons": Kind(of.ComparisonRoles, "comparisons:read_comparisons", _compares),
     "rankings": Kind(of.RankingRoles, "ballots:read_ballots", _ranks),
     "ratings": Kind(of.RatingRoles, "ballots:read_ballots", lambda _: False),
@@ -220,11 +220,13 @@ def _wanted(table: Table, given: Mapping[str, Any], kinds: Sequence[str] | None)
     unknown = kinds is None and not items
     other = held not in ("", "rankings") and items in (None, of.SEEN)
     if (unknown or other) and given.keys() <= Roles.fields().keys():
+        commands = {"preferences": "privatize", "rankings": "aggregate", "synthetic": "aggregate"}
+        command = f"{held}, which `privrank {commands.get(held, 'rank')}` reads"
         raise DataError(
-            f"{table.name}: usual names of columns say {held or 'no kind of data'}: {listed(table.header, 40)}. Name "
-            "others by the class of the kind, such as Comparisons.read(source, winner=..., loser=...), or Rankings, "
-            "Ratings, Approvals, Choices, BestWorst; of a table with a column for each item list the `items`, and name "
-            "the `question` with which such columns, or those of places, begin"
+            f"{table.name}: usual names of columns say {command if held else 'no kind of data'}: "
+            f"{listed(table.header, 40)}. Name others by the class of the kind, such as Comparisons.read(source, "
+            "winner=..., loser=...), or Rankings, Ratings, Approvals, Choices, BestWorst; of a table with a column for "
+            "each item list the `items`, and name the `question` with which columns of items or places begin"
         )
     return (kinds or ("rankings",))[0]
 

@@ -206,8 +206,9 @@ def parquet_file(file: File) -> Iterator[Any]:
         with parquet.ParquetFile(file.path if plain else io.BytesIO(file.content)) as opened:
             yield opened
     except (ArrowException, OSError, UnicodeError) as error:
+        why = str(error).partition("\n")[0]
         raise DataError(
-            f"{file.name} is not a Parquet file that PyArrow can read ({str(error).partition(chr(10))[0]})"
+            f"{file.name} is not a Parquet file that PyArrow can read ({why})"
         ) from error
 
 
@@ -465,7 +466,7 @@ def records_of(source: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     name, kind, file = name_of(source), "", None
     if isinstance(source, str | os.PathLike):
         file = File.of(source)
-        kind = file.checked((*OBJECTS, *PARQUET), "give a .jsonl file")
+        kind = file.checked((*OBJECTS, *PARQUET), "give a .jsonl or .parquet file")
     if file and kind in OBJECTS:
         rows = objects_of(file, parse_constant=_no_number)
     else:

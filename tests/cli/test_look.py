@@ -26,8 +26,7 @@ def save(path, *header, rows=ROWS):
     ("header", "named"),
     [
         (("voter id", "winner", "loser"), "--user 'voter id' --blank '$SKIP,n/a'"),
-        (("who", "the preferred", "the other"), "--winner 'the preferred' --loser 'the other' --user who"),
-        (("user", "lost", "won it"), "--winner 'won it' --loser lost --user user --blank"),
+        (("user", "Winner", "loser "), "--user user --blank"),
     ],
 )  # fmt: skip
 def test_the_next_command_names_columns_and_blanks_and_runs(header, named, privrank, tmp_path):
