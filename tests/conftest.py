@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import atexit
-import functools
 import gc
 import json
 import os
 import tempfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import jax
-import numpy as np
 import pytest
-import typer.testing
 from hypothesis import HealthCheck, settings
-from jax._src import compilation_cache, core
 from threadpoolctl import threadpool_limits
 
 from privrank_jax.simulate import program
 from tests.declared import declared
-from tests.memory_maps import make_room
-from tests.shared_contexts import share_contexts
 
+KEPT = Path(tempfile.gettempdir())
 # LAPACK's threads and XLA's wait for each other on few cores; NumPy's library is loaded already, and SciPy's reads the
 # variable when it is. Several workers share a GPU, so none takes all of its memory.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -38,14 +32,11 @@ os.environ.pop("COLUMNS", None)
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 # What hypothesis keeps between runs does not belong into the folder of the sources.
-os.environ.setdefault(
-    "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "privrank-jax-hypothesis")
-)
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(KEPT / "privrank-jax-hypothesis"))
 # Where Python is told to keep no bytecode, each of the dozens of processes that tests start would compile JAX again,
 # for seconds: they keep it elsewhere.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-    bytecode = Path(tempfile.gettempdir()) / "privrank-jax-test-bytecode"
-    os.environ["PYTHONPYCACHEPREFIX"] = os.environ.get("PYTHONPYCACHEPREFIX") or str(bytecode)
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(KEPT / "privrank-jax-test-bytecode"))
 # Most of the suite's time is compiling what runs once on small shapes. Plain loops without LLVM's optimizations take a
 # third of it, and three quarters of that where a program is not split among threads, which the other workers keep busy;
 # PRIVRANK_TEST_OPTIMISED=1 tests the optimized code. Unknown flags end the process, so releases of JAX in which these
@@ -60,50 +51,18 @@ if jax.__version_info__ < (0, 11) and not os.environ.get("PRIVRANK_TEST_OPTIMISE
     compiled = program.compiled  # by the level that a study names, which comes before the flags
     program.compiled = lambda lowered, *, optimized: compiled(lowered, optimized=optimized is True)
 jax.config.update("jax_enable_x64", True)
-share_contexts()
-jax.config.update(
-    "jax_compilation_cache_dir",
-    os.environ.get(
-        "PRIVRANK_TEST_CACHE", str(Path(tempfile.gettempdir()) / "privrank-jax-test-cache")
-    ),
-)
+cache = os.environ.get("PRIVRANK_TEST_CACHE", str(KEPT / "privrank-jax-test-cache"))
+jax.config.update("jax_compilation_cache_dir", cache)
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-if hasattr(
-    compilation_cache, "zlib"
-):  # its usual level takes three times as long, for files a sixth smaller
-    compilation_cache.zlib = SimpleNamespace(
-        compress=functools.partial(zlib.compress, level=1), decompress=zlib.decompress
-    )
-# For each new shape of a NumPy array, jnp.asarray compiles a program that returns its argument (JAX 0.10). Nothing is
-# compiled to move a copy of the array to the device.
-if hasattr(core, "stage_p"):
-    compiled_identity = core.stage_p.impl
-    core.stage_p.def_impl(
-        lambda x: jax.device_put(x.copy()) if isinstance(x, np.ndarray) else compiled_identity(x)
-    )
-# Building all commands takes as long as running a short one; as a program, the package builds them once.
-if hasattr(typer.testing, "_get_command"):
-    typer.testing._get_command = functools.cache(typer.testing._get_command)
-# Tests leave 2 objects each that only a search for garbage finds, and such searches take 2 to 3 % of the suite's time.
-gc.disable()
+# What is imported and traced stays: searches for garbage in it take a twelfth of the suite's time.
+gc.freeze()
+gc.set_threshold(100_000, 50, 100)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let a worker end as soon as it has reported: JAX would free thousands of programs one by one, for seconds.
-
-    What is registered from here on is called before.
-    """
+    """Let a worker end as soon as it has reported: JAX would free thousands of programs one by one, for seconds."""
     if hasattr(config, "workerinput"):
-        atexit.register(os._exit, 0)
-
-
-def pytest_unconfigure() -> None:
-    """Let the end of the process find what it imported, or libraries report what they lose.
-
-    pytest searches for garbage twice before, for seconds in what JAX keeps: nobody would see the errors that it found.
-    """
-    gc.freeze()
-    atexit.register(gc.unfreeze)
+        atexit.register(os._exit, 0)  # after what is registered from here on
 
 
 # Of few tests, each of which takes as long as a file: begun first, so that no worker is left with them in the end.
@@ -126,16 +85,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     from tests.runtime_types import EXAMPLES, checked_here
 
     checked = {f"privrank_jax/{name.replace('.', '/')}.py" for name in EXAMPLES}
-    again = [
-        item
-        for item in items
-        if isinstance(item, pytest.DoctestItem)
-        and item.nodeid.partition("::")[0] in checked
-        and checked_here(item.dtest)
-    ]
-    config.hook.pytest_deselected(items=again)
-    left = set(items) - set(again)
-    items[:] = [item for item in items if item in left]
+
+    def runs_there(item: pytest.Item) -> bool:
+        example = isinstance(item, pytest.DoctestItem) and checked_here(item.dtest)
+        return example and item.nodeid.partition("::")[0] in checked
+
+    config.hook.pytest_deselected(items=[item for item in items if runs_there(item)])
+    items[:] = [item for item in items if not runs_there(item)]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -159,9 +115,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.fixture(scope="module", autouse=True)
 def room_for_programs() -> Iterator[None]:
-    """Memory maps for the programs of the next file."""
+    """Drop all compiled programs, of which JAX keeps each with some fifteen memory maps, where these run out.
+
+    Linux lets a process have 65,530; where XLA's compiler gets no more, it ends the process ("LLVM compilation error:
+    Cannot allocate memory"). Upstream: https://github.com/jax-ml/jax/issues/11923 and 10828.
+    """
     yield
-    make_room()
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > 40_000:
+        jax.clear_caches()
+        gc.collect()  # programs of functions in circles
 
 
 @pytest.fixture(scope="session")
@@ -191,11 +154,9 @@ def privrank():
     from privrank_jax.cli import app
 
     def run(*arguments, items="seen"):
-        words = [
-            word
-            for given in map(str, arguments)
-            for word in (given.split() if given.startswith("--") else [given])
-        ]
+        words = []
+        for given in map(str, arguments):
+            words += given.split() if given.startswith("--") else [given]
         result = CliRunner().invoke(app, declared(words, items))
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

@@ -6,7 +6,6 @@ import base64
 import math
 import re
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -21,25 +20,17 @@ _PIXELS = 0.02
 _NUMBER = re.compile(r"(?<!\w)[-+]?\d+(?:,\d{3})*(?:\.\d*)?(?:e[-+]?\d+)?")
 
 
-def read(path: Path) -> nbformat.NotebookNode:
-    """The notebook in a file."""
-    return nbformat.read(path, as_version=4)
-
-
 def visible(cell: nbformat.NotebookNode) -> list[Any]:
     """Outputs of a cell without warnings, which depend on the machine."""
-    outputs = cell.get("outputs", ())
-    return [output for output in outputs if output.get("name") != "stderr"]
+    return [output for output in cell.get("outputs", ()) if output.get("name") != "stderr"]
 
 
 def differences(stored: nbformat.NotebookNode, executed: nbformat.NotebookNode) -> list[str]:
     """In which cells, and how, the outputs of an executed notebook differ from the stored ones."""
     found = []
     for old, new in zip(stored.cells, executed.cells, strict=True):
-        if old.cell_type != "code":
-            continue
         relative = math.inf if _FRESH in old.metadata.get("tags", ()) else _RELATIVE
-        for before, after in zip_longest(_shown(old), _shown(new), fillvalue=("nothing", "")):
+        for before, after in zip_longest(_shown(old), _shown(new), fillvalue="nothing"):
             if not _agree(before, after, relative):
                 found.append(f"{old.id}: stored {before}, executed {after}")
     return found
@@ -47,8 +38,7 @@ def differences(stored: nbformat.NotebookNode, executed: nbformat.NotebookNode) 
 
 def pictures(notebook: nbformat.NotebookNode) -> list[bytes]:
     """Contents of the PNG pictures of a notebook."""
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    data = [output.get("data", {}) for cell in cells for output in visible(cell)]
+    data = [output.get("data", {}) for cell in notebook.cells for output in visible(cell)]
     return [base64.b64decode(kinds["image/png"]) for kinds in data if "image/png" in kinds]
 
 
@@ -82,27 +72,23 @@ def _last_digit(word: str) -> float:
     return 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
 
 
-def _shown(cell: nbformat.NotebookNode) -> list[tuple[str, Any]]:
-    """Kind and content of everything that a cell shows: a text, or the width and height of a picture."""
-    found: list[tuple[str, Any]] = []
+def _shown(cell: nbformat.NotebookNode) -> list[str | tuple[int, int]]:
+    """What a cell shows: texts, and of pictures the width and height, from the header of a PNG."""
+    found: list[str | tuple[int, int]] = []
     for output in visible(cell):
         data = output.get("data", {})
         if "image/png" in data:
-            found.append(("picture", _size(base64.b64decode(data["image/png"]))))
+            png = base64.b64decode(data["image/png"])
+            found.append((int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")))
         else:
-            found.append(("text", output.get("text") or data["text/plain"]))
+            found.append(output.get("text") or data["text/plain"])
     return found
 
 
-def _size(png: bytes) -> tuple[int, int]:
-    """Width and height in pixels, from the header of a PNG."""
-    return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
-
-
-def _agree(before: tuple[str, Any], after: tuple[str, Any], relative: float) -> bool:
-    if before[0] != after[0]:
+def _agree(before: Any, after: Any, relative: float) -> bool:
+    if isinstance(before, str) and isinstance(after, str):
+        return texts_agree(before, after, relative)
+    if isinstance(before, str) or isinstance(after, str):
         return False
-    if before[0] == "picture":
-        sides = zip(before[1], after[1], strict=True)
-        return all(abs(old - new) <= _PIXELS * max(old, new) for old, new in sides)
-    return texts_agree(before[1], after[1], relative)
+    sides = zip(before, after, strict=True)
+    return all(abs(old - new) <= _PIXELS * max(old, new) for old, new in sides)

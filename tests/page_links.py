@@ -1,11 +1,9 @@
-"""Links of pages: of their Markdown, as it is read in the repository, and of the site that is built from it."""
+"""Links of pages of Markdown, and of notebooks, as they are read in the repository."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -79,49 +77,3 @@ def sound_address(link: str) -> bool:
     if parts.scheme == "mailto":
         return "@" in parts.path
     return parts.scheme == "https" and bool(re.fullmatch(r"(?:[\w-]+\.)+[a-z]{2,}", parts.netloc))
-
-
-class Page(HTMLParser):
-    """What a page of HTML names, links to and loads, and which of its pictures are not described in words."""
-
-    def __init__(self, path: Path):
-        super().__init__()
-        self.names: set[str] = set()
-        self.links: list[str] = []
-        self.loaded: list[str] = []
-        self.silent: list[str] = []
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note the names and addresses of a tag."""
-        given = {name: value or "" for name, value in attrs}
-        self.names |= {given[name] for name in ("id", "name") if name in given}
-        if "href" in given:
-            (self.loaded if tag == "link" else self.links).append(given["href"])
-        if "src" in given:
-            self.loaded.append(given["src"])
-        name, words = given.get("src", "").rpartition("/")[2], given.get("alt", "")
-        if tag == "img" and (not words or words.endswith(name)):
-            self.silent.append(given.get("src", ""))
-
-
-def broken_in_site(folder: Path, pages: Iterable[Path]) -> list[str]:
-    """Links of pages of a site that lead to no file or to no place in it, and addresses that cannot be any."""
-    read = {path.resolve(): Page(path) for path in pages}
-    found = []
-    for path, page in read.items():
-        for link in page.links + page.loaded:
-            parts = urlsplit(link)
-            if parts.scheme == "data":
-                continue
-            if parts.scheme or parts.netloc:
-                wrong = not sound_address(link)
-            else:
-                target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-                place = unquote(parts.fragment)
-                wrong = not target.exists() or bool(
-                    place and target in read and place not in read[target].names
-                )
-            if wrong:
-                found.append(f"{path.relative_to(folder.resolve())}: {link}")
-    return found

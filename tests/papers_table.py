@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from privrank_jax.experiments import registry
+from privrank_jax import experiments
 from tests.methods_table import placed
 from tests.page_links import anchor, headings, markdown
 
@@ -67,7 +67,7 @@ def link(place: str) -> str:
     if "/" in place:
         known = (ROOT / place).exists()
     else:
-        known = place in registry.names() or pydoc.locate(f"privrank_jax.{place}") is not None
+        known = place in experiments.names() or pydoc.locate(f"privrank_jax.{place}") is not None
     if not known:
         raise LookupError(f"{place}: no code, study or file of this name")
     return f"`{place}`"

@@ -131,8 +131,3 @@ def parameters_of(function: Function) -> list[tuple[str, bool, bool]]:
 
 def _is_value(default: ast.expr | None) -> bool:
     return default is not None and ast.unparse(default) != "None"
-
-
-def dict_of(parameters: list[tuple[str, bool, bool]]) -> dict[str, tuple[bool, bool]]:
-    """``{name: (keyword only, has a default)}``."""
-    return {name: (keyword, default) for name, keyword, default in parameters}

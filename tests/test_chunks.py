@@ -9,26 +9,6 @@ import pytest
 
 from privrank_jax import _chunks as chunks
 from privrank_jax._chunks import chunked
-from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import mle
-from privrank_jax.pairwise.minimizer import CONVERGED
-
-SIZE, PROBLEMS = 5, 7
-COUNTS = np.random.default_rng(32).integers(1, 15, (PROBLEMS, SIZE, SIZE)) * (1.0 - np.eye(SIZE))
-
-
-def fits(counts):
-    return jax.jit(jax.vmap(lambda one: mle(WinCounts(one))))(jnp.asarray(counts))
-
-
-def test_fits_in_chunks_are_those_of_the_whole_batch(monkeypatch):
-    """Seven problems in chunks of three, so that the last chunk repeats two of them."""
-    whole = fits(COUNTS)
-    monkeypatch.setattr(chunks, "_CPU_CHUNK", 3 * (SIZE * SIZE + SIZE + 1) * 8)
-    part = fits(COUNTS)
-    np.testing.assert_allclose(part.value, whole.value, atol=1e-9)
-    assert part.diagnostics.code.tolist() == [CONVERGED] * PROBLEMS
-    assert part.diagnostics.components.tolist() == [1] * PROBLEMS
 
 
 @pytest.mark.parametrize("of", [1, 2, 3, 7])

@@ -1,4 +1,4 @@
-"""What estimators return: a pytree, in and out of a batch."""
+"""What estimators return: a pytree, in and out of a batch, and no array."""
 
 from __future__ import annotations
 
@@ -16,18 +16,11 @@ def test_an_estimate_goes_through_jit_and_vmap_with_all_its_parts():
         return Estimate(jnp.stack([epsilon, 2 * epsilon]), Guarantee(promise), epsilon > 1)
 
     batch = jax.jit(jax.vmap(estimate))(jnp.array([0.5, 2.0]))
-    assert isinstance(batch, Estimate)
     np.testing.assert_array_equal(batch.value, [[0.5, 1.0], [2.0, 4.0]])
     np.testing.assert_array_equal(batch.guarantee.epsilon, [0.5, 2.0])
     assert batch.guarantee.unit == "user"
     np.testing.assert_array_equal(batch.diagnostics, [False, True])
-
-
-def test_without_privacy_there_is_no_guarantee_and_no_leaf_for_it():
-    plain = Estimate(jnp.zeros(3))
-    assert plain.guarantee is None
-    assert plain.diagnostics is None
-    assert len(jax.tree.leaves(plain)) == 1
+    assert len(jax.tree.leaves(Estimate(jnp.zeros(3)))) == 1
 
 
 @pytest.mark.parametrize(
@@ -37,15 +30,11 @@ def test_without_privacy_there_is_no_guarantee_and_no_leaf_for_it():
         jnp.asarray,
         np.shape,
         lambda found: jnp.ones(2) + found,
-        lambda found: jnp.argmax(found),
         rankings.ranks_from_scores,
         aggregation.copeland,
         lambda found: metrics.kendall_distance(found, jnp.arange(2)),
     ],
 )
 def test_an_estimate_in_the_place_of_its_value_is_refused_with_the_remedy(use):
-    with pytest.raises(
-        TypeError, match=r"an Estimate where an array is needed: pass its `\.value`"
-    ):
+    with pytest.raises(TypeError, match=r"\.value"):
         use(Estimate(jnp.ones(2)))
-    jax.jit(lambda found: found.value + 1)(Estimate(jnp.ones(2)))

@@ -11,18 +11,12 @@ from privrank_jax.data import DataError
 from tests.data.readers import read_epsilon
 
 
-def cells(folder, epsilon):
-    path = folder / "reports.csv"
-    path.write_text(f"epsilon\n{epsilon!r}\n")
-    return path
-
-
-@pytest.mark.parametrize("epsilon", [SMALLEST_EPSILON, 1.0, LARGEST_EPSILON])
-def test_cells_within_the_limits_are_read(tmp_path, epsilon):
-    assert read_epsilon(cells(tmp_path, epsilon), "epsilon").tolist() == [epsilon]
-
-
-@pytest.mark.parametrize("epsilon", [SMALLEST_EPSILON / 1.1, LARGEST_EPSILON * 1.1, math.inf])
-def test_cells_beyond_the_limits_are_refused(tmp_path, epsilon):
-    with pytest.raises(DataError, match="line 2, column 'epsilon'"):
-        read_epsilon(cells(tmp_path, epsilon), "epsilon")
+def test_cells_beyond_the_limits_are_refused(tmp_path):
+    path = tmp_path / "reports.csv"
+    for epsilon in (SMALLEST_EPSILON, 1.0, LARGEST_EPSILON):
+        path.write_text(f"epsilon\n{epsilon!r}\n")
+        assert read_epsilon(path, "epsilon").tolist() == [epsilon]
+    for epsilon in (SMALLEST_EPSILON / 1.1, LARGEST_EPSILON * 1.1, math.inf):
+        path.write_text(f"epsilon\n{epsilon!r}\n")
+        with pytest.raises(DataError, match="line 2"):
+            read_epsilon(path, "epsilon")

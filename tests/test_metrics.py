@@ -57,8 +57,6 @@ def test_kendall_correlation_keeps_its_range():
         assert metrics.kendall_correlation(a, a).dtype == jnp.float32
     for nothing in ([0], [0, 0, 0]):
         assert np.isnan(metrics.kendall_correlation(nothing, nothing))
-    with pytest.raises(ValueError, match="ranks must be integers"):
-        metrics.kendall_correlation([0.5, 1.0], [0, 1])
 
 
 @FEW
@@ -75,24 +73,10 @@ def test_footrule_and_mean_rank_difference(a, b):
     assert tau <= int(total) <= 2 * tau  # Diaconis and Graham (1977)
 
 
-@pytest.mark.parametrize("m", [7, 120])
-def test_kendall_distance_does_not_count_ties(m):
-    """Few and many items, which are counted in two ways."""
-    generator = np.random.default_rng(m)
-    rankings = generator.integers(0, m // 2, (4, m)).astype(np.int32)
-    distances = jax.vmap(metrics.kendall_distance)(rankings[:2], rankings[2:])
-    for a, b, distance in zip(rankings[:2], rankings[2:], distances):
-        behind = (a[:, None] < a) & (b[:, None] > b)
-        assert int(distance) == behind.sum() > 0
-        assert int(metrics.kendall_distance(a, b)) == int(distance)
-        mask = generator.random(m) < 0.5
-        assert int(metrics.kendall_distance(a, b, mask=mask)) == behind[mask][:, mask].sum()
-
-
-@pytest.mark.parametrize(("users", "m"), [(64, 101), (70, 256), (2, 110)])
-def test_kendall_distances_of_batches_of_many_items(users, m):
-    """Counted together from 64 rankings on: ties, masks, any integers, an argument that all share, and batches in
-    batches; with counts above 255 where there are more items than a byte numbers."""
+@pytest.mark.parametrize(("users", "m"), [(64, 101), (70, 256), (3, 7), (3, 120)])
+def test_kendall_distances_of_batches(users, m):
+    """Of few and many items, counted together from 64 rankings on: ties, masks, any integers, shared arguments, and
+    batches in batches; with counts above 255 where there are more items than a byte numbers."""
     rng = np.random.default_rng(m)
     a, b = rng.integers(-m // 2, m // 2, (2, users, m)).astype(np.int32)
     a[0], b[0] = np.arange(m), np.arange(m)[::-1]
@@ -106,6 +90,7 @@ def test_kendall_distances_of_batches_of_many_items(users, m):
     everyone = np.ones_like(mask)
     wanted = [naive(*row) for row in zip(a, b, everyone)]
     assert wanted[0] == m * (m - 1) // 2 == reference.kendall_distance(a[0], b[0])
+    assert int(metrics.kendall_distance(a[2], b[2])) == wanted[2]
     found = jax.jit(jax.vmap(metrics.kendall_distance))(a, b)
     assert found.dtype == jnp.int32
     np.testing.assert_array_equal(found, wanted)
@@ -119,15 +104,6 @@ def test_kendall_distances_of_batches_of_many_items(users, m):
     np.testing.assert_array_equal(nested, [wanted, wanted])
     share = jax.vmap(lambda a, b: metrics.kendall_distance(a, b, normalized=True))(a, b)
     np.testing.assert_allclose(share, np.array(wanted) / (m * (m - 1) / 2), rtol=1e-6)
-
-
-@pytest.mark.parametrize("m", [2, 5, 6])
-def test_reversal_is_the_largest_distance(m):
-    a, b = np.arange(m), np.arange(m)[::-1]
-    assert float(metrics.kendall_distance(a, b, normalized=True)) == 1.0
-    assert float(metrics.spearman_footrule(a, b, normalized=True)) == 1.0
-    assert int(metrics.kendall_distance(a, b)) == m * (m - 1) // 2
-    assert int(metrics.spearman_footrule(a, b)) == m * m // 2
 
 
 @FEW
@@ -151,18 +127,6 @@ def test_masked_items_do_not_count(a, b, mask):
     for k in (1, 3, 7):
         error = 0.0 if kept == 0 else reference.top_k_error(a, b, k, mask)
         assert float(metrics.top_k_error(a, b, k, mask=mask)) == pytest.approx(error, abs=1e-12)
-
-
-def test_masked_ranks_have_no_influence():
-    mask = np.array([True, False, True])
-    for metric in (
-        metrics.kendall_distance,
-        metrics.spearman_footrule,
-        metrics.mean_rank_difference,
-    ):
-        assert float(metric(np.array([0, 2, 1]), np.array([0, -50, 1]), mask=mask)) == 0.0
-        assert float(metric(np.array([0, 2, 1]), np.array([1, 2, 0]), mask=mask)) > 0.0
-    assert float(metrics.top_k_error([0, 1, 1], [0, -5, 1], 1, mask=mask)) == 0.0
 
 
 @FEW
@@ -205,24 +169,6 @@ def test_relative_error_is_the_ratio_of_norms_in_the_dtype_of_its_input(order, d
     assert float(masked) == pytest.approx(float(expected), rel=10 * float(np.finfo(dtype).eps))
 
 
-@pytest.mark.parametrize("order", [2, jnp.inf])
-def test_relative_error_gradients_are_finite(order):
-    truth = jnp.array([1.0, -2.0, 0.5])
-    gradient = jax.grad(lambda x: metrics.relative_error(x, truth, order=order))
-    assert gradient(truth).tolist() == [0.0, 0.0, 0.0]
-    step, point = 1e-6, np.array([1.3, -1.0, 0.5])
-    for i in range(3):
-        shift = step * np.eye(3)[i]
-        high = metrics.relative_error(point + shift, truth, order=order)
-        low = metrics.relative_error(point - shift, truth, order=order)
-        assert float(gradient(point)[i]) == pytest.approx(float(high - low) / (2 * step), abs=1e-8)
-    masked = jax.grad(
-        lambda x: metrics.relative_error(x, truth, order=order, mask=np.array([True, True, False]))
-    )(jnp.array([1.0, 0.0, jnp.nan]))
-    assert masked[2] == 0.0
-    assert jnp.isfinite(masked).all()
-
-
 def test_one_item_divides_by_nothing():
     one = np.array([0])
     assert float(metrics.kendall_distance(one, one, normalized=True)) == 0.0
@@ -239,20 +185,17 @@ def test_one_item_divides_by_nothing():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: metrics.kendall_distance([0, 1], [0, 1, 2]), r"one shape \(m,\)"),
+        (lambda: metrics.kendall_correlation([0.5, 1.0], [0, 1]), "integers"),
+        (lambda: metrics.kendall_distance([0, 1], [0, 1, 2]), "one shape"),
         (lambda: metrics.spearman_footrule([[0, 1]], [[0, 1]]), "vmap"),
         (lambda: metrics.kendall_distance([0.2, 1.0], [0, 1]), "ranks_from_scores"),
         (lambda: metrics.top_k_error([0.2, 1.0], [0, 1], 1), "ranks_from_scores"),
-        (lambda: metrics.mean_rank_difference([0, 1], [0, 1], mask=[True]), "mask must have"),
-        (lambda: metrics.top_k_error([0, 1], [0, 1], 0), "at least 1, got 0"),
-        (lambda: metrics.top_k_error([0, 1], [0, 1], 1.5), "one whole number"),
+        (lambda: metrics.mean_rank_difference([0, 1], [0, 1], mask=[True]), "mask"),
+        (lambda: metrics.top_k_error([0, 1], [0, 1], 0), "at least"),
+        (lambda: metrics.top_k_error([0, 1], [0, 1], 1.5), "whole"),
         (lambda: metrics.top_k_error([0, 1], [0, 1], np.array([1, 2])), "vmap"),
-        (lambda: metrics.relative_error([0.0], [1.0], order=1), "order must be 2 or jnp.inf"),
+        (lambda: metrics.relative_error([0.0], [1.0], order=1), "order"),
         (lambda: metrics.relative_error([0.0], [1.0, 2.0]), "one shape"),
-        (
-            lambda: metrics.spearman_footrule(np.arange(65_536), np.arange(65_536)),
-            "normalized=True",
-        ),
     ],
 )
 def test_bad_input_is_refused(call, message):
@@ -263,5 +206,7 @@ def test_bad_input_is_refused(call, message):
 def test_the_largest_footrule_that_fits_is_exact():
     ranks = np.arange(65_535)
     assert int(metrics.spearman_footrule(ranks, ranks[::-1])) == 65_535**2 // 2
+    with pytest.raises(ValueError, match="normalized=True"):
+        metrics.spearman_footrule(np.arange(65_536), np.arange(65_536))
     more = np.arange(100_000)
     assert float(metrics.spearman_footrule(more, more[::-1], normalized=True)) == 1.0

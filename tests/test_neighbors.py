@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from privrank_jax._neighbors import COVERS, PUBLIC, Neighbors, check_public, listed
+from privrank_jax._neighbors import COVERS, PUBLIC, Neighbors, check_public
 
 ROWS = list(itertools.product((0, 1), ("ab", "cd"), (0, 1)))  # user, pair, answer
 DATA = [tuple(sorted(rows)) for n in range(4) for rows in itertools.combinations(ROWS, n)]
@@ -59,24 +59,19 @@ def test_what_is_public_here_must_be_public_there():
     items = Neighbors("user", "replace", ("items",), "each row")
     assert whole.covers(items)
     assert not items.covers(whole)
-    assert items.lacks(whole) == "it takes as public the list of items"
+    assert "list of items" in items.lacks(whole)
     assert items.covers(Neighbors("user", "flip", users="each row"))  # flips share the items anyway
     assert Neighbors("user", "flip", ("items", "ties")).public == ("ties",)
 
 
 def test_users_must_be_the_same_unless_comparisons_are_promised():
     voters, rows = (Neighbors("user", "replace", users=name) for name in ("voters", "each row"))
-    assert voters.lacks(rows) == "its users are voters, not each row"
+    assert "voters, not" in voters.lacks(rows)
     flips = Neighbors("comparison", "flip", users="each row")
     assert voters.covers(flips)
 
 
 def test_facts_are_known_sorted_and_said_once():
     assert check_public(["ties", "items", "ties"]) == ("items", "ties")
-    with pytest.raises(ValueError, match="public has 'who'"):
-        check_public(["who"])
-    with pytest.raises(ValueError, match="the single text 'items'"):
-        check_public("items")
     words = Neighbors("comparison", "replace", tuple(PUBLIC)).in_words()
     assert all(words.count(fact) == 1 for fact in PUBLIC.values())
-    assert listed(["a"]) == "a"

@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom and shows what is stored in it.
+"""The notebook runs from top to bottom and shows what is stored in it.
 
 ``PRIVRANK_STORE_OUTPUTS=1 python -m pytest tests/test_notebooks.py`` stores what it shows now.
 """
@@ -9,82 +9,52 @@ import base64
 import copy
 import io
 import os
-from collections.abc import Iterator
-from pathlib import Path
 
 import jax
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.notebook_outputs import differences, pictures, read, visible
+from tests.notebook_outputs import differences, pictures, visible
+from tests.sources import ROOT
 
-NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
-# Searches for garbage, in what JAX traced and keeps, and MLIR contexts take an eighth of a kernel's time.
-SETTINGS = "__import__('gc').disable(); __import__('tests.shared_contexts').shared_contexts.share_contexts()"
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LARGEST = 60_000  # bytes of a picture: all of them stay in the history of the repository
-
-
-# Run before each notebook, which begins without names of others, and with the folder of data or without it.
-PRELUDE = "%reset -f\n__import__('os').environ.update(PRIVRANK_DATA={!r})"
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[NotebookClient]:
-    """One kernel for all notebooks, so that Python starts, and JAX is imported, once."""
-    started = NotebookClient(
-        nbformat.v4.new_notebook(),
-        timeout=None,
-        kernel_name="python3",
-        coalesce_streams=True,
-        record_timing=False,
-        extra_arguments=[f"--IPKernelApp.exec_lines={SETTINGS}"],
-    )
-    programs = {
-        name.upper(): str(jax.config.values[name])  # compile once
-        for name in ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
-    }
-    started.execute(cleanup_kc=False, env={**os.environ, **programs})
-    yield started
-    started._cleanup_kernel()
+NAMES = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_shows_what_is_stored(
-    path: Path, client: NotebookClient, request: pytest.FixtureRequest
-) -> None:
-    stored = read(path)
-    needed = any('read("sushi")' in cell.source for cell in stored.cells)
-    folder = str(request.getfixturevalue("data_folder")) if needed else ""
-    executed = copy.deepcopy(stored)
-    executed.cells.insert(0, nbformat.v4.new_code_cell(PRELUDE.format(folder)))
-    client.nb = executed
-    client.execute(cleanup_kc=False)
-    del executed.cells[0]
+def test_a_notebook_shows_what_is_stored(path, request):
+    stored = nbformat.read(path, as_version=4)
+    executed, told = copy.deepcopy(stored), {n.upper(): str(jax.config.values[n]) for n in NAMES}
+    told["PRIVRANK_DATA"] = ""
+    if any('read("sushi")' in cell.source for cell in stored.cells):
+        told["PRIVRANK_DATA"] = str(request.getfixturevalue("data_folder"))
+    client = NotebookClient(
+        executed, timeout=None, kernel_name="python3", coalesce_streams=True, record_timing=False
+    )
+    client.execute(env={**os.environ, **told})
     if os.environ.get("PRIVRANK_STORE_OUTPUTS"):
         store(executed, path)
     else:
         assert differences(stored, executed) == []
 
 
-def store(executed: nbformat.NotebookNode, path: Path) -> None:
+def store(executed, path):
     """Write a notebook with its outputs, numbered from 1, but without the version of Python and without warnings."""
     executed.metadata.language_info = {"name": "python"}
-    number = 0
-    for cell in executed.cells:
-        if cell.cell_type == "code":
-            cell.outputs = visible(cell)
-            number += 1
-            cell.execution_count = number
-            for output in cell.outputs:
-                if "execution_count" in output:
-                    output.execution_count = number
-                if "image/png" in output.get("data", {}):
-                    output.data["image/png"] = with_few_colors(output.data["image/png"])
+    cells = (cell for cell in executed.cells if cell.cell_type == "code")
+    for number, cell in enumerate(cells, start=1):
+        cell.outputs, cell.execution_count = visible(cell), number
+        for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = number
+            if "image/png" in output.get("data", {}):
+                output.data["image/png"] = with_few_colors(output.data["image/png"])
     nbformat.write(executed, path)
 
 
-def with_few_colors(encoded: str) -> str:
+def with_few_colors(encoded):
     """The same PNG, in base64, with a palette of 256 colors, which takes a third of the bytes."""
     from PIL import Image
 
@@ -96,8 +66,8 @@ def with_few_colors(encoded: str) -> str:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_stored_outputs_can_be_published(path: Path) -> None:
-    notebook = read(path)
+def test_stored_outputs_can_be_published(path):
+    notebook = nbformat.read(path, as_version=4)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert [visible(cell) for cell in cells] == [cell.outputs for cell in cells]
     assert any(cell.outputs for cell in cells)

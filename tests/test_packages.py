@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.sources import ROOT
+
 pytest.importorskip("hatchling", reason="packages are built by hatchling (extra test)")
 
 
@@ -71,13 +72,8 @@ def test_an_installed_wheel_ranks_in_an_empty_folder(packages, tmp_path):
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
     def run(*command):
-        done = subprocess.run(
-            [programs / command[0], *command[1:]],
-            cwd=empty,
-            env=clean,
-            capture_output=True,
-            text=True,
-        )
+        program = [programs / command[0], *command[1:]]
+        done = subprocess.run(program, cwd=empty, env=clean, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

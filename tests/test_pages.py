@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import doctest
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import jax
@@ -15,8 +13,8 @@ from typer.testing import CliRunner
 from privrank_jax.cli import app
 from tests import composition_table
 from tests.notebook_outputs import texts_agree
+from tests.sources import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "notebooks").rglob("*.md"))]
 
 
@@ -78,49 +76,11 @@ def test_python_of_a_page_runs_and_prints_what_stands_below_it(page, monkeypatch
             assert not expected or texts_agree(expected, printed), printed
 
 
-# Stands for Python and pip, which would fetch JAX: an environment is real, and gets programs that name themselves.
-_PYTHON = f"""#!/bin/sh
-{sys.executable} "$@" --without-pip
-for name in pip privrank; do
-    printf '#!/bin/sh\\necho %s "$@"\\n' $name > .venv/bin/$name && chmod +x .venv/bin/$name
-done
-"""
-
-
-def installations() -> list[tuple[str, str]]:
-    """Page and command of each block that installs the package."""
-    found = [(page.name, block) for page in PAGES for block in blocks(page, "sh")]
-    return [(page, block) for page, block in found if "pip install" in block]
-
-
-@pytest.mark.parametrize(("page", "block"), installations())
-def test_privrank_can_be_called_after_a_page_installed_it(page, block, monkeypatch, tmp_path):
-    """As typed, in the same terminal, which is what the blocks below it need."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    (programs / "python3").write_text(_PYTHON)
-    (programs / "python3").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
-    shell = ["/bin/sh", "-c", block.replace("python -m pytest", "true") + "command -v privrank"]
-    done = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "pip install" in done.stdout
-    assert done.stdout.splitlines()[-1] == str(tmp_path / ".venv/bin/privrank")
-
-
 @pytest.mark.slow
 def test_the_page_shows_what_releases_come_to():
     """After a change of the accounting: ``python -m tests.composition_table``."""
     page = composition_table.PAGE.read_text(encoding="utf-8")
     assert composition_table.written(page) == page
-
-
-def test_files_that_the_guide_names_exist():
-    guide = (ROOT / "notebooks" / "contributing.md").read_text(encoding="utf-8")
-    files = [f"/{path.relative_to(ROOT)}" for path in ROOT.glob("[pt]*/**/*.py")]
-    named = set(re.findall(r"`([a-z_/]+\.py)`", guide))
-    assert named
-    assert {name for name in named if not any(one.endswith(f"/{name}") for one in files)} == set()
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -17,20 +17,21 @@ USER = {"unit": "user", "adjacency": "replace"}
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": math.nan}, "epsilon must be positive"),
-        ({"epsilon": "1"}, "epsilon must be positive"),
-        ({"epsilon": [1.0, -1.0]}, "epsilon must be positive"),
-        ({"delta": 1.0}, "delta must be"),
-        ({"delta": -1e-9}, "delta must be"),
-        ({"unit": "voter"}, "unit must be one of"),
-        ({"adjacency": "swap"}, "adjacency must be one of"),
-        ({"unit": "rank", "adjacency": "flip"}, "is not a valid combination"),
-        ({"contributions": 0}, "contributions must be"),
-        ({"contributions": math.inf}, "contributions must be"),
-        ({"unit": "comparison", "contributions": 3}, "leave them out"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": Decimal(0)}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"epsilon": "1"}, "epsilon"),
+        ({"epsilon": [1.0, -1.0]}, "epsilon"),
+        ({"delta": 1.0}, "delta"),
+        ({"delta": -1e-9}, "delta"),
+        ({"unit": "voter"}, "unit"),
+        ({"adjacency": "swap"}, "adjacency"),
+        ({"unit": "rank", "adjacency": "flip"}, "combination"),
+        ({"contributions": 0}, "contributions"),
+        ({"contributions": math.inf}, "contributions"),
+        ({"unit": "comparison", "contributions": 3}, "unit='user'"),
         ({"public": ("who",)}, "'who'"),
-        ({"public": "items"}, "tuple of names"),
+        ({"public": "items"}, "tuple"),
     ],
 )
 def test_bad_promises_are_refused(arguments, words):
@@ -38,16 +39,13 @@ def test_bad_promises_are_refused(arguments, words):
         Privacy(**{"epsilon": 1.0, **USER, **arguments})
 
 
-def test_unit_and_adjacency_have_no_default():
+def test_unit_and_adjacency_have_no_default_and_numbers_may_be_traced_or_exact():
     for missing in USER:
         with pytest.raises(TypeError, match=missing):
             Privacy(1.0, **{name: value for name, value in USER.items() if name != missing})
-
-
-def test_promises_are_made_of_traced_numbers():
-    made = jax.jit(lambda epsilon: Privacy(epsilon, **USER))(2.0)
-    assert float(made.epsilon) == 2.0
-    assert made.unit == "user"
+    assert float(jax.jit(lambda epsilon: Privacy(epsilon, **USER))(2.0).epsilon) == 2.0
+    assert Privacy(Decimal("0.1"), delta=Decimal("1e-9"), **USER).epsilon == Decimal("0.1")
+    assert Privacy.proven(0.0, **USER).epsilon == 0.0
 
 
 def test_comparisons_per_unit():
@@ -73,20 +71,8 @@ def test_covers_counts_contributions_and_public_facts():
     three, ten, all_of_them = (Privacy(1.0, contributions=n, **USER) for n in (3, 10, None))
     assert ten.covers(three)
     assert all_of_them.covers(ten)
-    assert "at most 3 comparisons, not 10" in three.lacks(ten)
+    assert "at most 3" in three.lacks(ten)
     assert "at most 10" in ten.lacks(all_of_them)
     assert not three.given(public=["items"]).covers(three)
     flips = Privacy(1.0, unit="user", adjacency="flip", public=("items", "ties"))
     assert flips.public == ("ties",)  # a flip keeps the items
-
-
-def test_exact_numbers_of_the_host_are_taken():
-    assert Privacy(Decimal("0.1"), delta=Decimal("1e-9"), **USER).epsilon == Decimal("0.1")
-    with pytest.raises(ValueError, match="positive"):
-        Privacy(Decimal(0), **USER)
-
-
-def test_what_is_proven_of_nothing_may_be_zero():
-    assert Privacy.proven(0.0, **USER).epsilon == 0.0
-    with pytest.raises(ValueError, match="unit must be"):
-        Privacy.proven(0.0, unit="voter", adjacency="replace")

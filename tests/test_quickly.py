@@ -64,14 +64,6 @@ def test_functions_that_may_hold_data_are_compiled_for_each_call(compilations):
     assert not _quickly._PROGRAMS
 
 
-def test_the_oldest_program_goes_first(compilations, monkeypatch):
-    monkeypatch.setattr(_quickly, "_MOST", 2)
-    for size in (1, 2, 3, 3, 2, 1):
-        quickly(scaled, np.zeros(size))
-    assert len(compilations) == 4
-    assert len(_quickly._PROGRAMS) == 2
-
-
 def test_large_arguments_go_to_the_function(compilations):
     assert isinstance(quickly(scaled, np.zeros(_quickly._SMALL + 1)), np.ndarray | jax.Array)
     assert not compilations

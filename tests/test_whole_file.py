@@ -7,17 +7,7 @@ import pytest
 from privrank_jax._whole_file import beside, leftovers, whole_file
 
 
-def test_a_whole_file_replaces_the_old_one(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_text("old")
-    with whole_file(path) as temporary:
-        temporary.write_text("new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_failure_leaves_the_old_file(tmp_path):
+def test_a_whole_file_replaces_the_old_one_and_a_failure_leaves_it(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("old")
 
@@ -28,7 +18,10 @@ def test_a_failure_leaves_the_old_file(tmp_path):
 
     with pytest.raises(OSError, match="full"):
         half()
-    assert path.read_text() == "old"
+    with whole_file(path) as temporary:
+        temporary.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -201,12 +201,11 @@ def _reproduce_one(request: Request, name: str) -> None:
 
 def _print_parameters(names: Sequence[str], json: bool) -> None:
     from privrank_jax import experiments
-    from privrank_jax.experiments.parameters import written
+    from privrank_jax.experiments.study import written
 
     heads, told = ("name", "published", "meaning"), []
     for study in map(experiments.get, names):
-        known = study.parameters.values()
-        rows = [(one.name, written(one.published), one.meaning) for one in known]
+        rows = [(n, written(one.published), one.meaning) for n, one in study.parameters.items()]
         told.append({"name": study.name, "parameters": [dict(zip(heads, row)) for row in rows]})
         if not json:
             print_table(f"{study.name}: {study.title}", heads, rows)

@@ -29,6 +29,7 @@ from privrank_jax.data.file import SEPARATORS
 from privrank_jax.data.header import (
     check_no_counts,
     places_of,
+    questions_of,
     remainder,
     span_of,
     spelled_in,
@@ -101,6 +102,8 @@ def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[st
                 f"{name}: no columns, or two of one item, begin with the question {roles.question!r}; the columns are "
                 f"{listed(header, 40)}"
             )
+    elif roles.public is None and len(several := questions_of(found)) > 1:
+        raise DataError(f"{name} has several questions, {listed(several)}: name one by `question`")
     items = roles.public or (tuple(found) if roles.span else tuple(sorted(found)))
     for item in items:
         if item not in found:

@@ -12,6 +12,7 @@ _COUNTS = re.compile(
     r"cnt|n|freqs?|frequenc(y|ies)|weights?|times|multiplicity|repetitions|occurrences|howoften|howmany|"
     r"(votes?|ballots?|row)?counts?|(n|num|numberof)?(votes|ballots)"
 )
+_QUESTION = re.compile(r"(.+?)(?:!!|\s*\[.+\]$)")
 _LAST = re.compile(r"(?:.*[\W_])?(?:count|counts|freq|frequency|weight|weights)", re.IGNORECASE)
 
 
@@ -87,6 +88,12 @@ def remainder(column: str, question: str) -> str | None:
     if form(start) != form(question) or not rest.strip() or rest[0].isalnum():
         return None
     return re.sub(r"^[\W_]+", "", rest).rstrip(" ]")
+
+
+def questions_of(columns: Iterable[str]) -> list[str]:
+    """The questions, or contests, with which the names of two columns or more begin."""
+    found = [match[1] for column in columns if (match := _QUESTION.match(column))]
+    return [one for one in dict.fromkeys(found) if found.count(one) > 1]
 
 
 def places_of(header: Sequence[str], question: str | None = None) -> tuple[str, ...]:

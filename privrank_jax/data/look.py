@@ -183,7 +183,8 @@ def _commands(kind: str, columns: Sequence[Column], odd: Sequence[str]) -> Itera
     usual = [column.name for column in columns if _USERS.fullmatch(letters(column.name))]
     user = min(usual, key=lambda name: letters(name) != "user", default="COLUMN")
     told = f" --user {shlex.quote(user)}"
-    if words := [word for word in odd if "," not in word and word.isprintable()]:
+    words = [" ".join(word.split()) for word in odd]  # by which words of several lines are known
+    if words := [word for word in words if "," not in word and word.isprintable()]:
         told += f" --blank {shlex.quote(','.join(words))}"
     told += " --epsilon 1"
     if kind in ("reports", "synthetic"):

@@ -110,7 +110,7 @@ class Names(dict[Any, int]):
         twin = self._spellings.get(self._form(name), name)
         if twin != name:
             raise named_twice(self.what, twin, name)
-        blank = f"say blank=[{quoted(name)}] if it names no item"
+        blank = f"say blank=[{quoted(' '.join(name.split()))}] if it names no item"
         if self.closed:
             near = did_you_mean(name, self)
             raise BadCell(

@@ -7,8 +7,7 @@
 from __future__ import annotations
 
 from privrank_jax.experiments.claims import Claim, Verdict
-from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.experiments.registry import get, names
 from privrank_jax.experiments.runner import ExperimentResult, run
+from privrank_jax.experiments.study import Experiment, get, names
 
 __all__ = ["Claim", "Experiment", "ExperimentResult", "Verdict", "get", "names", "run"]

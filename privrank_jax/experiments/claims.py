@@ -1,4 +1,4 @@
-"""Checks of claims against a table, with a stated allowance for chance.
+"""Claims and their verdicts on a table, with a stated allowance for chance.
 
 Two means are called different if they are more than ``SLACK`` = 3 standard errors (SE) apart: of 370 comparisons of
 equal means, one is expected to be called different by chance. Standard errors of differences are pooled as if
@@ -6,17 +6,18 @@ independent; common random numbers usually make the true ones smaller, so this e
 Differences between two estimators (:func:`minus`) are metrics of their own, with their own (paired) standard errors.
 Below ``ENOUGH`` replicates every claim is undecided, as standard errors are then too rough.
 
-A *selection* of rows is a mapping from columns to values; a tuple of values selects any of them.
+Every verb (:func:`falls`, :func:`rises`, :func:`beats`, :func:`nearer`, :func:`close_to`, :func:`close_to_printed`,
+:func:`below`, :func:`above`) takes the text of the claim and a *selection* of rows: columns with a value, a tuple of
+values, or a condition on the value. It writes the evidence. :func:`claim` takes a function of the table instead.
 """
 
 from __future__ import annotations
 
-import collections
-import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from privrank_jax.simulate.axes import Label
@@ -26,19 +27,24 @@ from privrank_jax.simulate.table_files import Row
 SLACK = 3.0
 ENOUGH = 30  # replicates
 NEGLIGIBLE = 0.01  # a difference between two errors, or their ranks, below this counts as none
+_NAN = math.nan
+BESIDE = {
+    **{"printed": _NAN, "printed_standard_error": _NAN, "verdict": ""},
+    **{"printed_t_statistic": _NAN, "printed_p_value": _NAN},
+}
+"""Columns of printed values, and what stands there where nothing is printed."""
 VALUES = (
-    *("mean", "standard_error", "replicates", "nonfinite"),
-    *("printed", "printed_standard_error", "verdict"),
-    *("t_statistic", "printed_t_statistic", "p_value", "printed_p_value"),
-    *("bound", "bound_probability", "rate"),
+    *("mean", "standard_error", "replicates", "nonfinite", *BESIDE),
+    *("t_statistic", "p_value", "bound", "bound_probability", "rate"),
 )
 _ROUNDING = 1e-6  # of float32 metrics
 _SHOWN = 3  # exceptions that the evidence lists
 
-Where = Callable[[Row], bool]
-Wanted = Label | None | tuple[Label | None, ...]
-"""The value of a column, or any of several, that selects rows."""
-
+Wanted = Label | None | tuple[Label | None, ...] | Callable[[Any], bool]
+"""The value of a column, any of several, or a condition, that selects rows."""
+Where = Mapping[str, Wanted]
+Limit = float | str | Callable[[Row], float]
+"""A number, a column, or a function of the row."""
 
 WORDS = {True: "holds", False: "does not hold", None: "undecided"}
 
@@ -61,6 +67,9 @@ class Verdict:
         return WORDS[self.holds]
 
 
+NO_CELLS = Verdict(None, "no such cells, or one replicate only")
+
+
 @dataclass(frozen=True)
 class Claim:
     """A statement of the paper, or one of ours, and its check against a table.
@@ -76,17 +85,18 @@ class Claim:
     of_printed: bool = False
 
 
-def claim(text: str, check: Callable[..., Verdict], **arguments: object) -> Claim:
-    """Make a claim whose check is ``check(table, **arguments)``, undecided below ``ENOUGH`` replicates."""
-    return Claim(text, functools.partial(_judged, check=check, **arguments))
+def claim(
+    text: str, judge: Callable[..., Verdict], *, printed: bool = False, **facts: Any
+) -> Claim:
+    """Make a claim whose check is ``judge(table, **facts)``, undecided below ``ENOUGH`` replicates."""
 
+    def check(table: StudyResult) -> Verdict:
+        verdict = judge(table, **facts)
+        fewest = min((row["replicates"] for row in table.rows), default=0)
+        few = f"replicates: {fewest}, but a verdict needs {ENOUGH}. {verdict.evidence}"
+        return verdict if fewest >= ENOUGH else Verdict(None, few)
 
-def _judged(table: StudyResult, *, check: Callable[..., Verdict], **arguments: object) -> Verdict:
-    verdict = check(table, **arguments)
-    fewest = min((row["replicates"] for row in table.rows), default=0)
-    if fewest >= ENOUGH:
-        return verdict
-    return Verdict(None, f"replicates: {fewest}, but a verdict needs {ENOUGH}. {verdict.evidence}")
+    return Claim(text, check, printed)
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -112,19 +122,15 @@ def is_difference(row: Row) -> bool:
     return " minus " in (row["estimator"] or "")
 
 
-def matches(row: Row, wanted: Mapping[str, Wanted]) -> bool:
-    """Whether the row belongs to this selection."""
-    return all(
-        row.get(column) in value if isinstance(value, tuple) else row.get(column) == value
-        for column, value in wanted.items()
-    )
+def selected(rows: Iterable[Row], where: Where) -> list[Row]:
+    """The rows of a selection."""
 
+    def chosen(value: Any, wanted: Any) -> bool:
+        if callable(wanted):
+            return bool(wanted(value))
+        return value in wanted if isinstance(wanted, tuple) else value == wanted
 
-def selected(
-    rows: Iterable[Row], wanted: Mapping[str, Wanted], where: Where | None = None
-) -> list[Row]:
-    """The rows of a selection for which ``where`` is true."""
-    return [row for row in rows if matches(row, wanted) and (where is None or where(row))]
+    return [row for row in rows if all(chosen(row.get(c), value) for c, value in where.items())]
 
 
 def groups(rows: Iterable[Row], *columns: str) -> dict[tuple[Any, ...], list[Row]]:
@@ -135,42 +141,36 @@ def groups(rows: Iterable[Row], *columns: str) -> dict[tuple[Any, ...], list[Row
     return found
 
 
-def curves(rows: Iterable[Row], x: str) -> dict[str, list[Row]]:
+def curves(rows: Sequence[Row], x: str) -> dict[str, list[Row]]:
     """Group rows by all columns but x, sorted by x; the name of each group lists the columns that vary."""
-    rows = list(rows)
     columns = [c for c in (rows[0] if rows else {}) if c != x and c not in VALUES]
     varying = [c for c in columns if len({row[c] for row in rows}) > 1]
-    found: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: row[x]):
-        name = ", ".join(_spelled(column, row[column]) for column in varying) or "the curve"
-        found.setdefault(name, []).append(row)
-    return found
+    found = groups(sorted(rows, key=lambda row: row[x]), *varying)
+    return {
+        ", ".join(map(_spelled, varying, at)) or "the curve": held for at, held in found.items()
+    }
 
 
-# --- trends --------------------------------------------------------------------------------------
+# --- verbs ---------------------------------------------------------------------------------------
 
 
-def trend(text: str, x: str, sign: int, *, where: Where | None = None, **wanted: Wanted) -> Claim:
-    """Claim: every curve of the selection goes up (``sign`` 1) or down (-1) with x."""
-    return claim(text, judge_trend, x=x, sign=sign, wanted=wanted, where=where)
+def falls(text: str, x: str, **where: Wanted) -> Claim:
+    """Claim: every curve of the selection goes down with x.
 
-
-def judge_trend(
-    table: StudyResult,
-    *,
-    x: str,
-    sign: int,
-    wanted: Mapping[str, Wanted],
-    where: Where | None = None,
-) -> Verdict:
-    """Does every curve go up (``sign`` 1) or down (-1) with x?
-
-    A curve complies if its ends differ by more than ``SLACK`` standard errors in the direction of ``sign``
-    and no step between neighbors goes the other way by more than that. It refutes if such a step, or
-    the whole curve, does go the other way. The claim holds if no curve refutes it and at least three
-    quarters comply; the rest are too flat to tell.
+    A curve complies if its ends differ by more than ``SLACK`` standard errors in that direction and no step between
+    neighbors goes the other way by more than that. It refutes if such a step, or the whole curve, does go the other
+    way. The claim holds if no curve refutes it and at least three quarters comply; the rest are too flat to tell.
     """
-    found = curves(selected(table.rows, wanted, where), x)
+    return claim(text, _trend, x=x, sign=-1, where=where)
+
+
+def rises(text: str, x: str, **where: Wanted) -> Claim:
+    """Claim: every curve of the selection goes up with x; see :func:`falls`."""
+    return claim(text, _trend, x=x, sign=1, where=where)
+
+
+def _trend(table: StudyResult, x: str, sign: int, where: Where) -> Verdict:
+    found = curves(selected(table.rows, where), x)
     found = {name: points for name, points in found.items() if len(points) > 1}
     if not found:
         return Verdict(None, f"fewer than two values of {x}")
@@ -179,9 +179,9 @@ def judge_trend(
         against = max(-sign * _apart(b, a) for a, b in itertools.pairwise(points))
         overall = sign * _apart(points[-1], points[0])
         worst = max(worst, against)
+        ends = (f"{p['mean']:.4f} ± {p['standard_error']:.4f}" for p in (points[0], points[-1]))
         line = (
-            f"{name} {_figure(points[0])} to {_figure(points[-1])} ({overall:+.1f} SE, worst step "
-            f"{-max(against, 0):+.1f} SE)"
+            f"{name} {' to '.join(ends)} ({overall:+.1f} SE, worst step {-max(against, 0):+.1f} SE)"
         )
         if against > SLACK or overall < -SLACK:
             refuting.append(line)
@@ -189,104 +189,195 @@ def judge_trend(
             complying += 1
         else:
             flat.append(line)
-    verb = "rise" if sign > 0 else "fall"
     evidence = (
-        f"{complying} of {len(found)} curves {verb} from end to end by more than {SLACK:g} standard errors (SE) "
-        f"with no step against it by more than {SLACK:g} SE (largest: {worst:.1f})"
+        f"{complying} of {len(found)} curves {'rise' if sign > 0 else 'fall'} from end to end by more than {SLACK:g} "
+        f"standard errors (SE) with no step against it by more than {SLACK:g} SE (largest: {worst:.1f})"
     )
-    enough = 4 * complying >= 3 * len(found)
-    holds = False if refuting else (True if enough else None)
-    evidence = _with_list(evidence, "Against it", refuting)
-    return Verdict(holds, _with_list(evidence, "Too flat to tell", flat))
+    holds = False if refuting else (True if 4 * complying >= 3 * len(found) else None)
+    evidence += _listed("Against it", refuting) + _listed("Too flat to tell", flat)
+    return Verdict(holds, evidence)
 
 
-# --- paired differences --------------------------------------------------------------------------
-
-
-def better(
-    text: str,
-    difference: str,
-    *,
-    private: bool | None = None,
-    where: Where | None = None,
-    **wanted: Wanted,
+def beats(
+    text: str, difference: str, cells: str = "all", least: float = 0.0, **where: Wanted
 ) -> Claim:
-    """Claim: a paired difference of two errors is positive, so the second is better; see :func:`judge_better`."""
-    wanted = {"estimator": difference, **wanted}
-    return claim(text, judge_better, wanted=wanted, private=private, where=where)
+    """Claim: the paired difference of two estimators (:func:`minus`) is positive.
 
-
-def judge_better(
-    table: StudyResult,
-    *,
-    wanted: Mapping[str, Wanted],
-    private: bool | None = None,
-    where: Where | None = None,
-) -> Verdict:
-    """Is the paired difference of two errors positive, i.e. is the second estimator better?
-
-    In each cell the second wins or loses (by more than ``SLACK`` SE), or there is no difference (it lies, ``SLACK`` SE
-    included, within ±``NEGLIGIBLE``), or it is unclear. The claim holds if the second wins in at least half of the
-    cells and loses in none; it does not hold if the second loses in one, or can no longer win in half of them.
+    It is refuted by one cell below zero by more than ``SLACK`` SE and ``least``. It holds if as many are above zero as
+    ``cells`` says: ``"all"``, ``"half"`` of them or ``"some"``; half is out of reach, and the claim refuted, if too few
+    are unclear, i.e. neither above nor within ±``NEGLIGIBLE``, ``SLACK`` SE included.
     """
-    rows = selected(table.rows, wanted, where)
-    if private is not None:
-        rows = [row for row in rows if math.isfinite(row["epsilon"]) == private]
-    rows = [row for row in rows if math.isfinite(row["standard_error"])]
+    where = {"estimator": difference, **where}
+    return claim(text, _positive, cells=cells, least=least, where=where)
+
+
+def _positive(table: StudyResult, cells: str, least: float, where: Where) -> Verdict:
+    rows = [r for r in selected(table.rows, where) if math.isfinite(r["standard_error"])]
     if not rows:
-        return Verdict(None, "no such cells, or one replicate only")
-    counts = collections.Counter(map(_outcome, rows))
-    ends = [max(rows, key=lambda row: row["mean"]), min(rows, key=lambda row: row["mean"])]
-    mean = sum(row["mean"] for row in rows) / len(rows)
+        return NO_CELLS
+    counts = Counter(_outcome(row, least) for row in rows)
+    largest, smallest = (pick(rows, key=lambda row: row["mean"]) for pick in (max, min))
+    beyond = f"{SLACK:g} SE" + f" and {least:g}" * (least > 0)
     evidence = (
-        f"{wanted['estimator']} in {len(rows)} cells: better in {counts['won']}, worse in {counts['lost']} (by more "
-        f"than {SLACK:g} SE), no difference beyond {NEGLIGIBLE:g} in {counts['none']}, unclear in {counts['unclear']}; "
-        f"mean difference {_signed(mean)}, largest {_point(ends[0])}, smallest {_point(ends[1])}"
+        f"{where['estimator']}: above zero in {counts['won']} and below in {counts['lost']} of {len(rows)} cells (by "
+        f"more than {beyond}), no difference beyond {NEGLIGIBLE:g} in {counts['none']}; largest {_at(largest)}, "
+        f"smallest {_at(smallest)}"
     )
-    out_of_reach = 2 * (counts["won"] + counts["unclear"]) < len(rows)
-    if counts["lost"] or out_of_reach:
+    reached = counts["won"] + counts["unclear"]
+    if counts["lost"] or (cells == "half" and 2 * reached < len(rows)):
         return Verdict(False, evidence)
-    return Verdict(True if 2 * counts["won"] >= len(rows) else None, evidence)
+    needed = {"all": len(rows), "half": len(rows) / 2, "some": 1}[cells]
+    return Verdict(True if counts["won"] >= needed else None, evidence)
 
 
-def _outcome(row: Row) -> str:
+def _outcome(row: Row, least: float) -> str:
     """``won``, ``lost``, ``none`` or ``unclear``, from a paired difference."""
-    mean, error = row["mean"], row["standard_error"]
-    score = in_errors(mean, error)
-    if abs(score) > SLACK:
-        return "won" if score > 0 else "lost"
-    return "none" if abs(mean) + SLACK * error < NEGLIGIBLE else "unclear"
+    clear = max(least, SLACK * row["standard_error"], _ROUNDING)
+    if abs(row["mean"]) > clear:
+        return "won" if row["mean"] > 0 else "lost"
+    return "none" if abs(row["mean"]) + SLACK * row["standard_error"] < NEGLIGIBLE else "unclear"
 
 
-def positive(
-    text: str, difference: str, *, everywhere: bool = True, least: float = 0.0, **wanted: Wanted
-) -> Claim:
-    """Claim: a paired difference (:func:`minus`) is positive; see :func:`judge_positive`."""
-    chosen = {"estimator": difference, **wanted}
-    return claim(text, judge_positive, wanted=chosen, everywhere=everywhere, least=least)
+def nearer(text: str, paired: str | tuple[str, ...], **where: Wanted) -> Claim:
+    """Claim: an error tends to be nearer to that at one end than to that at another, by paired differences of gaps.
 
+    It holds if the far gap less the near one is above zero by more than ``SLACK`` SE in at least three quarters of the
+    cells, and does not hold if it is below in more than a quarter.
 
-def judge_positive(
-    table: StudyResult, *, wanted: Mapping[str, Wanted], everywhere: bool = True, least: float = 0.0
-) -> Verdict:
-    """Is the paired difference negative in no cell, and positive in all of them (in one, if not ``everywhere``)?
-
-    A cell counts for a side if the difference is beyond ``SLACK`` standard errors and beyond ``least``.
+    Args:
+        text: the claim.
+        paired: names of the estimators whose rows hold the far gap less the near one.
+        where: the selection.
     """
-    rows = [r for r in selected(table.rows, wanted) if not math.isnan(r["standard_error"])]
+    return claim(text, _nearer, where={"estimator": paired, **where})
+
+
+def _nearer(table: StudyResult, where: Where) -> Verdict:
+    rows = selected(table.rows, where)
     if not rows:
-        return Verdict(None, "no such cells, or one replicate only")
-    clear = [max(least, SLACK * row["standard_error"]) for row in rows]
-    won = sum(row["mean"] > beyond for row, beyond in zip(rows, clear, strict=True))
-    lost = sum(row["mean"] < -beyond for row, beyond in zip(rows, clear, strict=True))
-    ends = [pick(rows, key=lambda row: row["mean"]) for pick in (max, min)]
-    slack = f"{SLACK:g} SE and {least:g}" if least else f"{SLACK:g} SE"
+        return NO_CELLS
+    scores = [in_errors(row["mean"], row["standard_error"]) for row in rows]
+    yes, no = sum(score > SLACK for score in scores), sum(score < -SLACK for score in scores)
     evidence = (
-        f"{wanted['estimator']}: positive in {won} and negative in {lost} of {len(rows)} cells (by more than {slack}); "
-        f"largest {_point(ends[0])}, smallest {_point(ends[1])}"
+        f"of {len(rows)} cells, nearer in {yes} and farther in {no} by more than {SLACK:g} SE"
     )
-    enough = won == len(rows) if everywhere else won > 0
-    return Verdict(False if lost else (True if enough else None), evidence)
+    if 4 * yes >= 3 * len(rows):
+        return Verdict(True, evidence)
+    return Verdict(False if 4 * no > len(rows) else None, evidence)
+
+
+def close_to(
+    text: str, exact: Limit, slack: float = SLACK, rare: float = 0.0, **where: Wanted
+) -> Claim:
+    """Claim: every mean is within so many standard errors, and ``rare``/replicates, of the exact value.
+
+    The second term allows for events so rare that no replicate may show them, whose standard error is then 0.
+    """
+    return claim(text, _bounded, sign=0, limit=exact, slack=slack, rare=rare, where=where)
+
+
+def below(text: str, limit: Limit, slack: float = SLACK, **where: Wanted) -> Claim:
+    """Claim: every mean is at most its limit, within ``slack`` standard errors; cells without a limit are left out."""
+    return claim(text, _bounded, sign=1, limit=limit, slack=slack, where=where)
+
+
+def above(text: str, limit: Limit, slack: float = SLACK, **where: Wanted) -> Claim:
+    """Claim: every mean is at least its limit, within ``slack`` standard errors; cells without a limit are left out."""
+    return claim(text, _bounded, sign=-1, limit=limit, slack=slack, where=where)
+
+
+def _bounded(
+    table: StudyResult, sign: int, limit: Limit, slack: float, where: Where, rare: float = 0.0
+) -> Verdict:
+    rows = selected(table.rows, where)
+    limits = [
+        limit(r) if callable(limit) else r[limit] if isinstance(limit, str) else limit for r in rows
+    ]
+    found = [(row, value) for row, value in zip(rows, limits, strict=True) if math.isfinite(value)]
+    if not found:
+        return NO_CELLS
+
+    def over(one: tuple[Row, float]) -> float:
+        gap = one[0]["mean"] - one[1]
+        allowed = slack * one[0]["standard_error"] + rare / one[0]["replicates"]
+        return (sign * gap if sign else abs(gap)) - allowed
+
+    wrong = sum(over(one) > 0 for one in found)
+    worst, value = max(found, key=over)
+    what = {0: "close to their exact values", 1: "at most their limit", -1: "at least their limit"}
+    return Verdict(
+        not wrong,
+        f"{len(found) - wrong} of {len(found)} cells are {what[sign]} (slack {slack:g} SE); the one nearest to it or "
+        f"farthest beyond: {_at(worst)} against {value:.4g}",
+    )
+
+
+# --- printed tables ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A printed table.
+
+    Attributes:
+        columns: the columns that identify a cell.
+        cells: from values of those columns to (mean, standard error of the mean).
+        least: whether a smaller mean is better.
+        where: selection of the rows that are compared with it.
+    """
+
+    columns: tuple[str, ...]
+    cells: Mapping[tuple[Any, ...], tuple[float, float]]
+    least: bool = True
+    where: Where = field(default_factory=dict)
+
+
+def beside(rows: list[Row], printed: Printed) -> list[Row]:
+    """Add ``printed``, ``printed_standard_error`` (NaN where the paper prints nothing) and ``verdict`` to the rows."""
+    chosen = {id(row) for row in selected(rows, printed.where)}
+    return [{**row, **_beside(row, printed, id(row) in chosen)} for row in rows]
+
+
+def _beside(row: Row, printed: Printed, chosen: bool) -> Row:
+    cell = tuple(row.get(column) for column in printed.columns)
+    cell = cell if cell in printed.cells else tuple("-" if c == "BTL" else c for c in cell)
+    mean, error = printed.cells.get(cell, (_NAN, _NAN)) if chosen else (_NAN, _NAN)
+    found = {"printed": mean, "printed_standard_error": error, "verdict": ""}
+    if math.isfinite(mean):
+        undecided = not math.isfinite(row["standard_error"]) or row["replicates"] < ENOUGH
+        met = None if undecided else excess({**row, **found}, printed.least) <= SLACK
+        found["verdict"] = WORDS[met]
+    return found
+
+
+def excess(row: Row, least: bool = True) -> float:
+    """By how many standard errors (of both, combined) the mean is on the wrong side of the printed one."""
+    gap = row["mean"] - row["printed"] if least else row["printed"] - row["mean"]
+    return in_errors(gap, math.hypot(row["standard_error"], row["printed_standard_error"]))
+
+
+def close_to_printed(text: str, least: bool = True, **where: Wanted) -> Claim:
+    """Claim: ours is in no printed cell worse by more than ``SLACK`` combined standard errors."""
+    return claim(text, _met, printed=True, least=least, where=where)
+
+
+def _met(table: StudyResult, least: bool, where: Where) -> Verdict:
+    rows = [
+        r
+        for r in selected(table.rows, where)
+        if r["verdict"] and math.isfinite(r["standard_error"])
+    ]
+    if not rows:
+        return Verdict(None, "no printed cell ran with enough replicates")
+    failing = [row for row in rows if excess(row, least) > SLACK]
+    failing.sort(key=lambda row: -excess(row, least))
+    ratios = sorted(row["mean"] / row["printed"] for row in rows if row["printed"] > 0)
+    better = sum(excess(row, least) < -SLACK for row in rows)
+    evidence = f"{len(rows) - len(failing)} of {len(rows)} cells; {better} better by more than {SLACK:g} SE"
+    if ratios:
+        evidence += f"; ours over printed: median {ratios[len(ratios) // 2]:.2f}, {ratios[0]:.2f} to {ratios[-1]:.2f}"
+    worst = [f"{_at(r)} against {r['printed']:.4f} ({excess(r, least):+.1f} SE)" for r in failing]
+    return Verdict(not failing, evidence + _listed("Not met", worst))
 
 
 # --- figures in words ----------------------------------------------------------------------------
@@ -301,38 +392,30 @@ def in_errors(difference: float, error: float) -> float:
     return 0.0 if math.isnan(error) else math.copysign(math.inf, difference)
 
 
-def _spelled(column: str, value: object) -> str:
-    if column == "epsilon":
-        return "no privacy" if value == math.inf else f"ε = {value:.3g}"
-    if column in ("metric", "estimator", "study", "calibration"):
-        return str(value)
-    return f"{column} = {value:g}" if isinstance(value, float) else f"{column} = {value}"
-
-
-def _figure(row: Row) -> str:
-    return f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
-
-
-def _point(row: Row) -> str:
-    place = [
-        _spelled(column, row[column])
-        for column in row
-        if column not in (*VALUES, "estimator", "calibration") and row[column] is not None
-    ]
-    return f"{_signed(row['mean'])} ± {row['standard_error']:.4f} at {', '.join(place)}"
-
-
-def _signed(value: float) -> str:
-    return f"{round(value, 4) + 0.0:+.4f}"  # without a minus zero
-
-
-def _with_list(evidence: str, heading: str, lines: list[str]) -> str:
-    if not lines:
-        return evidence
-    more = f"; and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
-    return f"{evidence}. {heading}: {'; '.join(lines[:_SHOWN])}{more}"
-
-
 def _apart(a: Row, b: Row) -> float:
     """(mean of a - mean of b) in pooled standard errors."""
     return in_errors(a["mean"] - b["mean"], math.hypot(a["standard_error"], b["standard_error"]))
+
+
+def _spelled(column: str, value: object) -> str:
+    if column == "epsilon":
+        return "no privacy" if value == math.inf else f"ε = {value:.3g}"
+    if isinstance(value, str):
+        return value
+    return f"{column} = {value:g}" if isinstance(value, float) else f"{column} = {value}"
+
+
+def _cell(row: Row) -> str:
+    told = (_spelled(c, v) for c, v in sorted(row.items()) if c not in VALUES and v is not None)
+    return ", ".join(told)
+
+
+def _at(row: Row) -> str:
+    return f"{row['mean']:.4g} ± {row['standard_error']:.2g} ({_cell(row)})"
+
+
+def _listed(heading: str, lines: list[str]) -> str:
+    if not lines:
+        return ""
+    more = f"; and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
+    return f". {heading}: {'; '.join(lines[:_SHOWN])}{more}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
 import importlib.util
 import json
 import math
@@ -19,10 +17,8 @@ import jax
 import privrank_jax
 from privrank_jax import simulate
 from privrank_jax._types import Key
-from privrank_jax.experiments.claims import VALUES, Claim, Verdict, is_difference
-from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.experiments.printed import excess
-from privrank_jax.experiments.registry import get
+from privrank_jax.experiments.claims import VALUES, Claim, Verdict, excess, groups, is_difference
+from privrank_jax.experiments.study import Experiment, get
 from privrank_jax.simulate.devices import is_first
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row, write_csv
@@ -56,24 +52,22 @@ class ExperimentResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything but the table, ready for JSON."""
+        one = self.experiment
         return {
-            "experiment": self.experiment.name,
-            "title": self.experiment.title,
-            "paper": self.experiment.paper,
-            "changed": _finite(self.experiment.changes),
-            "note": self.experiment.note,
+            "experiment": one.name,
+            "title": one.title,
+            "paper": one.paper,
+            "changed": _finite(one.changes),
+            "note": one.note,
             "replicates": self.replicates,
             "verdicts": _in_words(self.verdicts),
-            "differences": list(self.experiment.differences),
+            "differences": list(one.differences),
             "diagnostics": dict(self.diagnostics),
             "paths": {name: str(path) for name, path in self.paths.items()},
         }
 
     def outline(self) -> tuple[list[str], list[list[str]]]:
-        """Return a short table: header, and one line per bundle of error curves with its two ends.
-
-        Each cell reads "first value → last value" along the horizontal axis.
-        """
+        """Return a short table: header, and a line per bundle of curves; a cell is "first value → last value"."""
         x, curve = self.experiment.outline
         rows = [
             row
@@ -82,15 +76,11 @@ class ExperimentResult:
         ]
         columns = sorted({row[curve] for row in rows})
         fixed = [name for name in _HEADS if len({row.get(name) for row in rows}) > 1]
-        lines: dict[tuple[Any, ...], dict[Any, list[Row]]] = {}
-        for row in rows:
-            line = lines.setdefault(tuple(row.get(name) for name in fixed), {})
-            line.setdefault(row[curve], []).append(row)
         header = [*fixed, *(f"{curve} {_written(column)}" for column in columns)]
-        body = [
-            [*map(str, head), *(_ends(line.get(column, []), x) for column in columns)]
-            for head, line in lines.items()
-        ]
+        body = []
+        for head, line in groups(rows, *fixed).items():
+            by = groups(line, curve)
+            body.append([*map(str, head), *(_ends(by.get((column,), []), x) for column in columns)])
         return header, body
 
     def beside_printed(self) -> tuple[list[str], list[list[str]]]:
@@ -120,17 +110,14 @@ def run(
 
     With a folder, results so far are kept in its subfolder ``NAME.unfinished`` until all is written: after an
     interruption the same call resumes from there and gives the same table. With several processes (``jax.distributed``)
-    each computes its part, and the first writes.
-
-    Other parameters make another study: ``run(key, "cai-fig6", users=(250, 500))``. Its files have names of their own,
-    with the parameters in them, and nothing is compared with printed values, which are of the published parameters.
+    each computes its part, and the first writes. Other parameters make another study,
+    ``run(key, "cai-fig6", users=(250, 500))``, with files of its own, in which nothing is compared with printed values.
 
     Args:
         key: PRNG key, JAX's default kind.
         experiment: a name, see :func:`~privrank_jax.experiments.names`, or an experiment.
         replicates: of each cell; None takes the default of the experiment.
-        folder: folder for table, claims and figure, created if absent; None writes nothing and keeps no unfinished
-            results.
+        folder: for table, claims and figure, created if absent; None writes nothing.
         progress: show a progress bar.
         fresh: start over and ignore the results of an earlier run.
         notice: called with messages, e.g. where the run resumed or that memory ran out.
@@ -140,8 +127,7 @@ def run(
         The :class:`ExperimentResult`.
 
     Raises:
-        ValueError: unknown study or parameter, a value that it cannot have, or missing data (the message says what to
-            do).
+        ValueError: unknown study or parameter, a value that it cannot have, or missing data.
     """
     started = time.perf_counter()
     found = get(experiment) if isinstance(experiment, str) else experiment
@@ -150,14 +136,8 @@ def run(
     kept = None
     if folder is not None:
         kept = simulate.Checkpoints(Path(folder) / f"{found.file_name}.unfinished", fresh=fresh)
-    options: dict[str, Any] = {"progress": progress, "checkpoints": kept, "notice": notice}
-    if found.measure is not None:
-        run_one = functools.partial(simulate.run, **options)
-        result = found.measure(key, found, replicates, run_one)
-    else:
-        result = simulate.run(
-            key, found.studies(), replicates, batch_size=found.pairs_at_once(), **options
-        )
+    options = {"progress": progress, "checkpoints": kept, "notice": notice}
+    result = simulate.run(key, *found.runs(replicates), batch_size=found.pairs_at_once(), **options)
     table = found.table(result)
     verdicts = found.judged(table)
     paths = {}
@@ -196,7 +176,7 @@ def _write(
     paths["config"] = folder / f"{name}-config.json"
     settings = {
         "experiment": experiment.name,
-        "config": _finite(dataclasses.asdict(experiment.config)),
+        "config": _finite(experiment.values),
         "changed": _finite(experiment.changes),
         "replicates": max(row["replicates"] for row in table.rows),
         "key": jax.random.key_data(key).tolist(),
@@ -222,7 +202,7 @@ def _in_words(verdicts: Iterable[tuple[Claim, Verdict]]) -> list[dict[str, str]]
 
 def _finite(value: object) -> object:
     """Replace ∞ and NaN by words, as JSON has neither."""
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, tuple | list):
         return [_finite(part) for part in value]
@@ -235,10 +215,8 @@ def _written(value: object) -> str:
 
 def _pair(row: Row) -> list[str]:
     """Our mean and the printed one, how far they are apart, and the verdict."""
-    ours, printed = (
-        f"{row[mean]:.4f} ± {row[error]:.4f}"
-        for mean, error in (("mean", "standard_error"), ("printed", "printed_standard_error"))
-    )
+    ours = f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
+    printed = f"{row['printed']:.4f} ± {row['printed_standard_error']:.4f}"
     apart = excess(row)
     return [ours, printed, f"{apart:+.1f}" if math.isfinite(apart) else "", row["verdict"]]
 

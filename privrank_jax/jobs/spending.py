@@ -111,7 +111,7 @@ def price(guarantee: Guarantee, ledger: Ledger) -> tuple[Privacy, dict[str, Any]
     known of its noise, ``changes`` and ``rho`` of :meth:`Ledger.spend`.
     """
     promised, kinds = (guarantee.attained, *guarantee.also), COVERS[ledger.account.budget.kind]
-    covering = [one for one in promised if ledger.covers(one)]
+    covering = [one for one in promised if one.covers(ledger.account.budget)]
     # Else the one that is refused for the least reason.
     covering = covering or [one for one in promised if one.neighbors.kind in kinds]
     used = min(covering, key=lambda one: float(one.epsilon), default=guarantee.attained)

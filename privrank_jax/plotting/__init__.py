@@ -10,7 +10,6 @@ from privrank_jax.plotting.curves import study_curves
 from privrank_jax.plotting.frame import LINES, MARKERS, PALETTE, check_picture, save
 from privrank_jax.plotting.intervals import ranking_intervals
 from privrank_jax.plotting.maps import method_map, utility_map
-from privrank_jax.plotting.planned import planned_errors
 from privrank_jax.plotting.revealed import Guess, best_guesses, changed_leaderboards
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "check_picture",
     "event_probabilities",
     "method_map",
-    "planned_errors",
     "ranking_intervals",
     "save",
     "study_curves",

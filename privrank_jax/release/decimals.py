@@ -16,7 +16,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
 from typing import SupportsFloat
 
 from privrank_jax._promise import Privacy, check_changes
-from privrank_jax.release.store import PROMISE, LedgerError
+from privrank_jax.release.store import PROMISE, LedgerError, Row
 
 # Doubles reach from 5e-324 to 1.8e308: every sum of such decimals is exact, or raises.
 EXACT = Context(prec=1200, traps=[Inexact, InvalidOperation, Overflow])
@@ -24,17 +24,9 @@ _DECIMAL = re.compile(r"\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?|\.\d{1,40}", re
 _RHO = "rho "  # before ρ in the text of noise
 _BETWEEN = "; "  # separates facts in one text; no fact's name contains it
 
-Known = tuple[tuple[int, ...], Decimal | None]
-"""What is known of noise: its changes and its ρ."""
-
 
 def amount(given: SupportsFloat | str, name: str, *, zero: bool = False) -> Decimal:
-    """A budget as an exact decimal.
-
-    Args:
-        given: the budget; a float, also one of NumPy or JAX, means the shortest decimal that denotes it as a double.
-        name: of the argument, for the message.
-        zero: whether 0 is allowed.
+    """A budget as an exact decimal, of a float the shortest that denotes it as a double; ``zero``: whether 0 may be.
 
     >>> amount(0.1, "epsilon"), amount("2.50", "epsilon")
     (Decimal('0.1'), Decimal('2.50'))
@@ -82,15 +74,13 @@ def cells(privacy: Privacy) -> dict[str, str]:
 
 def from_cells(row: Mapping[str, str]) -> Privacy:
     """A promise from such texts; ``ValueError`` if they hold none."""
-    return Privacy(
-        amount(row["epsilon"], "epsilon"),
-        delta=amount(row["delta"], "delta", zero=True),
-        unit=row["unit"],
-        adjacency=row["adjacency"],
-        contributions=_whole(row["contributions"]) if row["contributions"] else None,
-        public=tuple(row["public"].split(_BETWEEN)) if row["public"] else (),
-        users=row["users"],
-    )
+    told: Row = {name: row[name] for name in PROMISE} | {
+        "epsilon": amount(row["epsilon"], "epsilon"),
+        "delta": amount(row["delta"], "delta", zero=True),
+        "contributions": int(row["contributions"]) if row["contributions"] else None,
+        "public": tuple(row["public"].split(_BETWEEN)) if row["public"] else (),
+    }
+    return Privacy(**told)
 
 
 def noise_cell(changes: tuple[int, ...] = (), rho: SupportsFloat | None = None) -> str:
@@ -105,17 +95,11 @@ def noise_cell(changes: tuple[int, ...] = (), rho: SupportsFloat | None = None) 
     return " ".join(f"{size}*{count}" for size, count in sorted(Counter(changes).items()))
 
 
-def noise_from(cell: str) -> Known:
-    """What such a text says; ``ValueError`` if it is none."""
+def noise_from(cell: str) -> tuple[tuple[int, ...], Decimal | None]:
+    """The changes and ρ that such a text holds; ``ValueError`` if it holds none."""
     if cell.startswith(_RHO):
         return (), amount(cell.removeprefix(_RHO), "rho")
-    pairs = [[_whole(number) for number in part.split("*")] for part in cell.split()]
+    pairs = [[int(number) for number in part.split("*")] for part in cell.split()]
     changes = tuple(size for size, count in pairs for _ in range(count))
     check_changes(changes)
     return changes, None
-
-
-def _whole(number: str) -> int:
-    if not number.isdecimal():
-        raise ValueError(f"{number!r} must be a whole number")
-    return int(number)

@@ -2,9 +2,8 @@ r"""A leaderboard that is published again and again, with exact noise, and whose
 
 **Mechanism.** Each step publishes the next row of Y = CX + Z, exact noise by an integer strategy, and the sums by the
 rows so far: :meth:`PrefixSums.rows <privrank_jax.pairwise.continual.PrefixSums.rows>`, with its proof at the head of
-that module. What a step holds follows from the promise. Under ``flip`` it is public who compared what, and X holds win
-totals, to which scores are fitted. Else X holds wins, losses and pair counts, and scores are fitted to their noisy
-sums: post-processing of what is on disk.
+that module. Under ``flip`` it is public who compared what, and X holds win totals, to which scores are fitted. Else X
+holds wins, losses and pair counts, and scores are fitted to their noisy sums: post-processing of what is on disk.
 
 **One key** from the operating system, drawn for the first step, decides all noise. Row t of Z is drawn from a
 secret stream (:mod:`privrank_jax.exact.entropy`) whose label is the terms of the leaderboard and all of X_1,
@@ -27,9 +26,9 @@ one. If all of them were put back to the same day, or if two copies of a state a
 that both share, nobody can notice, and the guarantee covers only what one of them published.
 
 **Order.** Steps are on disk in the state, then in the other memories, then they are returned. A process killed in
-between leaves steps that nobody has seen; the next one to open the state catches up. The first step makes the state, in
-its transaction: what is refused before it fixes no terms, and leaves no file. Where the state is the ledger's file, a
-step and its spend are one transaction.
+between leaves steps that nobody has seen; the next one to open the state catches up. Steps are drawn in the transaction
+that writes them, so of several processes each goes on from the steps of those before. The first makes the state: what
+is refused before it fixes no terms. Where the state is the ledger's file, a step and its spend are one transaction.
 """
 
 from __future__ import annotations
@@ -63,9 +62,7 @@ from privrank_jax.release.decimals import cells
 from privrank_jax.release.ledger import Ledger
 from privrank_jax.release.store import LeaderboardError, Row, Store
 
-_NO_END = "without end"
-
-Totals = Float[np.ndarray, "steps items"]
+Sums = Float[np.ndarray, "steps numbers"]
 
 
 def stream_of(privacy: Privacy) -> PrefixSums:
@@ -73,44 +70,38 @@ def stream_of(privacy: Privacy) -> PrefixSums:
     return continual_totals if privacy.adjacency == "flip" else continual_score_sums
 
 
-class Leaderboard:
+class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
     """Noisy sums after each step, with or without a last one, and scores by them; a context manager.
 
-    **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that all T steps publish, or all
-    that will ever be, for the promised unit and adjacency, whichever steps the L comparisons of a user fall
-    into, and where these depend on what was published before; proofs at the heads of this module, of
-    :mod:`privrank_jax.privacy.prefix_sums` and of :mod:`privrank_jax.pairwise.continual`. T, and when steps end, are
-    public.
+    **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that all steps together publish,
+    for the promised unit and adjacency, whichever steps the L comparisons of a user fall into, and where these depend
+    on what was published before (heads of this module, of :mod:`privrank_jax.privacy.prefix_sums` and of
+    :mod:`privrank_jax.pairwise.continual`).
 
     Args:
-        path: the file that keeps the state (:mod:`privrank_jax.release.store`), which may be that of the ledger; made
-            with the first step if there is none, else opened, on the same terms. It holds the key of all noise beside
-            exact counts: never publish it. The file of that name and ``.published`` beside it belongs to it.
+        path: the file of the state (:mod:`privrank_jax.release.store`), which may be the ledger's; made with the first
+            step if there is none. It holds exact counts and the key of all noise: never publish it. The file of that
+            name and ``.published`` beside it belongs to it.
         privacy: what is promised for all steps together: unit comparison or user, any adjacency, ε finite. Users need
             ``contributions``: the most comparisons of one user in all steps together, which must hold in the data.
         items: the names of the m items, public.
-        steps: T, the number of steps that will ever be published, at most 10,000; public. None: there is no last step,
-            and the noise grows with how many there were.
+        steps: T, how many steps will ever be published, at most 10,000; public. None: there is no last step.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
-        schedule: when steps end, in words or as the caller likes; must be the same whenever the state is opened.
+        schedule: when steps end, which is public, in words; the same whenever the state is opened.
         ledger: remembers the published steps too; it does not pay for them.
 
     Raises:
-        LeaderboardError: the state is on other terms, can't be used, or has not the steps that were published.
-        LedgerError: the ledger can't be used.
+        LeaderboardError, LedgerError: a file can't be used, is on other terms, or has not the steps of the others.
         ValueError: a promise that can't be kept, T out of range, an ε too small for exact noise.
 
     >>> import tempfile
     >>> path = f"{tempfile.mkdtemp()}/board.state"
     >>> promise = Privacy(2.0, unit="user", adjacency="replace", delta=1e-6, contributions=1)
-    >>> with Leaderboard(path, promise, items=("a", "b"), steps=365) as board:
-    ...     day = board.publish(WinCounts.from_matrix([[0, 900], [100, 0]])).value
+    >>> for _ in ("one day", "the next"):
+    ...     with Leaderboard(path, promise, items=("a", "b"), steps=365) as board:
+    ...         day = board.publish(WinCounts.from_matrix([[0, 900], [100, 0]])).value
     >>> bool(day[0] > day[1])
     True
-    >>> with Leaderboard(path, promise, items=("a", "b"), steps=365) as board:  # the next day
-    ...     _ = board.publish(WinCounts.from_matrix([[0, 90], [10, 0]]))
-    ...     board.published, bool(np.all(board.scores()[0] == day))
-    (2, True)
     """
 
     def __init__(
@@ -124,33 +115,27 @@ class Leaderboard:
         schedule: str = "",
         ledger: Ledger | None = None,
     ) -> None:
-        self.path, self.items, self.noise = Path(path), tuple(items), noise
-        self.steps = None if steps is None else int(steps)
-        if not self.items:
-            raise ValueError("a leaderboard needs items: give their names.")
+        self.path, self.items, self.steps = Path(path), tuple(items), steps
         self._stream = stream_of(privacy)
         self._rows = self._stream.rows(privacy, len(self.items), self.steps, noise)
         self.guarantee = Guarantee(privacy, self._rows.attained, numerics="exact")
-        told = {"items": json.dumps(self.items), "steps": str(self.steps or _NO_END)}
+        told = {"items": json.dumps(self.items), "steps": str(self.steps or "without end")}
         self._terms = cells(self.guarantee.attained) | told | {"noise": noise, "schedule": schedule}
         made = {"identifier": secrets.token_hex(8), "key": secrets.token_hex(KEY_BYTES)}
         self._board = made | {"terms": json.dumps(self._terms)}
+        self._ledger = None if ledger is None else ledger.store
+        self._shared = ledger is not None and self.path.exists() and self.path.samefile(ledger.path)
+        self._store = self._ledger if self._shared else Store.find(self.path, LeaderboardError)
         self._beside: Store | None = None
-        shared = ledger is not None and self.path.exists() and self.path.samefile(ledger.path)
-        self._ledger, self._shared = None if ledger is None else ledger.store, shared
-        self._store = self._ledger if shared else Store.find(self.path, LeaderboardError)
-        try:
+        with contextlib.ExitStack() as files:
+            files.callback(self.close)
             self._open()
-        except BaseException:
-            self.close()
-            raise
+            files.pop_all()
 
     def _open(self) -> None:
         """Go on with the board that the file has: on its terms, with the steps that were published."""
-        known = [] if self._store is None else self._store.run("SELECT * FROM boards")
-        witnesses = []
-        if known:
-            self._board = {name: known[0][name] for name in self._board}
+        for row in [] if self._store is None else self._store.run("SELECT * FROM boards"):
+            self._board = {name: row[name] for name in self._board}
             found = json.loads(self._board["terms"])
             if differing := [name for name in self._terms if found.get(name) != self._terms[name]]:
                 told = (f"{name}: {found.get(name)}, not {self._terms[name]}" for name in differing)
@@ -159,27 +144,21 @@ class Leaderboard:
                     "promise, made at the first: go on with the same terms, or begin another leaderboard in another "
                     "file, at its own price."
                 )
-            witnesses = self._witnesses()
-        path = Path(f"{self.path.resolve()}.published")
+        self.identifier = self._board["identifier"]
+        path, witnesses = Path(f"{self.path.resolve()}.published"), self._witnesses()
         self._beside = Store.find(path, LeaderboardError)
-        steps = "SELECT board, max(step) AS last FROM steps GROUP BY board"
-        beside = (
-            {} if self._beside is None else {r["board"]: r["last"] for r in self._beside.run(steps)}
-        )
-        if any(last and board != self.identifier for board, last in beside.items()):
+        query = "SELECT board, max(step) AS last FROM steps GROUP BY board"
+        rows = [] if self._beside is None else self._beside.run(query)
+        last = {row["board"]: row["last"] for row in rows}
+        others = any(last[board] for board in last if board != self.identifier)
+        if others or (witnesses and self.identifier not in last):
             raise LeaderboardError(
-                f"{path} remembers published steps of another leaderboard, whose state is not {self.path}. Put that "
-                "state back; or name another file for a new leaderboard, at its own price."
+                f"{path}, which tells whether {self.path} is the newest state, is missing, or has steps of another "
+                "leaderboard. Put both back as they were together; or name another file for a new leaderboard, at its "
+                "own price."
             )
-        if witnesses and self.identifier not in beside:
-            raise LeaderboardError(
-                f"{self.path} has {len(witnesses)} published steps, and {path}, which belongs to it, is missing. Put "
-                "it back from where the state was: it tells whether this state is the newest."
-            )
-        self._tell(witnesses)
-
-    def __enter__(self) -> Leaderboard:
-        return self
+        for memory in self._memories:
+            memory.remember(self.identifier, witnesses)
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -191,22 +170,12 @@ class Leaderboard:
                 store.close()
 
     @property
-    def identifier(self) -> str:
-        """16 random hexadecimal digits, which a ledger may name."""
-        return self._board["identifier"]
-
-    @property
     def _memories(self) -> list[Store]:
         others = self._beside, None if self._shared else self._ledger
         return [one for one in others if one is not None]
 
     def _witnesses(self) -> list[str]:
         return [] if self._store is None else self._store.witnesses(self.identifier)
-
-    def _tell(self, witnesses: list[str]) -> None:
-        """Bring all memories up to date, which refuse steps other than those that they have."""
-        for memory in self._memories if witnesses else ():
-            memory.remember(self.identifier, witnesses)
 
     @property
     def published(self) -> int:
@@ -219,18 +188,15 @@ class Leaderboard:
         known = [one.witnesses(self.identifier) for one in self._memories]
         return max(map(len, (self._witnesses(), *known)))
 
-    def _steps(self) -> list[Row]:
+    def _steps(self, store: Store | None = None) -> list[Row]:
         """The published steps: twice the counts of each, what was drawn, its note and its witness."""
-        if self._store is None:
+        store = store or self._store
+        if store is None:
             return []
         query = "SELECT * FROM steps WHERE board = ? AND step > 0 ORDER BY step"
-        rows = self._store.run(query, (self.identifier,))
-        try:
-            return [
-                row | {name: json.loads(row[name]) for name in ("counts", "noisy")} for row in rows
-            ]
-        except json.JSONDecodeError as error:
-            raise self._store.damaged(error) from None
+        rows = store.run(query, (self.identifier,))
+        lists = ("counts", "noisy")
+        return [row | {name: store.read(json.loads, row[name]) for name in lists} for row in rows]
 
     @property
     def notes(self) -> list[str]:
@@ -238,28 +204,16 @@ class Leaderboard:
         return [step["note"] for step in self._steps()]
 
     @property
-    def sums(self) -> Totals:
-        """All noisy sums after each published step, ``(t, d)`` float64, in wins, as they were published."""
+    def sums(self) -> Sums:
+        """All noisy sums after each published step, ``(t, d)`` float64, in wins; the first m are win totals."""
         noisy = [step["noisy"] for step in self._steps()]
         return self._rows.decoded(np.array(noisy, float).reshape(-1, self._rows.size))
 
-    @property
-    def totals(self) -> Totals:
-        """Noisy totals after each published step, ``(t, m)`` float64, in wins, as they were published."""
-        return self.sums[:, : len(self.items)]
-
-    def scores(self, gamma: float | None = None) -> Totals:
-        """Scores after each published step, ``(t, m)`` float64, but under ``flip``.
-
-        Args:
-            gamma: ridge γ > 0; None as for :func:`~privrank_jax.pairwise.continual.fit_score_sums`.
-
-        Raises:
-            ValueError: adjacency ``flip``, where the fit needs how often each pair was compared, which is public.
-        """
+    def scores(self, gamma: float | None = None) -> Sums:
+        """Scores after each published step, ``(t, m)`` float64, not under ``flip``; ridge γ > 0, None as of the fit."""
         if not self._stream.hidden:
             raise ValueError(
-                "under adjacency='flip' a leaderboard publishes win totals: fit scores to a step of totals by "
+                "under adjacency='flip' a leaderboard publishes win totals: fit scores to those of a step by "
                 "pairwise.fit, with how often each pair was compared up to it."
             )
         with jax.enable_x64(True):
@@ -267,10 +221,7 @@ class Leaderboard:
 
     @property
     def diagnostics(self) -> ContinualDiagnostics:
-        """Scale of the noise drawn at the first step, and the standard deviation of the sums at each of the T steps.
-
-        Without a last step: of the published ones.
-        """
+        """Scale of the noise at the first step, and deviations of the sums at each of T, or else published, steps."""
         return ContinualDiagnostics(*self._rows.told(self.steps or self.published))
 
     def publish(
@@ -282,164 +233,116 @@ class Leaderboard:
     ) -> Estimate:
         """Draw the noise of the next step, or of several; it is on disk when this returns.
 
-        After an older state was put back, steps that were published since come out as they were.
-
         Args:
-            wins: counts of the comparisons that arrived in the step, ``(m, m)``, or of each of k steps, ``(k, m, m)``;
-                or, under ``flip``, win totals, ``(m,)`` or ``(k, m)``; else what
+            wins: counts of the comparisons that arrived in the step, or of each of k steps: ``(m, m)`` or ``(k, m,
+                m)``; or, under ``flip``, win totals, ``(m,)`` or ``(k, m)``; else what
                 :func:`~privrank_jax.pairwise.continual.score_sums` gives, ``(d,)`` or ``(k, d)``. Multiples of 1/2.
-            notes: a text to keep with each step, for :attr:`notes`; "" for those that are left out. A step that was
-                published before must have the same note again: say there which rows were counted.
+            notes: a text to keep with each step, default "". A step that was published before must have the same note
+                again: say there which rows were counted.
             after: how many steps the caller takes to be published; others are refused. None: any number.
             pay: spends from the ledger, in the transaction of the steps, if the state is the ledger's file; else it is
                 not called, and the caller pays before anything is shown.
 
         Returns:
             ``value``: scores, or under ``flip`` noisy totals in wins, after the step, ``(m,)``, or after each, ``(k,
-            m)`` float64.
-            ``guarantee``: of all steps together, with ``numerics="exact"``. ``diagnostics``:
-            :class:`~privrank_jax.pairwise.continual.ContinualDiagnostics`.
+            m)`` float64. ``guarantee``: of all steps together. ``diagnostics``: :attr:`diagnostics`.
 
         Raises:
-            LeaderboardError: more than T steps, another process has published, a step that was published before would
-                not come out the same, or the file can't be written. Nothing was published.
+            LeaderboardError: more than T steps, another process published, a step that was published before would not
+                come out the same, or the file can't be written. Nothing was published.
             ValueError: counts of other items, or not multiples of 1/2, or too large.
         """
-        given, alone = _by_step(wins)
-        counts, scores, size = self._stream.whole(given), self._stream.hidden, self._rows.size
-        if counts.size and counts.shape[1] != size:
-            sums = f", {size} numbers as score_sums gives them" if scores else ""
+        counts, size = self._stream.whole(wins), self._rows.size
+        alone = counts.ndim == 1
+        if counts.ndim not in (1, 2) or counts.shape[-1] != size:
             raise ValueError(
-                f"the counts of a step are for {len(self.items)} items{sums}, got {counts.shape[1]}."
+                f"the counts of a step are {size} numbers for {len(self.items)} items, got shape {counts.shape}."
             )
         counts = counts.reshape(-1, size)
-        texts = [*notes, *[""] * (len(counts) - len(notes))]
-        while True:
-            before = self._steps()
-            first = len(before)
-            self._check_goes_on(first, after, len(counts))
-            new = self._drawn(before, counts, texts)
-            if not new or self._kept(before, new, pay):
-                break
-        value = self.scores() if scores else self.totals
-        value = value[first : first + len(counts)]
-        return Estimate(value[0] if alone else value, self.guarantee, self.diagnostics)
-
-    def _check_goes_on(self, first: int, after: int | None, more: int) -> None:
-        if after not in (None, first):
-            raise LeaderboardError(
-                f"{self.path} has {first} published steps by now, not {after}: another process published. Run again."
-            )
-        if self.steps is not None and first + more > self.steps:
-            raise LeaderboardError(
-                f"{self.path} was promised {self.steps} steps, of which {first} are published: no budget is left for "
-                "more. Begin another leaderboard, at its own price."
-            )
-
-    def _drawn(self, before: list[Row], counts: np.ndarray, notes: list[str]) -> list[Row]:
-        """The next steps, as rows of the file, from those before and twice the counts of each."""
-        first = len(before)
-        every = np.array([*(step["counts"] for step in before), *counts], np.int64)
-        streams = self._streams(every)
-        for number, (step, stream) in enumerate(zip(before, streams), 1):
-            if step["witness"] != _witness(stream, step["noisy"], step["note"]):
-                raise LeaderboardError(
-                    f"{self.path} was altered: step {number} is not what was drawn. Put a copy back that was not. "
-                    "Nothing is published."
-                )
-        sources = [stream.branch("noise") for stream in streams[first:]]
-        rows = self._rows.drawn(every, first, sources).astype(np.int64).tolist()
-        return [
-            {"step": step, "counts": json.dumps(row), "noisy": json.dumps(noisy), "note": note}
-            | {"witness": _witness(stream, noisy, note)}
-            for step, (row, noisy, note, stream) in enumerate(
-                zip(counts.tolist(), rows, notes, streams[first:]), first + 1
-            )
-        ]
-
-    def _kept(self, before: list[Row], new: list[Row], pay: Callable[[], object] | None) -> bool:
-        """Write the new steps, unless other ones than these were before; tell the other memories."""
         store = self._store or Store.make(self.path, LeaderboardError)
-        old = [step["witness"] for step in before]
-        witnesses = [*old, *(step["witness"] for step in new)]
         try:
             with store.writing():
+                store.fill()
+                before = self._steps(store)
+                first = len(before)
+                if after not in (None, first):
+                    raise LeaderboardError(
+                        f"{self.path} has {first} steps by now, not {after}: another process published. Run again."
+                    )
+                if self.steps is not None and first + len(counts) > self.steps:
+                    raise LeaderboardError(
+                        f"{self.path} was promised {self.steps} steps, of which {first} are published: no budget is "
+                        "left for more. Begin another leaderboard, at its own price."
+                    )
+                new = self._drawn(before, counts, notes)
                 self._begin(store)
-                if store.witnesses(self.identifier) != old:
-                    return False
+                witnesses = [step["witness"] for step in (*before, *new)]
                 for memory in self._memories:
                     memory.check_witnesses(self.identifier, witnesses)
                 for step in new:
                     store.insert("steps", board=self.identifier, **step)
                 if pay is not None and self._shared:
                     pay()
-        except BaseException:
-            if self._store is None:
+            self._store = store
+        finally:
+            if self._store is not store:
                 store.close()
-            raise
-        self._store = store
-        self._tell(witnesses)
-        return True
+        for memory in self._memories:
+            memory.remember(self.identifier, witnesses)
+        value = self.scores() if self._stream.hidden else self.sums
+        value = value[first : first + len(counts)]
+        return Estimate(value[0] if alone else value, self.guarantee, self.diagnostics)
+
+    def _drawn(self, before: list[Row], counts: np.ndarray, notes: Sequence[str]) -> list[Row]:
+        """The next steps, as rows of the file, from those before and twice the counts of each."""
+        first = len(before)
+        every = np.array([*(step["counts"] for step in before), *counts], np.int64)
+        key = SecretStream(bytes.fromhex(self._board["key"]))
+        root = key.branch(json.dumps(self._terms, sort_keys=True))
+        labels = (f"counts {row}" for row in every.tolist())
+        streams = list(itertools.accumulate(labels, SecretStream.branch, initial=root))[1:]
+        for number, (step, stream) in enumerate(zip(before, streams), 1):
+            if step["witness"] != _witness(stream, step["noisy"], step["note"]):
+                raise LeaderboardError(
+                    f"{self.path} was altered: step {number} is not what was drawn. Put back a copy that was not."
+                )
+        streams = streams[first:]
+        sources = [stream.branch("noise") for stream in streams]
+        rows = self._rows.drawn(every, first, sources).astype(np.int64).tolist()
+        each = zip(counts.tolist(), rows, streams, itertools.chain(notes, itertools.repeat("")))
+        return [
+            {"step": step, "counts": json.dumps(row), "noisy": json.dumps(noisy), "note": note}
+            | {"witness": _witness(stream, noisy, note)}
+            for step, (row, noisy, stream, note) in enumerate(each, first + 1)
+        ]
 
     def _begin(self, store: Store) -> None:
         """Make the board, unless it is there, and the file beside, which must be there before a step is."""
-        if not store.filled:
-            store.fill()
-        known = store.run("SELECT identifier FROM boards")
-        if known and known[0]["identifier"] != self.identifier:
-            raise LeaderboardError(
-                f"{self.path}: another process began a leaderboard there. Nothing was published: run again."
-            )
-        if known:
+        for known in store.run("SELECT identifier FROM boards"):
+            if known["identifier"] != self.identifier:
+                raise LeaderboardError(
+                    f"{self.path}: another process began a leaderboard there. Nothing was published: run again."
+                )
             return
         store.insert("boards", **self._board)
         if self._beside is None:
             self._beside = Store.make(Path(f"{self.path.resolve()}.published"), LeaderboardError)
         with self._beside.writing():
-            if not self._beside.filled:
-                self._beside.fill()
-            self._beside.remember(self.identifier, [])
-
-    def _streams(self, counts: np.ndarray) -> list[SecretStream]:
-        """The stream of each step, keyed by the terms and by the counts of this step and of all before it."""
-        try:
-            key = SecretStream(bytes.fromhex(self._board["key"]))
-        except ValueError:
-            raise LeaderboardError(f"{self.path} was altered: its key is none.") from None
-        root = key.branch(json.dumps(self._terms, sort_keys=True))
-        labels = (f"counts {row}" for row in counts.tolist())
-        return list(itertools.accumulate(labels, SecretStream.branch, initial=root))[1:]
+            self._beside.fill()
+            named = "INSERT OR IGNORE INTO steps (board, step) VALUES (?, 0)"
+            self._beside.run(named, (self.identifier,))
 
 
 def stored_board(path: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """Identifier and terms of the leaderboard in a file; None if there is none yet.
-
-    Args:
-        path: the file.
-    """
-    store = Store.find(Path(path), LeaderboardError)
-    if store is None:
-        return None
-    with contextlib.closing(store):
-        rows = store.run("SELECT identifier, terms FROM boards")
-        return rows[0] | {"terms": json.loads(rows[0]["terms"])} if rows else None
+    """Identifier and terms of the leaderboard in a file; None if there is none yet."""
+    rows = []
+    if store := Store.find(Path(path), LeaderboardError):
+        with contextlib.closing(store):
+            rows = store.run("SELECT identifier, terms FROM boards")
+    return next((row | {"terms": json.loads(row["terms"])} for row in rows), None)
 
 
 def _witness(stream: SecretStream, noisy: Sequence[int], note: str) -> str:
     """Keyed hash of what was published for the step of that stream, and of its note."""
     label = f"witness {json.dumps([noisy, note])}"
     return stream.branch(label).token_bytes(KEY_BYTES).hex()
-
-
-def _by_step(wins: Any) -> tuple[Any, bool]:
-    """What arrived in each step, stacked, and whether it was one step without an axis of steps."""
-    counted = isinstance(wins, WinCounts)
-    given: Any = np.asarray(wins.matrix if counted else wins)
-    of_one = 2 if counted else 1
-    if given.ndim not in (of_one, of_one + 1):
-        raise ValueError(
-            f"the counts of a step are win counts (m, m) or totals (m,), stacked for several steps; got {given.shape}."
-        )
-    alone = given.ndim == of_one
-    stacked = given[None] if alone else given
-    return WinCounts(stacked) if counted else stacked, alone

@@ -21,7 +21,6 @@ holds there, all L_i <= ε_i, so L <= ε, which adds nothing. If not, (1 - e^{-y
 So whatever the plain sum allows within ε and δ - δ' is allowed. Until it is exceeded δ_i must count, for results decide
 whether it ever will be, and where it is not, a Gaussian release has failures.
 
-This is not composition by loss distributions, which is proven for budgets that are fixed ahead only, but comes near it.
 The proof does not allow to take the best of several orders at the end.
 
 **One number that changes by a**, with noise of scale s = a/ε, has with q = e^{-1/s} and w = 2α - 1
@@ -49,13 +48,7 @@ _ROUNDING = 1e-13  # relative, of logarithms and sums of doubles
 
 @dataclasses.dataclass(frozen=True)
 class Filter:
-    """The rule of a ledger, which is fixed when it is made.
-
-    Attributes:
-        epsilon: ε of the budget.
-        slack: δ', above 0.
-        order: α > 1.
-    """
+    """The rule of a ledger, which is fixed when it is made: ε of the budget, δ' > 0 and α > 1."""
 
     epsilon: Decimal
     slack: Decimal
@@ -84,26 +77,17 @@ class Filter:
         return bound - _ROUNDING * (float(self.epsilon) + abs(constant) / excess)
 
     def cost(
-        self,
-        epsilon: Decimal,
-        changes: tuple[int, ...] = (),
-        rho: Decimal | None = None,
+        self, epsilon: Decimal, changes: tuple[int, ...] = (), rho: Decimal | None = None
     ) -> float:
-        """r of a release, never rounded down.
-
-        Args:
-            epsilon: its ε.
-            changes: of its Laplace noise (``Guarantee.changes``); () for any ε-DP release.
-            rho: of its Gaussian noise (``Guarantee.rho``), by which alone it counts.
-        """
+        """r of an ε-DP release, never rounded down: by the changes of its Laplace noise, or by ρ of Gaussian noise."""
         if rho is not None:
             return float(self.order) * float(rho) * (1 + _ROUNDING)
-        excess, every = float(self.order) - 1, sum(changes) or 1
+        changes = changes or (1,)  # the most that an ε-DP release can lose
         total = math.fsum(
-            count * self._cost_of_number(float(epsilon) * change / every, change)
-            for change, count in Counter(changes or (1,)).items()
+            count * self._cost_of_number(float(epsilon) * change / sum(changes), change)
+            for change, count in Counter(changes).items()
         )
-        rounding = _ROUNDING * (float(epsilon) + len(changes or (1,)) / excess)
+        rounding = _ROUNDING * (float(epsilon) + len(changes) / (float(self.order) - 1))
         return min(total + rounding, float(epsilon) * (1 + _ROUNDING))
 
     def _cost_of_number(self, epsilon: float, change: int) -> float:
@@ -116,11 +100,7 @@ class Filter:
         return epsilon + (math.log(shares) - math.log1p(math.exp(-unit))) / excess
 
     def left(self, spent: float) -> Decimal:
-        """The largest ε of one more release of any kind of noise, rounded down to six digits.
-
-        Args:
-            spent: Σr_i.
-        """
+        """The largest ε of one more release of any kind of noise after Σr_i, rounded down to six digits."""
         room = self.most - spent
         found = furthest(lambda one: self.cost(Decimal(one)) <= room, 0.0, float(self.epsilon))
         return _DIGITS.create_decimal_from_float(found)

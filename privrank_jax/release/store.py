@@ -1,9 +1,8 @@
 """One SQLite file: a data set's budget, spends and series, a leaderboard with its key, and published steps.
 
 A ledger (:mod:`privrank_jax.release.ledger`) is such a file, and so is the state of a leaderboard
-(:mod:`privrank_jax.release.leaderboard`), which may be the ledger's. A file beside a state, and each ledger, also
-remember which steps of leaderboards were published, by hashes that reveal nothing of the data without the leaderboard's
-key.
+(:mod:`privrank_jax.release.leaderboard`), which may be the ledger's. A file beside a state, and each ledger, remember
+the published steps of leaderboards by hashes that reveal nothing of the data without the leaderboard's key.
 
 **Crashes.** What is shown is on disk before: a transaction is there (rollback journal, ``synchronous=EXTRA``) when it
 returns, and a process killed at any point leaves all of it or nothing. It begins as a writer's (``BEGIN IMMEDIATE``),
@@ -22,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
@@ -33,11 +32,9 @@ WAIT = 30.0  # seconds for other processes to finish their transactions
 
 VERSION = 8
 _APPLICATION = 0x50526C67
-_OLD_BOARD = 0x50526C62  # a leaderboard's state before version 8
-_LAST = "f5aa864f"  # the last commit that reads files of before version 7, and such states
-PROMISE = ("epsilon", "delta", "unit", "adjacency", "contributions", "public", "users")
-"""Columns that hold a promise."""
-TABLES = {
+_LAST = "f5aa864f"  # the last commit that goes on with files of versions before 8
+PROMISE = ("epsilon", "delta", "unit", "adjacency", "contributions", "public", "users")  # columns
+_TABLES = {
     "ledger": ("data", "key", "fingerprint", *PROMISE, "created", "slack", "renyi_order"),
     "spends": (
         *("time", "command", "method", *PROMISE, "trust", "numerics"),
@@ -53,10 +50,9 @@ _FACTS = {  # what else holds in a table
     "series": ", UNIQUE (fingerprint)",
     "steps": ", UNIQUE (board, step)",
 }
-_OF_SEVEN = {"ledger": "ledger", "spends": "spends", "joined": "series", "published": "steps"}
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
-Row: TypeAlias = dict[str, Any]
-"""Cells by their columns."""
+Row: TypeAlias = dict[str, Any]  # cells by their columns
 
 
 class StoreError(ArgumentError):
@@ -82,44 +78,27 @@ class LeaderboardError(StoreError):
 
 
 class Store:
-    """The file, opened; it need not have tables yet.
+    """A file, opened, which need not have tables yet; ``error``: what is raised, which says what the file is for."""
 
-    Args:
-        path: the file, which must exist.
-        error: what is raised; it says what the file is for.
-        wait: seconds to wait for other processes.
-    """
-
-    def __init__(
-        self, path: Path, error: type[StoreError] = LedgerError, wait: float = WAIT
-    ) -> None:
+    def __init__(self, path: Path, error: type[StoreError]) -> None:
         self.path, self.error = path, error
         address = f"{path.absolute().as_uri()}?mode=rw"
         with self._clearly():
             self._connection = sqlite3.connect(
-                address, uri=True, timeout=wait, isolation_level=None
+                address, uri=True, timeout=WAIT, isolation_level=None
             )
-            self._connection.row_factory = _as_row
-            try:
-                self._connection.execute("PRAGMA synchronous = EXTRA")
-                self._connection.execute("PRAGMA fullfsync = ON")
-            except BaseException:
-                self._connection.close()
-                raise
+        self._connection.row_factory = sqlite3.Row
 
     @classmethod
-    def find(cls, path: Path, error: type[StoreError], wait: float = WAIT) -> Store | None:
+    def find(cls, path: Path, error: type[StoreError]) -> Store | None:
         """A file that has tables, checked; None if there is none."""
         if not path.exists():
             return None
-        if not path.is_file():
-            raise error(f"{path} is not a file, so it is not {error.what}.")
-        with contextlib.ExitStack() as stack:
-            found = cls(path, error, wait)
-            stack.callback(found.close)
+        with contextlib.ExitStack() as files:
+            found = files.enter_context(contextlib.closing(cls(path, error)))
             if found.filled:
                 found._verify()
-                stack.pop_all()
+                files.pop_all()
                 return found
         return None
 
@@ -144,33 +123,32 @@ class Store:
         return bool(self.run("SELECT name FROM sqlite_master"))
 
     def fill(self) -> None:
-        """Make the tables; within a transaction."""
-        for table in TABLES:
-            self._make(table)
+        """Make the tables, unless they are there; within a transaction."""
+        if self.filled:
+            return
+        for table, names in _TABLES.items():
+            columns = (
+                f"{name} INTEGER NOT NULL CHECK (typeof({name}) = 'integer')"
+                if name in _WHOLE
+                else f"{name} TEXT NOT NULL DEFAULT '' CHECK (typeof({name}) = 'text')"
+                for name in names
+            )
+            number = "number INTEGER PRIMARY KEY AUTOINCREMENT"
+            facts = _FACTS.get(table, "")
+            self.run(f"CREATE TABLE {table} ({', '.join((number, *columns))}{facts})")
         self.run(f"PRAGMA application_id = {_APPLICATION}")
         self.run(f"PRAGMA user_version = {VERSION}")
-
-    def _make(self, table: str) -> None:
-        columns = ", ".join(
-            f"{name} INTEGER NOT NULL CHECK (typeof({name}) = 'integer')"
-            if name in _WHOLE
-            else f"{name} TEXT NOT NULL DEFAULT '' CHECK (typeof({name}) = 'text')"
-            for name in TABLES[table]
-        )
-        number = "number INTEGER PRIMARY KEY AUTOINCREMENT"
-        self.run(f"CREATE TABLE {table} ({number}, {columns}{_FACTS.get(table, '')})")
 
     def run(self, query: str, cells: Sequence[Any] = ()) -> list[Row]:
         """The rows that a query finds."""
         with self._clearly():
-            return self._connection.execute(query, cells).fetchall()
+            return [dict(row) for row in self._connection.execute(query, cells)]
 
     def insert(self, table: str, **cells: Any) -> int:
         """Write a row; its number."""
         marks = ", ".join("?" * len(cells))
-        query = f"INSERT INTO {table} ({', '.join(cells)}) VALUES ({marks})"
-        with self._clearly():
-            return self._connection.execute(query, (*cells.values(),)).lastrowid or 0
+        query = f"INSERT INTO {table} ({', '.join(cells)}) VALUES ({marks}) RETURNING number"
+        return self.run(query, (*cells.values(),))[0]["number"]
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -178,14 +156,11 @@ class Store:
         if self._connection.in_transaction:
             yield
             return
+        self.run("PRAGMA synchronous = EXTRA")
+        self.run("PRAGMA fullfsync = ON")
         self.run("BEGIN IMMEDIATE")
-        try:
+        with self._clearly(), self._connection:  # which commits, or rolls back
             yield
-            self.run("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
 
     def witnesses(self, board: str) -> list[str]:
         """Hashes of the published steps of a leaderboard, in order."""
@@ -198,31 +173,27 @@ class Store:
         for step, (one, other) in enumerate(zip(known, witnesses), 1):
             if one != other:
                 raise LeaderboardError(
-                    f"step {step} was published before, as {self.path} remembers, and it would not come out the same. "
-                    "Either the state was put back from an older copy, and the comparisons of this step or of one "
-                    "before it have changed since it was published; or the state was altered. Nothing is published: "
-                    "put back the newest copy of the state, or the data as they were."
+                    f"step {step} was published before, as {self.path} remembers, and it would not come out the same: "
+                    "the state is an older copy and comparisons up to this step have changed since, or it was altered. "
+                    "Nothing is published: put back the newest copy of the state, or the data as they were."
                 )
         return len(known)
 
     def remember(self, board: str, witnesses: list[str]) -> None:
-        """Keep those that are not known yet, on disk when this returns; a step 0 names the leaderboard.
-
-        Args:
-            board: its identifier.
-            witnesses: of all of its published steps.
-
-        Raises:
-            LeaderboardError: other ones are known. None is kept.
-        """
-        if witnesses and self.witnesses(board)[: len(witnesses)] == witnesses:
+        """Keep the hashes of all published steps, on disk when this returns; if other ones are known, keep none."""
+        if self.witnesses(board)[: len(witnesses)] == witnesses:
             return
         with self.writing():
             known = self.check_witnesses(board, witnesses)
-            if not self.run("SELECT step FROM steps WHERE board = ?", (board,)):
-                self.insert("steps", board=board, step=0)
             for step, one in enumerate(witnesses[known:], known + 1):
                 self.insert("steps", board=board, step=step, witness=one)
+
+    def read(self, function: Callable[[Any], Any], cells: Any) -> Any:
+        """What cells hold; refused if they hold nothing of that."""
+        try:
+            return function(cells)
+        except ValueError as error:
+            raise self.damaged(error) from None
 
     def damaged(self, why: object) -> StoreError:
         """The error that says so."""
@@ -233,19 +204,13 @@ class Store:
 
     def _verify(self) -> None:
         """Refuse a file of something else, of another version, that others may read, or that is damaged."""
-        application = self.run("PRAGMA application_id")[0]["application_id"]
-        version = self.run("PRAGMA user_version")[0]["user_version"]
-        if application not in (_APPLICATION, _OLD_BOARD):
+        kind, version = (
+            self.run(f"PRAGMA {name}")[0][name] for name in ("application_id", "user_version")
+        )
+        if (kind, version) != (_APPLICATION, VERSION):
             raise self.error(
-                f"{self.path} is not {self.error.what} of privrank, but another SQLite database: name another file."
-            )
-        if application == _OLD_BOARD or version not in (7, VERSION):
-            kind = "leaderboard" if application == _OLD_BOARD else "ledger"
-            last = f"commit {_LAST}" if version < VERSION else "a later version"
-            raise self.error(
-                f"{self.path} is a {kind} of version {version}, and this privrank reads version {VERSION}. The file "
-                f"stays as it is: go on with {last} of privrank; or make a new one in another file (a leaderboard at "
-                "its own price, a ledger with what is left of its budget)."
+                f"{self.path} is not {self.error.what} of version {VERSION}, but of {version}, or not of privrank. It "
+                f"stays as it is: name another file, or go on with the commit that made it (before {VERSION}: {_LAST})."
             )
         if os.name == "posix" and (mode := self.path.stat().st_mode & 0o077):
             raise self.error(
@@ -255,30 +220,6 @@ class Store:
         found = self.run("PRAGMA integrity_check(1)")[0]["integrity_check"]
         if found != "ok":
             raise self.damaged(found)
-        if version == 7:
-            self._bring_up()
-
-    def _bring_up(self) -> None:
-        """Give a ledger of version 7 the tables of today, with all that it has."""
-        with self.writing():
-            if self.run("PRAGMA user_version")[0]["user_version"] != 7:  # another process did
-                return
-            for old, new in _OF_SEVEN.items():
-                names = [row["name"] for row in self.run(f"PRAGMA table_info({old})")]
-                self.run(f"ALTER TABLE {old} RENAME TO former")
-                self._make(new)
-                columns = ", ".join(["number", *names[1:]])
-                self.run(f"INSERT INTO {new} ({columns}) SELECT * FROM former")
-                self.run("DROP TABLE former")
-            self._make("boards")
-            self.run(f"PRAGMA user_version = {VERSION}")
-        wait = self.run("PRAGMA busy_timeout")[0]["timeout"]
-        self.run("PRAGMA busy_timeout = 0")
-        with contextlib.suppress(
-            self.error
-        ):  # kept while others have it open: as safe, but two files
-            self.run("PRAGMA journal_mode = DELETE")
-        self.run(f"PRAGMA busy_timeout = {wait}")
 
     @contextlib.contextmanager
     def _clearly(self) -> Iterator[None]:
@@ -289,26 +230,11 @@ class Store:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code == sqlite3.SQLITE_CORRUPT:
                 raise self.damaged(error) from error
-            why = _WHY.get(code, "can't be used as {what} ({error}).")
-            said = why.format(what=self.error.what, error=error)
-            raise self.error(f"{self.path} {said} Nothing is released.") from error
-
-
-_BUSY = "is in use by another process: try again in a moment."
-_CLOSED = "can't be written ({error}): {what} needs write permission for the file and its folder."
-_WHY = {
-    sqlite3.SQLITE_BUSY: _BUSY,
-    sqlite3.SQLITE_LOCKED: _BUSY,
-    sqlite3.SQLITE_READONLY: _CLOSED,
-    sqlite3.SQLITE_CANTOPEN: _CLOSED,
-    sqlite3.SQLITE_PERM: _CLOSED,
-    sqlite3.SQLITE_AUTH: _CLOSED,
-    sqlite3.SQLITE_NOTADB: "is not {what} of privrank ({error}).",
-}
-
-
-def _as_row(cursor: sqlite3.Cursor, row: tuple[Any, ...]) -> Row:
-    return {column[0]: cell for column, cell in zip(cursor.description, row)}
+            why = f"can't be used as {self.error.what} ({error}): it must be one, on a disk with room, and you need"
+            why += " write permission for it and its folder."
+            if code in _BUSY:
+                why = "is in use by another process: try again in a moment."
+            raise self.error(f"{self.path} {why} Nothing is released.") from error
 
 
 def now() -> str:

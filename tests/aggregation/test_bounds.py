@@ -1,15 +1,28 @@
+"""Proven errors of all methods, the choice of one by public facts, and lower bounds."""
+
 from __future__ import annotations
 
+import dataclasses
+import functools
+import itertools
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.integrate
+import scipy.special
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights, bounds
+from privrank_jax.aggregation import (
+    PairWeights,
+    bounds,
+    choose_method,
+)
+from privrank_jax.aggregation.auto import NEGLIGIBLE_NOISE, choose_report
 from privrank_jax.aggregation.footrule import assignment
+from privrank_jax.aggregation.lower_bounds import approximate_lower_bound, pure_lower_bound
+from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.query_budgets import (
     exceeding_probability,
     query_budget,
@@ -17,11 +30,11 @@ from privrank_jax.aggregation.query_budgets import (
 )
 from privrank_jax.aggregation.sub_rankings import one_pair_variance
 from privrank_jax.aggregation.subset_selection import subset_norm
+from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.mechanism import Facts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.vectors import report_norm
-from privrank_jax.rankings import ranks_from_scores
 from tests.promises import reported, user
 from tests.reference import borda as reference_borda
 from tests.reference import calibration as reference_calibration
@@ -68,40 +81,10 @@ def test_central_bounds_are_their_formulas():
     )
 
 
-def promised(noise):
-    return user(EPSILON, DELTA if noise == "gaussian" else 0.0)
-
-
-def borda_drawn(keys, noise):
-    """Noisy Borda scores of a crowd without preferences, for each key."""
-    weights = PairWeights(np.where(np.eye(M), 0, 0.5), USERS)
-    run = jax.vmap(lambda k: aggregation.dp_borda(k, weights, promised(noise), noise=noise).value)
-    return np.asarray(run(keys))
-
-
-def weights_drawn(keys, w, focus, noise):
-    """Noisy weights, for each key."""
-    given, settings = PairWeights(w, USERS), {"noise": noise, "focus": focus}
-    run = jax.vmap(
-        lambda k: aggregation.private_weights(k, given, promised(noise), **settings).value
-    )
-    return np.asarray(jax.jit(run)(keys))
-
-
-def test_the_bound_of_borda_is_twice_the_mean_of_its_k_norm_noise(key):
-    """Of 4,000 draws; from below it comes within 5 standard errors, and from above within 3 %."""
-    draws = [borda_drawn(keys, "k-norm") for keys in jax.random.split(key, (2, 2_000))]
-    sizes = 2 * np.abs(np.concatenate(draws) - (M - 1) / 2).sum(axis=1)
-    bound = bounds.bound("borda", M, USERS, user(EPSILON))
-    assert bound.ratio == 5
-    assert sizes.mean() - 5 * sizes.std() / math.sqrt(sizes.size) < bound.additive
-    assert bound.additive < 1.03 * sizes.mean()
-
-
 @pytest.mark.parametrize("noise", ["k-norm", "gaussian"])
 def test_the_bound_of_private_weights_holds_their_error(noise, key):
     """The mean of Σ|e| over 2,000 draws, for crowds without and with cycles."""
-    promise = promised(noise)
+    promise = user(EPSILON, DELTA if noise == "gaussian" else 0.0)
     settings = {"noise": noise, "focus": 0.3}
     bound = bounds.bound("weights", M, USERS, promise, xi=0.5, **settings)
     assert bound.ratio == 1.5
@@ -109,28 +92,25 @@ def test_the_bound_of_private_weights_holds_their_error(noise, key):
     ring = (np.arange(M)[None] - np.arange(M)[:, None]) % M
     cyclic = np.where(ring == 0, 0, np.where(2 * ring == M, 0.5, np.where(2 * ring < M, 0.9, 0.1)))
 
+    @jax.jit
+    @functools.partial(jax.vmap, in_axes=(0, None))
+    def drawn(key, w):
+        given = PairWeights(w, USERS)
+        return aggregation.private_weights(key, given, promise, **settings).value
+
     keys, shares = jax.random.split(key, 2_000), []
     for w in (flat, cyclic):
-        found = weights_drawn(keys, w, 0.3, noise)
-        error = np.abs(found - w)[:, *np.triu_indices(M, 1)]
+        error = np.abs(np.asarray(drawn(keys, w)) - w)[:, *np.triu_indices(M, 1)]
         shares.append(2.5 * error.sum(1).mean() / bound.additive)
     assert max(shares) < 1
     assert max(shares) > 0.4
     alone = bounds.bound("weights", M, USERS, promise, **{**settings, "focus": 1.0})
     assert alone == bounds.bound("borda", M, USERS, promise, noise=noise)
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 3.0])
-def test_the_exponential_mechanism_within_its_exact_law(epsilon):
-    """All 24 rankings of four items, for crowds of which one is unanimous: the worst for the bound."""
-    orders = reference_borda.orders(4)
-    for ranks in (np.arange(4)[None].repeat(9, 0), np.random.default_rng(1).permuted(
-        np.tile(np.arange(4), (9, 1)), axis=1
-    )):  # fmt: skip
-        costs = reference_borda.kemeny_scores(reference_borda.weights(ranks), orders)
-        odds = np.exp(-epsilon * 9 / 12 * (costs - costs.min()))
-        mean = (odds @ costs) / odds.sum()
-        assert mean <= costs.min() + bounds.bound("exponential", 4, 9, user(epsilon)).additive
+    if noise == "k-norm":  # twice the mean of noise in a zonotope, from above within 3 %
+        crowd = PairWeights(flat, USERS)
+        drawn = jax.vmap(lambda k: aggregation.dp_borda(k, crowd, promise).value)(keys)
+        sizes = 2 * np.abs(np.asarray(drawn) - (M - 1) / 2).sum(axis=1)
+        assert sizes.mean() - 5 * sizes.std() / 2_000**0.5 < alone.additive < 1.03 * sizes.mean()
 
 
 def test_the_footrule_bound_holds_for_assignments(key):
@@ -189,19 +169,19 @@ def test_local_bounds_are_their_formulas():
     assert float(sort.additive) == pytest.approx(6 * PAIRS * error + failure * fallback)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: bounds.bound("noise-all", 1, 10, user(1.0)), "at least 2"),
-        (lambda: bounds.bound("borda", 5, 0, user(1.0)), "num_users must be"),
-        (lambda: bounds.bound("borda", 5, 9, user(1.0), noise="gaussian"), "needs delta > 0"),
-        (lambda: reported("noise-all", 5, 10, 0.0), "epsilon must be positive"),
-        (lambda: bounds.bound("noise-all", 5, 10, user(1.0), xi=-1), "xi must be"),
-    ],
-)
-def test_bad_arguments_are_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
+@pytest.mark.parametrize("users", [1, 2, 5, 9])
+def test_one_pair_holds_in_the_exact_law_of_two_items(users):
+    """For every number of users who put the first item ahead, by enumeration of all answers."""
+    t = math.tanh(EPSILON / 2)
+    for ahead in range(users + 1):
+        mean = 0.0
+        for bits in itertools.product((0, 1), repeat=users):
+            chance = math.prod(
+                (1 + t) / 2 if bit == (one < ahead) else (1 - t) / 2 for one, bit in enumerate(bits)
+            )
+            mean += chance * abs((sum(bits) / users - 0.5) / t + 0.5 - ahead / users)
+        limit = reported("noise-all", 2, users, EPSILON, mechanism="sub-ranking").additive
+        assert 2 * mean <= limit
 
 
 @pytest.mark.parametrize("noise", ["k-norm", "laplace", "gaussian"])
@@ -223,43 +203,6 @@ def test_sums_of_users_who_come_or_go_are_bounded_as_means_of_twice_as_many(nois
     assert {row.method for row in rows} == {"borda", "weights"}
 
 
-@pytest.mark.parametrize("noise", ["k-norm", "laplace", "gaussian"])
-def test_the_bound_of_summed_scores_holds(noise, key):
-    """A crowd in which all agree, at noise that often exchanges items: its mean cost is below the bound."""
-    added = Privacy(
-        1.0, unit="user", adjacency="add-remove", delta=DELTA if noise == "gaussian" else 0.0
-    )
-    agreed = PairWeights.from_ranks(jnp.tile(jnp.arange(M), (20, 1)))
-
-    @jax.vmap
-    def cost(key):
-        value = aggregation.dp_borda(key, agreed, added, noise=noise).value
-        ranks = ranks_from_scores(value)
-        return jnp.sum(jnp.triu(ranks[:, None] > ranks))
-
-    mean = float(jnp.mean(cost(jax.random.split(key, 2_000))))
-    assert 0 < mean < bounds.bound("borda", M, 20, added, noise=noise).additive
-
-
-def cube(rng, draws, count):
-    return rng.uniform(-1, 1, (draws, count)) * rng.gamma(count + 1, size=(draws, 1))
-
-
-@pytest.mark.parametrize("count", [1, 6, 45])
-@pytest.mark.parametrize("noise", SHAPED_NOISES)
-def test_sums_of_absolute_values(noise, count):
-    """Means within 5 standard errors."""
-    rng = np.random.default_rng(count)
-    draw = {
-        "k-norm": lambda: cube(rng, 40_000, count),
-        "laplace": lambda: rng.laplace(size=(40_000, count)),
-        "gaussian": lambda: rng.standard_normal((40_000, count)),
-    }
-    sums = np.abs(draw[noise]()).sum(axis=1)
-    mean = bounds.absolute_sum(noise, count)
-    assert mean == pytest.approx(sums.mean(), abs=5 * sums.std() / 200)
-
-
 @pytest.mark.parametrize("items", [2, 12])
 @pytest.mark.parametrize("noise", SHAPED_NOISES)
 def test_ranges_hold_what_footrule_draws(items, noise, key):
@@ -275,3 +218,173 @@ def test_ranges_hold_what_footrule_draws(items, noise, key):
     slack = 5 * sums.std() / 2_000**0.5
     mean = bounds.footrule_ranges(items, noise)
     assert sums.mean() - slack < mean < 1.13 * sums.mean() + slack
+
+
+LOCAL = {
+    ("borda", "duchi"), ("borda", "privunit"), ("borda", "subset-selection"), ("borda", "one-pair"),
+    ("noise-all", "duchi"), ("noise-all", "privunit"), ("noise-all", "randomized-response"),
+    ("noise-all", "sub-ranking"), ("kwiksort", "randomized-response"),
+}  # fmt: skip
+SHUFFLED = {("borda", "shuffled-pair"), ("noise-all", "shuffled-pair")}
+
+
+def names(rows):
+    assert len({(row.method, row.noise) for row in rows}) == len(rows)
+    return {(row.method, row.noise) for row in rows}
+
+
+def test_every_method_has_a_row():
+    """Of a curator's, tests/jobs/test_records.py tells which there must be."""
+    pure, both = user(1.0), user(1.0, 1e-6)
+    central = names(aggregation.proven_errors(6, 500, both))
+    gaussian = {row for row in central if row[1] == "gaussian"}
+    assert names(aggregation.proven_errors(6, 500, pure)) == central - gaussian
+    assert names(aggregation.proven_errors(6, 500, pure, trust="local")) == LOCAL
+    assert names(aggregation.proven_errors(6, 500, both, trust="shuffled")) == SHUFFLED
+    few = names(aggregation.proven_errors(6, 5, pure, trust="local"))
+    assert LOCAL - few == {
+        ("borda", "one-pair"), ("kwiksort", "randomized-response"),
+    }  # fmt: skip
+    large = names(aggregation.proven_errors(21, 500, pure))
+    assert large == central - gaussian - {("exponential", "none")}
+    for row in aggregation.proven_errors(6, 500, both):
+        assert hasattr(aggregation, row.function)
+        assert row.trust == "central"
+        assert row.pure == (row.noise != "gaussian")
+        assert row.pairs == 15
+
+
+@pytest.mark.parametrize(
+    ("name", "noise", "told"),
+    [
+        ("borda", "gaussian", {}),
+        ("footrule", "gaussian", {}),
+        ("noise-all", "gaussian", {"xi": 0.1}),
+        ("weights", "gaussian", {"xi": 0.1}),
+        ("borda", "subset-selection", {"trust": "local"}),
+    ],
+)
+def test_rows_are_the_bounds_of_their_methods(name, noise, told):
+    promise = user(1.0, 1e-6 if noise == "gaussian" else 0.0)
+    rows = aggregation.proven_errors(6, 500, promise, **told)
+    (row,) = (row for row in rows if (row.method, row.noise) == (name, noise))
+    found = bounds.bound(name, 6, 500, promise, noise=noise, **told)
+    assert (row.ratio, row.additive) == pytest.approx((found.ratio, float(found.additive)))
+
+
+def test_cost_above_the_optimum_holds_for_all_rankings(key):
+    """Random weights of four items, each ranking held against the bounds that it meets with equality."""
+    rng = np.random.default_rng(0)
+    row = aggregation.proven_errors(4, 100, user(1.0))[0]
+    orders = reference_borda.orders(4)
+    for _ in range(200):
+        upper = np.triu(rng.uniform(size=(4, 4)), 1)
+        w = upper + np.triu(1 - upper, 1).T
+        costs = reference_borda.kemeny_scores(w, orders)
+        best = costs.min()
+        for ratio, additive in ((1.0, 0.3), (2.0, 0.0), (5.0, 0.4), (1.5, 7.0)):
+            proven = dataclasses.replace(row, ratio=ratio, additive=additive)
+            worst = max(cost - best for cost in costs if cost <= ratio * best + additive)
+            assert worst <= proven.cost() + 1e-9
+            assert worst <= proven.cost(best) + 1e-9
+            assert proven.cost(best) <= proven.cost(1.5 * best) <= proven.cost() <= 6
+
+
+@pytest.mark.parametrize("trust", ["central", "local"])
+def test_the_choice_is_a_method_of_the_command(trust):
+    for items in (2, 10, 100):
+        for users in (1, 100, 10**6):
+            for epsilon in (0.01, 1.0, 10.0):
+                method = choose_method(items, users, user(epsilon), trust=trust)
+                assert trust in CONSENSUS[method].trusts
+
+
+def test_noise_that_decides_leads_to_borda():
+    assert choose_method(30, 500, user(0.5)) == "borda"
+    assert choose_method(30, 500, user(0.5), trust="local") == "borda"
+
+
+def test_noise_that_is_negligible_leads_to_a_solver():
+    users = noise_all.noise(user(1.0), Facts(10, 1), "laplace").deviation() / NEGLIGIBLE_NOISE
+    assert choose_method(10, math.ceil(users), user(1.0), noise="laplace") == "noise-all"
+    assert choose_method(10, math.floor(users), user(1.0), noise="laplace") == "borda"
+    assert choose_method(3, 10**6, user(4.0), trust="local") == "noise-all"
+
+
+def test_weights_are_chosen_wherever_pairs_get_a_share_of_the_budget():
+    users = noise_all.noise(user(1.0), Facts(10, 1)).deviation() / 0.25
+    assert choose_method(10, math.ceil(users), user(1.0)) == "weights"
+    assert choose_method(10, math.floor(users), user(1.0)) == "borda"
+    for number in (3, 10**6):
+        assert choose_method(10, number, user(1.0, 1e-6), noise="gaussian") == "weights"
+
+
+def test_reports_are_of_the_kind_with_the_smaller_error():
+    """One pair while ε is small, and for more than 20 items; two sets where pairs outnumber users."""
+    for items in (5, 10, 20):
+        chosen = [choose_report(items, 10**5, user(epsilon)) for epsilon in (0.5, 1.0, 2.0, 5.0)]
+        assert chosen == ["one-pair"] * 2 + ["subset-selection"] * 2
+    assert choose_report(10, 44, user(0.5)) == "subset-selection"
+    assert choose_report(21, 10**5, user(5.0)) == "one-pair"
+    assert choose_report(21, 10, user(5.0)) == "one-pair"
+
+
+def test_packing_in_kendalls_metric_counts_inversions():
+    """m = 5: 1/Pr[at most r inversions], all 120 counted; and from a packing found greedily, no larger."""
+    ranks = np.array(list(itertools.permutations(range(5))))
+    i, j = np.triu_indices(5, 1)
+    inversions = (ranks[:, i] > ranks[:, j]).sum(1)
+    for additive in (0.01, 0.04):
+        radius = math.floor(4 * additive * 25)
+        least = math.ceil(120 / (inversions <= radius).sum())
+        want = math.log(least - 1) / 0.5
+        assert pure_lower_bound(5, 0.5, additive=additive) == pytest.approx(want)
+        packed = []
+        for row in ranks:
+            apart = [((row[i] < row[j]) != (other[i] < other[j])).sum() for other in packed]
+            if all(distance > radius for distance in apart):
+                packed.append(row)
+        assert len(packed) >= least
+
+
+def test_pure_lower_bound_grows_as_m_over_epsilon():
+    for packing, least in (("rankings", 0.8), ("codes", 0.02)):
+        for items in (60, 240):
+            bound = pure_lower_bound(items, 0.5, packing=packing)
+            assert bound > least * items / 0.5
+        assert pure_lower_bound(60, 0.25, packing=packing) == pytest.approx(
+            2 * pure_lower_bound(60, 0.5, packing=packing)
+        )
+    # Where nothing can be told apart, nothing is claimed.
+    assert pure_lower_bound(6, 1.0, additive=1.0) == 0.0
+
+
+def test_lower_bound_is_below_what_is_achieved():
+    """The exponential mechanism reaches 0.01m² with OPT = 0 from some n on: the lower bound must be below it."""
+    for items in (5, 20, 100):
+        needed = 0.01 * items**2
+        users = bounds.bound("exponential", items, 1, user(1.0)).additive / needed
+        assert 0 < pure_lower_bound(items, 1.0) < users
+
+
+@pytest.mark.parametrize("ratio", [1.0, 5.0, 40.0])
+def test_approximate_lower_bound_solves_for_its_constants(ratio):
+    """β from the bound: E|2q - 1| by quadrature is 1 - 0.25/α; and the proof's inequalities hold with c."""
+    items = 10**8
+    bound = approximate_lower_bound(items, 1.0, ratio=ratio)
+    half = items / (40 * ratio + 2)
+    shape = bound.users / (0.05 * math.sqrt(half))
+    log_norm = scipy.special.betaln(shape, shape)
+    # q = x^{1/shape}/2 removes the pole at 0; the law is even about 1/2
+    mean, _ = scipy.integrate.quad(
+        lambda x: (1 - x ** (1 / shape)) * (1 - 0.5 * x ** (1 / shape)) ** (shape - 1), 0, 1
+    )
+    mean *= 2 * math.exp(-log_norm) * 0.5**shape / shape
+    assert mean == pytest.approx(1 - 0.25 / ratio, rel=1e-6)
+    middle = 40 * ratio * half
+    assert 4 * ratio * half**2 / middle <= 0.1 * half * (1 + 1e-9)
+    assert 2 * bound.additive * items**2 / middle <= 0.1 * half * (1 + 1e-9)
+    quarter = approximate_lower_bound(items, 0.25, ratio=ratio)
+    assert quarter.users == pytest.approx(4 * bound.users)
+    published = 1e-5 * ratio  # the paper's c: valid only up to α = 11
+    assert (published <= bound.additive) == (ratio <= 11)

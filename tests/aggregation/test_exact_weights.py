@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
-from typing import Any
 
 import jax
 import numpy as np
@@ -99,30 +98,6 @@ def test_values_diagnostics_and_guarantee(noise):
     )
     assert rough.guarantee.numerics == "exact"
     assert (rough.guarantee.epsilon, rough.guarantee.delta) == (1.0, promised(noise).delta)
-
-
-def test_default_focus_is_that_of_the_twin():
-    """With much noise nothing is said about cycles; with little, all is spent on pairs."""
-    much, little = (
-        private_weights.release(counted_weights(RANKS), user(0.5)),
-        private_weights.release(counted_weights(RANKS), user(200.0)),
-    )
-    assert math.isinf(much.diagnostics.cycle_scale)
-    assert float(little.diagnostics.cycle_scale) == float(little.diagnostics.gradient_scale)
-
-
-def test_refusals():
-    refused: list[dict[str, Any]] = [
-        {"noise": "laplace"},
-        {"noise": "gaussian"},
-        {"focus": -0.1},
-        {"shrink": "all"},
-    ]
-    for wrong in refused:
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            private_weights.release(counted_weights(RANKS), user(1.0), **wrong)
-    with pytest.raises(ValueError, match="epsilon"):
-        private_weights.release(counted_weights(RANKS), user(math.inf))
 
 
 @pytest.mark.parametrize("noise", NOISES)

@@ -10,7 +10,7 @@ import scipy.special
 import scipy.stats
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights, bounds
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.kemeny_rule import over_orders
 from tests.promises import user
 from tests.reference import borda as reference_borda
@@ -52,40 +52,3 @@ def test_masked_items_come_last_and_do_not_count(key):
     ranks, law = _log_law(w[np.ix_(mask, mask)], 8, 3.0)
     seen = (draws[:, mask][:, None] == ranks[None]).all(-1).mean(0)
     assert np.abs(seen - np.exp(law)).max() < 5 * 0.5 / math.sqrt(10_000)
-
-
-def test_error_is_below_its_bound():
-    """E K from the exact law, at most OPT + 2N log(m!)/(nε)."""
-    w = _weights(5, 3)
-    costs = reference_borda.kemeny_scores(w, reference_borda.orders(5))
-    for epsilon in (0.1, 1.0, 10.0):
-        _, law = _log_law(w, 40, epsilon)
-        mean = float(np.exp(law) @ costs)
-        bound = bounds.bound("exponential", 5, 40, user(epsilon))
-        assert mean <= bound.ratio * costs.min() + bound.additive
-
-
-def test_best_ranking_guarantee_and_dtype(key):
-    w = _weights(6, 4).astype(np.float32)
-    all_orders = reference_borda.orders(6)
-    best = all_orders[np.argmin(reference_borda.kemeny_scores(w, all_orders))]
-    for epsilon in (np.inf, 1e6):
-        estimate = aggregation.exponential_kemeny(key, PairWeights(w, 50), user(epsilon))
-        np.testing.assert_array_equal(estimate.value, np.argsort(best))
-    assert estimate.value.dtype == jnp.int32
-    guarantee = aggregation.exponential_kemeny(key, PairWeights(w, 50), user(0.5)).guarantee
-    assert (guarantee.epsilon, guarantee.delta) == (0.5, 0.0)
-    assert (guarantee.unit, guarantee.adjacency, guarantee.trust) == ("user", "replace", "central")
-
-
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (PairWeights(_weights(3), 0), "num_users must be"),
-        (PairWeights(np.zeros((2, 3)), 5), "square"),
-        (PairWeights(_weights(21), 5), "at most 20 items"),
-    ],
-)
-def test_bad_arguments_are_refused(weights, message, key):
-    with pytest.raises(ValueError, match=message):
-        aggregation.exponential_kemeny(key, weights, user(1.0))

@@ -1,9 +1,10 @@
-"""LDPKwikSort, simulated: its law against that of small cases, its fallback, and what it refuses."""
+"""LDPKwikSort: responses and privacy of a plan, its law against that of small cases, its fallback."""
 
 from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import math
 from types import SimpleNamespace
 
@@ -14,9 +15,15 @@ import pytest
 import scipy.stats
 
 from privrank_jax.aggregation import ldp_kwiksort, local_weights
-from privrank_jax.aggregation.ldp_sorting import local_plan, local_sort
-from privrank_jax.aggregation.query_budgets import refusal_bound
-from tests.aggregation.ldp_laws import THREE, exact_law
+from privrank_jax.aggregation.ldp_sorting import local_plan, local_sort, respond
+from privrank_jax.aggregation.published import (
+    published_local_plan,
+    zero_one_loss,
+    zero_one_response,
+)
+from privrank_jax.aggregation.query_budgets import refusal_bound, use_budget
+from privrank_jax.privacy.local import flip_threshold
+from tests.aggregation.ldp_laws import THREE, exact_law, plus_chance
 from tests.promises import user
 
 
@@ -63,17 +70,6 @@ def test_users_that_only_pad_a_sort_are_never_asked(key):
     assert_law(found.ranks, found.queries, 1.5)
 
 
-def test_simulated_responses_are_flipped_as_often_as_stated(key):
-    """Two users agree on two items, one of them is asked: 80,000 runs within 5 standard errors of e^ε to 1; responses
-    at 1.1ε are rejected."""
-    runs = 80_000
-    run = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, np.array([[0, 1], [0, 1]]), user(1.0)).value))
-    seen = np.mean(np.asarray(run(jax.random.split(key, runs)))[:, 0] == 0)
-    error = 5 * math.sqrt(0.25 / runs)
-    assert abs(seen - 1 / (1 + math.exp(-1.0))) < error
-    assert abs(seen - 1 / (1 + math.exp(-1.1))) > error
-
-
 def test_the_simulated_fallback_has_its_share_of_epsilon(key, monkeypatch):
     """Reports that are true above some ε₂ and reversed below it: the ranking tells where ε₂ lies, to 1 in 10⁶."""
     epsilon, truth = 0.6, np.array([2, 0, 1])
@@ -101,29 +97,76 @@ def test_the_simulated_fallback_has_its_share_of_epsilon(key, monkeypatch):
         assert ranks_if_above(share * (1 + 1e-6), split).tolist() == [(2 - truth).tolist()]
 
 
-def test_one_item_is_ranked(key):
-    assert ldp_kwiksort(key, np.zeros((5, 1), int), user(1.0)).value.tolist() == [0]
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("response", [respond, zero_one_response])
+def test_responses_have_the_stated_probabilities_and_loss(response, epsilon):
+    """The edges of the 2^32 words give the probabilities exactly; the largest loss over any change of the answer
+    is ε₀, or log((e^ε₀+1)/2) as published, and on one side only: attained to 1e-4, never exceeded."""
+    flip, ours = np.uint32(flip_threshold(jnp.asarray(epsilon))), response is respond
+    edges = np.unique([0, int(flip), 2**31, 2**30 + int(flip) // 2, 2**32])
+    starts, lengths = edges[:-1].astype(np.uint32), np.diff(edges)
+    chance = {}
+    for lead in (-1, 0, 1):
+        plus = response(starts, lead, flip)
+        chance[lead] = lengths[plus].sum() / 2**32
+        stated = plus_chance(epsilon, lead if ours else (lead + 1) / 2)
+        assert chance[lead] == pytest.approx(stated, abs=1e-6)
+        for word in (int(flip) - 1, int(flip), 2**31 - 1, 2**31):
+            assert response(np.uint32(word), lead, flip) == response(
+                jnp.uint32(word), lead, jnp.uint32(flip)
+            )
+    sides = [
+        max(abs(math.log(f(a) / f(b))) for a, b in itertools.combinations(chance.values(), 2))
+        for f in (lambda p: p, lambda p: 1 - p)
+    ]
+    loss = epsilon if ours else float(zero_one_loss(epsilon))
+    assert loss * (1 - 1e-4) < max(sides) <= loss * (1 + 1e-7)
+    if ours:
+        assert sides[0] == pytest.approx(sides[1])
+    else:
+        assert loss == pytest.approx(math.log((math.exp(epsilon) + 1) / 2), rel=1e-9)
+        assert sides[0] == pytest.approx(math.log1p(math.tanh(epsilon / 2)), rel=1e-4)
+        assert sides[0] < sides[1]
+
+
+def test_groups_of_different_size_count_their_own_users_only(key):
+    """Three users in groups of two and one, no noise. Over pivots, the user who is alone, and the group that is
+    asked, P[0 first] = 1/3. 4,000 runs, 5 standard errors."""
+    ranks = np.array([[0, 1], [1, 0], [1, 0]])
+    run = jax.vmap(lambda k: ldp_kwiksort(k, ranks, user(math.inf)).value)
+    first = np.mean(np.asarray(run(jax.random.split(key, 4000)))[:, 0] == 0)
+    assert abs(first - 1 / 3) < 5 * math.sqrt(2 / 9 / 4000)
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("items", "told"),
     [
-        ({"missing": "first"}, "missing must be one of"),
-        ({"split": 0.0}, "split must lie"),
-        ({"max_queries": 0}, "max_queries must be an int of at least 1"),
-        ({"num_groups": 0}, "num_groups must be a whole number"),
-        ({"num_groups": 2.5}, "num_groups must be a whole number"),
-        ({"num_groups": 4}, "groups need as many users"),
-        ({"ranks": THREE[:2]}, "groups need as many users"),
-        ({"ranks": THREE + 0.5}, "ranks must be integers"),
+        *((items, {"split": split}) for items in (5, 30, 60) for split in (0.5, 0.9)),
+        *((30, {"num_groups": groups}) for groups in (20, 90, 327)),
     ],
 )
-def test_bad_arguments_are_refused(settings, message, key):
-    with pytest.raises(ValueError, match=message):
-        ldp_kwiksort(key, **({"ranks": THREE, "privacy": user(1.0)} | settings))
+def test_plan_spends_epsilon_exactly(items, told):
+    plan = local_plan(items, user(0.8), **told)
+    pairs, groups = items * (items - 1) // 2, told.get("num_groups", items)
+    spent = plan.max_uses * plan.epsilon_per_query
+    spent += plan.fallback_epsilon if plan.may_refuse else 0
+    assert spent == pytest.approx(0.8)
+    assert float(plan.guarantee.epsilon) == 0.8
+    assert plan.guarantee.trust == "local"
+    if plan.may_refuse:
+        assert plan.max_uses == use_budget(items, num_groups=groups)
+        assert plan.epsilon_per_query > 0.8 / pairs
+        assert refusal_bound(items, plan.max_uses, num_groups=groups) <= items**-4.0
+        assert refusal_bound(items, plan.max_uses - 1, num_groups=groups) > items**-4.0
+        few = local_plan(items, user(0.8), max_queries=300, **told)
+        assert few.max_uses == min(pairs, max(1, 600 // groups))
+    else:
+        assert plan.max_uses == pairs
 
 
-def test_there_is_no_exact_release():
-    with pytest.raises(ValueError, match="no exact release"):
-        ldp_kwiksort.release(THREE, user(1.0))
-    assert ldp_kwiksort.scale(user(1.0), 30) == local_plan(30, user(1.0)).epsilon_per_query
+def test_published_plan():
+    """τ = 2q/m, all of ε for the queries, half of it again for the fallback."""
+    plan = published_local_plan(30, user(2.0), max_queries=900)
+    assert (plan.max_uses, plan.epsilon_per_query, plan.fallback_epsilon) == (60, 2 / 60, 1.0)
+    assert float(plan.guarantee.epsilon) == 3.0
+    assert "half" in plan.guarantee.note

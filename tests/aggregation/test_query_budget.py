@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import math
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
@@ -18,7 +16,6 @@ from privrank_jax.aggregation.query_budgets import (
     refusal_bound,
     use_budget,
 )
-from privrank_jax.aggregation.sorting import partition_sort
 from tests.reference import kwiksort as reference
 
 module = importlib.import_module("privrank_jax.aggregation.query_budgets")
@@ -65,28 +62,6 @@ def test_budgets_of_several_sizes_and_counts_out_of_range():
     assert [query_budget(items) for items in (0, 1, 2, 10, 100)] == [0, 0, 1, 45, 1474]
 
 
-def test_engine_has_this_law(key):
-    """Chi-squared of 20,000 sorts of 12 items, counts in ten classes: false-alarm rate 1e-6; the law of 13 items
-    is rejected."""
-    items, runs = 12, 20_000
-    w = jnp.triu(jnp.ones((items, items)), 1)
-
-    def answer(_, asking, state):
-        return w[asking.items, asking.pivots] > 0.5, state, jnp.bool_(False)
-
-    sort = jax.jit(jax.vmap(lambda k: partition_sort(k, items, answer, (), 10**6, None).queries))
-    queries = np.asarray(sort(jax.random.split(key, runs)))
-
-    def agrees(law):
-        ends = np.searchsorted(np.cumsum(law), np.linspace(0, 1, 11)[1:-1])
-        chances = np.diff(np.concatenate([[0.0], np.cumsum(law)[ends], [1.0]]))
-        counts = np.bincount(np.searchsorted(ends, queries), minlength=10)
-        return scipy.stats.chisquare(counts, runs * chances).pvalue > 1e-6
-
-    assert agrees(comparison_distribution(12))
-    assert not agrees(comparison_distribution(13))
-
-
 @pytest.mark.parametrize("items", [2, 8, 30])
 def test_refusal_bound_is_the_binomial_mixture(items):
     """Σ_t P[T = t] · m P[Bin(t, 1/m) > τ]."""
@@ -102,17 +77,6 @@ def test_refusal_bound_is_the_binomial_mixture(items):
 def test_use_budget_is_the_least_that_serves(items):
     uses = use_budget(items)
     assert refusal_bound(items, uses) <= items**-4.0 < refusal_bound(items, uses - 1)
-
-
-@pytest.mark.parametrize("items", [100, 600, 1000])
-def test_uses_of_one_group_have_the_textbook_mean(items):
-    """Σ_x Pr[more than x uses] is E T/m; the terms fall, from one that is nearly 1 to none below 0."""
-    tail = module._use_tail(items, items)
-    mean = 2 * (items + 1) * sum(1 / k for k in range(1, items + 1)) - 4 * items
-    assert tail.sum() == pytest.approx(mean / items, rel=1e-10)
-    assert 0.99 < tail[0] < 1
-    assert np.all(np.diff(tail) < 1e-14)
-    assert tail.min() > -1e-16
 
 
 def test_bounds_at_their_ends():
@@ -137,17 +101,3 @@ def test_the_published_rule_needs_this_many(items, factor):
     assert failure(factor) <= items**-4.0
     assert failure(0.9 * factor) > items**-4.0
     assert use_budget(items) < 2 * factor * math.log(items) / 2.5
-
-
-def test_the_law_of_500_items_is_still_given(monkeypatch):
-    monkeypatch.setattr(module, "_from_circle", lambda items, points, tilt: np.full(points, 0.5))
-    assert set(comparison_distribution.__wrapped__(500)) == {0.5}
-
-
-def test_bad_arguments_are_refused():
-    with pytest.raises(ValueError, match="0 to 500"):
-        comparison_distribution(501)
-    for items in (0, 1001):
-        with pytest.raises(ValueError, match="1 to 1000"):
-            refusal_bound(items, 1)
-    assert query_budget(10_000) == math.ceil(3.2 * 10_000 * math.log(10_000))

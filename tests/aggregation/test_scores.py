@@ -8,11 +8,10 @@ import pytest
 from privrank_jax.aggregation import PointTotals, dp_scores
 from privrank_jax.aggregation.scores import least_noise, points_change, selection_moves
 from privrank_jax.mechanism import Facts
-from privrank_jax.pairwise import canonical_top_k, one_shot_top_k
+from privrank_jax.pairwise import canonical_top_k
 from privrank_jax.privacy import Privacy
 from tests.reference import best_sets
 from tests.reference import scores as reference
-from tests.reference.top_k import one_shot_probability
 
 ADJACENCIES = ("replace", "add-remove")
 NOISES = ("k-norm", "laplace", "gaussian")
@@ -72,37 +71,6 @@ def test_one_draw_of_the_best_loses_at_most_epsilon(most, limit, adjacency):
         assert loss >= 0.49, k
         shrunk = largest_loss(lambda scores: law(scores, 0.95), adjacency, most, limit)
         assert shrunk > 0.5, k
-
-
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("limit", [None, 1])
-def test_one_shot_lists_of_the_best_lose_at_most_epsilon(limit, adjacency):
-    moves = selection_moves(3, user(1.0, adjacency), 1, limit)
-    for k in (1, 2):
-        lists = list(itertools.permutations(range(3), k))
-        scale = one_shot_top_k.scale(user(0.5, adjacency), k, moves)
-
-        def law(scores, lists=lists, scale=scale):
-            return [one_shot_probability(scores, order, scale) for order in lists]
-
-        loss = largest_loss(law, adjacency, 1, limit)
-        assert loss <= 0.5 * (1 + 1e-6), k
-        assert k > 1 or loss > 0.49
-
-
-@pytest.mark.parametrize(
-    ("points", "rules", "said"),
-    [
-        (np.zeros(3, int), {}, r"\(users, items\)"),
-        (np.zeros((3, 0), int), {}, "one item"),
-        (np.full((2, 2), 0.5), {}, "integers"),
-        (np.zeros((2, 2), int), {"most": 0}, "most must be at least 1"),
-        (np.zeros((2, 2), int), {"limit": 0}, "limit must be at least 1"),
-    ],
-)
-def test_bad_ballots_are_refused(points, rules, said):
-    with pytest.raises(ValueError, match=said):
-        PointTotals.from_points(points, **rules)
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -11,7 +11,6 @@ from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_variance
 from privrank_jax.privacy import shuffled_local_epsilon
 from tests.promises import user
-from tests.reference.shuffling import multiset_law, pair_report
 
 RNG = np.random.default_rng(5)
 RANKS = np.array([RNG.permutation(4) for _ in range(32)])
@@ -20,46 +19,12 @@ PAIRS = np.triu_indices(4, 1)
 NOT_ASKED = (1 - 1 / 6) ** 32
 
 
-def test_reports_follow_the_law_that_the_proof_assumes(key):
-    """Two users of three items at ε = ∞: the weights are those of the multisets of two reports."""
-    ranks = np.array([[0, 1, 2], [2, 1, 0], [0, 1, 2]])
-    run = jax.jit(
-        jax.vmap(lambda k: aggregation.shuffled_pair_weights(k, ranks, user(1e9, 1e-6)).value)
-    )
-    drawn = np.asarray(run(jax.random.split(key, 20_000)))[:, *np.triu_indices(3, 1)]
-    chances = {}
-    for reports, chance in multiset_law([pair_report(one, 50.0) for one in ranks]).items():
-        bits = [[b for i, j, b in reports if (i, j) == pair] for pair in ((0, 1), (0, 2), (1, 2))]
-        value = tuple(round(sum(b) / len(b) if b else 0.5, 6) for b in bits)
-        chances[value] = chances.get(value, 0) + chance
-    values, counts = np.unique(np.round(drawn, 6), axis=0, return_counts=True)
-    seen = dict(zip(map(tuple, values.tolist()), (counts / 20_000).tolist()))
-    assert set(seen) <= set(chances)
-    for value, chance in chances.items():
-        spread = (chance * (1 - chance) / 20_000) ** 0.5
-        assert abs(seen.get(value, 0.0) - chance) < 5 * spread + 1e-3
-
-
 def test_float32_budgets_are_rounded_down(key):
     with jax.enable_x64(False):
         found = aggregation.shuffled_pair_weights(key, RANKS, user(0.7, delta=1e-4))
     local = float(found.diagnostics.local_epsilon)
     exact = shuffled_local_epsilon(32, float(np.float32(0.7)), float(np.float32(1e-4)))
     assert exact * (1 - 1e-6) <= local <= exact
-
-
-def test_guarantees():
-    privacy = user(1.0, delta=1e-6)
-    for found in (
-        aggregation.shuffled_pair_weights(jax.random.key(0), RANKS, privacy),
-        aggregation.shuffled_pair_weights.release(RANKS, privacy),
-    ):
-        assert (found.guarantee.unit, found.guarantee.trust) == ("user", "shuffled")
-        assert (float(found.guarantee.epsilon), float(found.guarantee.delta)) == (1.0, 1e-6)
-        assert "trusted shuffler" in found.guarantee.in_words()
-        assert "local epsilon" in found.guarantee.note
-        assert found.diagnostics.users_per_pair == pytest.approx(32 / 6)
-    assert aggregation.shuffled_pair_weights.release(RANKS, privacy).guarantee.numerics == "exact"
 
 
 def test_the_variance_bound_against_sums():
@@ -77,24 +42,6 @@ def test_the_variance_bound_against_sums():
         assert least <= bound
         if users == 10_000:
             assert bound < 1.02 * least
-
-
-@pytest.mark.parametrize(
-    ("ranks", "privacy", "message"),
-    [
-        (RANKS[:5], user(1.0, delta=1e-6), "5 users are too few"),
-        (RANKS, user(1.0), "needs delta > 0"),
-        (RANKS[:, :1], user(1.0, delta=1e-6), "fewer than 2 items"),
-        (RANKS * 0.5, user(1.0, delta=1e-6), "integers"),
-    ],
-)
-def test_refusals(ranks, privacy, message, key):
-    for call in (
-        lambda: aggregation.shuffled_pair_weights(key, ranks, privacy),
-        lambda: aggregation.shuffled_pair_weights.release(ranks, privacy),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call()
 
 
 def test_bounds_and_the_choice_of_a_method():

@@ -1,7 +1,8 @@
-"""Reports of two item sets: their law against enumeration, no bias with ties and gaps, the stated error."""
+"""Reports of two item sets: designs and their errors against enumeration and other ways, the law of reports."""
 
 from __future__ import annotations
 
+import functools
 import math
 
 import jax
@@ -9,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax.aggregation.subset_designs import designs
 from privrank_jax.aggregation.subset_selection import last_accepted, ldp_borda_subsets, subset_norm
+from privrank_jax.privacy.vectors import report_norm
 from tests.aggregation.subset_laws import chosen, p_value
 from tests.reference import local_reports as naive
 
@@ -60,15 +63,45 @@ def test_rejection_loses_at_most_epsilon(dtype):
     assert np.all(kept[epsilons > 1e-3] < 1)
 
 
-def test_bad_arguments_are_refused(key):
-    for ranks, settings, message in [
-        (np.zeros((2, 21), int), {}, "2 to 20 items"),
-        (np.zeros(1, int), {}, "fewer than 2 items"),
-        (np.zeros(3), {}, "ranks must be integers"),
-        (np.zeros(3, int), {"missing": "first"}, "missing must be one of"),
-        (np.zeros(3, int), {"epsilon": 0.0}, "epsilon must be positive"),
-    ]:
-        with pytest.raises(ValueError, match=message):
-            ldp_borda_subsets.report(key, ranks, **{"epsilon": 1.0, **settings})
-    with pytest.raises(ValueError, match="2 to 20 items"):
-        subset_norm(21, 1.0)
+naive_type = functools.cache(naive.share_and_mean)
+
+
+def types_of(table, row):
+    """(k, l, t, v) and q of the types of one design."""
+    columns = (table.ahead, table.behind, table.threshold, table.weight, table.share)
+    return [tuple(column[row, i].item() for column in columns) for i in range(table.share.shape[1])]
+
+
+@pytest.mark.parametrize("items", [2, 3, 4, 5])
+def test_each_design_is_unbiased_with_the_shares_counted(items):
+    table = designs(items)
+    scores = tuple(range(items))
+    for row in range(len(table.share)):
+        total = np.zeros(items)
+        for ahead, behind, threshold, weight, share in types_of(table, row):
+            counted, mean = naive_type(scores, ahead, behind, threshold)
+            assert share == pytest.approx(counted)
+            total += weight * mean
+        np.testing.assert_allclose(total, naive.centered(items), atol=1e-12)
+
+
+@pytest.mark.parametrize(("items", "epsilon"), [(3, 0.5), (3, 1.0), (3, 4.0), (4, 0.5), (4, 2.0)])
+def test_the_error_is_near_the_least_of_any_mechanism(items, epsilon):
+    low, high = naive.least_square(items, epsilon, number=5)
+    square = designs(items).costs(epsilon).sum(axis=1).min() ** 2
+    size = naive.centered(items) @ naive.centered(items)
+    assert high == pytest.approx(low, rel=1e-3)
+    assert low * (1 - 1e-9) <= square
+    excess = (square - size) / (low - size)
+    assert excess < (1.04 if (items, epsilon) == (4, 2.0) else 1 + 1e-6)
+    assert square <= naive.one_pair_square(items, epsilon) * (1 + 1e-9)
+    if epsilon == 0.5:
+        assert square == pytest.approx(naive.one_pair_square(items, epsilon))
+
+
+@pytest.mark.parametrize("items", [3, 4, 7, 10])
+def test_the_error_is_below_that_of_privunit(items):
+    radius = np.linalg.norm(naive.centered(items))
+    for epsilon in (0.5, 1.0, 2.0, 3.0, 4.0, 5.0):
+        norm = designs(items).costs(epsilon).sum(axis=1).min()
+        assert norm < float(report_norm("privunit", items - 1, epsilon, radius))

@@ -67,14 +67,7 @@ def span(seconds: float) -> str:
 def row(
     name: str, runs: Runs, *, rounds: int = 7, longer: Mapping[str, float] | None = None
 ) -> Row:
-    """Median times of callables, the first of which is ours.
-
-    Args:
-        name: of the row.
-        runs: the callables, by name.
-        rounds: how often each is measured.
-        longer: factors for the times of callables that do only a part of the work.
-    """
+    """Median times of callables, the first ours; ``longer`` has factors for those that do only a part of the work."""
     wall, _ = clocked(runs, rounds, SETTLING)
     ours, *others = (
         (one, statistics.median(times) * (longer or {}).get(one, 1)) for one, times in wall.items()
@@ -113,12 +106,9 @@ def clocked(
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """Seconds on the wall and of all processors, round by round, after one unmeasured call of each callable.
 
-    Args:
-        runs: the callables, by name.
-        rounds: how often each is measured.
-        settling: seconds for which a callable runs in a row before it is measured, if it took less the time before.
-            For so long after other work threads of NumPy's linear algebra keep a core busy, or Linux keeps those of
-            XLA on one core, and programs of many small kernels take up to twice their time.
+    For ``settling`` seconds a callable runs in a row before it is measured, if it took less the time before: for so
+    long after other work threads of NumPy's linear algebra keep a core busy, or Linux keeps those of XLA on one core,
+    and programs of many small kernels take up to twice their time.
     """
     for run in runs.values():
         jax.block_until_ready(run())
@@ -139,13 +129,9 @@ def clocked(
 def floors(arguments: object, result: object, words: int = 0) -> dict[str, Callable[[], object]]:
     """What no kernel of these arguments and this result can go below, to be timed beside it.
 
-    Args:
-        arguments: arrays; one program reads each of them once, and writes arrays like ``result`` once. That is a
-            sharper bound than a copy: on a CPU a copy of more than 32 MiB is slowed tenfold by fresh pages, which only
-            a kernel with a result of that size needs.
-        result: arrays, or their shapes.
-        words: 32-bit words that the kernel draws; another program draws as many by ``jax.random.bits``, with the
-            generator that XLA fuses (on a GPU JAX's own is fused), and keeps a byte of each.
+    One program reads each of the arrays once, and writes arrays like ``result`` once: a sharper bound than a copy,
+    which fresh pages slow tenfold on a CPU. Where the kernel draws 32-bit ``words``, another program draws as many,
+    with the generator that XLA fuses, and keeps a byte of each.
     """
     shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in jax.tree.leaves(result)]
     arrays = [jnp.asarray(_plain(x)) for x in jax.tree.leaves(arguments)]

@@ -10,11 +10,11 @@ import dataclasses
 import gzip
 import itertools
 import json
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.cli.shapes import SHAPES, Comparison, objects
 from tests.parquet import parquet
 
 ITEMS = "abcd"
@@ -22,6 +22,8 @@ PAIRS = list(itertools.combinations(ITEMS, 2))
 WHO = "u4"
 BUDGETS = (0.5, 2.0, 1.0)  # personal ones, by the user's number; u4 has the largest
 
+Comparison = tuple[str, str, str, int]
+"""User, winner, loser, whether it is a tie."""
 Ranking = tuple[str, tuple[int | None, ...]]
 """User, and the rank of each item from 1, None where there is none."""
 
@@ -131,15 +133,18 @@ def write_comparisons(
     sides: bool = False,
     weights: bool = False,
 ) -> Path:
-    """A file of that ending; no column of ties where there are none. ``battles.json`` and the like have other columns.
+    """A file of that ending; no column of ties where there are none.
 
     With ``sides`` it says which item was on the left, how much longer it was, and who judged: for each user and pair
     the same, whoever won. WHO has the largest lengths, all on one side. With ``weights`` each row has one, by what it
     says.
     """
-    shape, _, ending = kind.rpartition(".")
-    if shape:
-        return _table(folder, *SHAPES[shape](rows), ending)
+    if kind == "battles.jsonl":
+        cells = [
+            [user, *sorted((one, other)), "tie" if tie else ("model_a", "model_b")[one > other]]
+            for user, one, other, tie in rows
+        ]
+        return _table(folder, ["user", "model_a", "model_b", "winner"], cells, "jsonl")
     header = ["user", "winner", "loser"] + ["tie"] * any(row[3] for row in rows)
     cells = [[str(cell) for cell in row[: len(header)]] for row in rows]
     if budgets:
@@ -292,14 +297,12 @@ def _joined(name: str, others: list[Any], *pair: Any) -> Edit:
 
 
 def write_rankings(folder: Path, rows: list[Ranking], kind: str, budgets: bool = False) -> Path:
-    """``wide.csv``, ``long.parquet`` and the like, ``preflib`` or ``order``; blank where an item was not ranked.
+    """``wide.csv``, ``long.parquet`` and the like, or ``preflib``; blank where an item was not ranked.
 
     A user who ranked nothing has a row without a rank in a long file, and none in a ``sparse`` one.
     """
     if kind == "preflib":
         return _preflib(folder, [ranks for _, ranks in rows])
-    if kind == "order":
-        return _order(folder, [ranks for _, ranks in rows])
     shape, _, ending = kind.partition(".")
     more = ["budget"] if budgets else []
     if shape == "wide":
@@ -345,7 +348,7 @@ def _table(
 ) -> Path:
     """A file of that ending; of JSON, with a key that is not used if the shape of the data leaves room for one."""
     if ending in ("json", "jsonl"):
-        return objects(folder / f"data.{ending}", header, rows, WHO, unused=unused)
+        return _objects(folder / f"data.{ending}", header, rows, unused=unused)
     separator = "\t" if ending == "tsv" else ","
     text = "\n".join(separator.join(cells) for cells in [header, *rows]) + "\n"
     path = folder / f"data.{'csv' if ending == 'parquet' else ending}"
@@ -355,6 +358,25 @@ def _table(
     found = parquet(folder, f"SELECT * FROM read_csv('{path}', header = true)", "data.parquet")
     path.unlink()
     return found
+
+
+def _objects(path: Path, header: list[str], rows: list[list[str]], *, unused: bool) -> Path:
+    """Objects of JSON of which the keys tell as much as they can of a user, whose row comes first.
+
+    Their order is that of a hash of the row, and the first object has a key that is not used and repeats its cells.
+    """
+    rows = sorted(rows, key=lambda row: row[0] != WHO)
+    filled = [any(row[k] for row in rows) for k in range(len(header))]
+    found = []
+    for number, row in enumerate(rows):
+        cells = {name: cell or None for name, cell, some in zip(header, row, filled) if some}
+        if unused and number == 0:
+            cells["said " + " ".join(row)] = "yes"
+        order = sorted(cells, key=lambda name: zlib.crc32(f"{row} {name}".encode()))
+        found.append(json.dumps({name: cells[name] for name in order}))
+    lines = "\n".join(found)
+    path.write_text(f"[{lines.replace(chr(10), ', ')}]" if path.suffix == ".json" else lines)
+    return path
 
 
 def _preflib(folder: Path, rankings: list[tuple[int | None, ...]]) -> Path:
@@ -383,17 +405,6 @@ def _written(ranks: tuple[int | None, ...]) -> str:
             groups.setdefault(rank, []).append(str(k))
     words = [",".join(groups[rank]) for rank in sorted(groups)]
     return ",".join(f"{{{word}}}" if "," in word else word for word in words)
-
-
-def _order(folder: Path, rankings: list[tuple[int | None, ...]]) -> Path:
-    items = range(len(ITEMS))
-    lines = [
-        f"0 {len(ITEMS)} " + " ".join(map(str, sorted(items, key=lambda k: ranks[k])))
-        for ranks in rankings
-    ]
-    path = folder / "data.order"
-    path.write_text("\n".join([f"{len(ITEMS)} 1", *lines]) + "\n", encoding="utf-8")
-    return path
 
 
 # --- a survey: everybody is asked all pairs of six items -------------------------------------------

@@ -43,7 +43,7 @@ class Command:
         kinds = ("wide.csv", "long.csv", "wide.tsv", "wide.parquet", "long.parquet")
         # Files without columns have no column of budgets.
         without = "--epsilon-column" in self.words or self.rated
-        return kinds if without else (*kinds, "preflib", "order")
+        return kinds if without else (*kinds, "preflib")
 
     @property
     def objects(self):
@@ -51,7 +51,7 @@ class Command:
         if self.choices:
             return ("json", "jsonl")
         if not self.rankings:
-            return ("json", "jsonl", "battles.jsonl", "onehot.json", "pairs.jsonl")
+            return ("json", "jsonl", "battles.jsonl")
         kinds = ("wide.json", "wide.jsonl", "long.jsonl")
         return kinds if self.rated else (*kinds, "places.json", "orders.jsonl")
 
@@ -64,7 +64,7 @@ class Command:
 
     def listed(self, kind):
         """All items, as an option: those of rankings, or one more; of a file that lists its items none."""
-        if self.preferences or "--items" in self.words or kind in ("preflib", "order"):
+        if self.preferences or "--items" in self.words or kind == "preflib":
             return ()
         return ("--items", "d,c,b,a" if self.rankings else "e,d,c,b,a")
 
@@ -80,8 +80,8 @@ class Command:
         ties = not private or "--ties" in self.words
         if not self.rankings:
             return neighboring.comparison_edits(unit, adjacency, ties=ties, last=last)
-        ties = ties and kind not in ("order", "places.json")
-        gaps = not private and kind not in ("order", "places.json")
+        ties = ties and kind != "places.json"
+        gaps = not private and kind != "places.json"
         return neighboring.ranking_edits(
             unit, adjacency, ties=ties, gaps=gaps, nothing=kind != "preflib"
         )

@@ -1,6 +1,8 @@
-"""Documents that commands print as JSON."""
+"""Documents that commands print as JSON, refusals, and ledgers."""
 
 from __future__ import annotations
+
+from privrank_jax.release.ledger import Ledger
 
 
 def items(document):
@@ -24,3 +26,28 @@ def assert_schema(document, scores=True):
         assert {"epsilon", "delta", "unit", "adjacency", "trust", "numerics"} <= set(
             document["guarantee"]
         )
+
+
+def refused(result, *words):
+    """Hold a result to a refusal that names these."""
+    assert (result.code, result.out) == (2, "")
+    for one in words:
+        assert one in result.err, result.err
+
+
+def spends(path):
+    """What a ledger holds."""
+    with Ledger(path) as opened:
+        return opened.spends()
+
+
+def ledger_of(privrank, folder):
+    """Makes ledgers in a folder."""
+
+    def make(source, budget, *options, name="votes.ledger"):
+        path = folder / name
+        made = privrank("ledger", path, "--data", source, "--budget", budget, *options)
+        assert made.code == 0, made.err
+        return path
+
+    return make

@@ -1,30 +1,21 @@
-"""The command as a whole: help, version, imports, the demo."""
+"""The command as a whole: its version, errors that are no refusals, and options that pages name."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import json
+import re
 
 import pytest
+import typer.main
 
 from privrank_jax import __version__
+from privrank_jax.cli import app
+from tests.sources import ROOT
 
 
 def test_version(privrank):
     result = privrank("--version")
     assert (result.code, result.out) == (0, f"privrank {__version__}\n")
-
-
-def test_help_needs_no_jax():
-    code = (
-        "import sys; from privrank_jax.cli import app\n"
-        "try: app(['rank', '--help'])\n"
-        "except SystemExit: pass\n"
-        "heavy = {'jax', 'jaxlib', 'numpy', 'scipy', 'optax', 'flint', 'matplotlib'} & set(sys.modules)\n"
-        "sys.exit(f'imported: {heavy}' if heavy else 0)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_an_error_inside_the_program_is_not_disguised_as_a_refusal(privrank, write, monkeypatch):
@@ -34,3 +25,27 @@ def test_an_error_inside_the_program_is_not_disguised_as_a_refusal(privrank, wri
     monkeypatch.setattr("privrank_jax.jobs.rank.ranked", fail)
     with pytest.raises(RuntimeError, match="a bug"):
         privrank("rank", write("u1,a,b"), "--epsilon", 1)
+
+
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "notebooks").glob("*.ipynb")),
+    *(one for one in sorted((ROOT / "notebooks").glob("*.md")) if one.stem != "changes"),
+]  # changes name what is gone
+KNOWN = {
+    name: {"--help", *(word for one in command.params for word in one.opts)}
+    for name, command in typer.main.get_command(app).commands.items()
+}
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+OF_OTHERS = {"--install-completion", "--ballots", "--pref_voting", "--version"}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_options_that_a_page_uses_are_those_of_their_command(path):
+    text = path.read_text("utf-8")
+    if path.suffix == ".ipynb":
+        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    text = text.replace("\\\n", " ")
+    assert set(OPTION.findall(text)) <= OF_OTHERS.union(*KNOWN.values())
+    for name, rest in re.findall(r"privrank ([a-z]+)\b([^\n`#|]*)", text):
+        assert set(OPTION.findall(rest)) <= KNOWN.get(name, set(OPTION.findall(rest)))

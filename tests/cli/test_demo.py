@@ -1,11 +1,97 @@
-"""The demo: what it shows, in numbers and in words."""
+"""``privrank demo``, its attack, and ``privrank audit``: words, numbers, pictures and exit codes."""
 
 from __future__ import annotations
 
+import math
+import shlex
+import sys
+
+import jax
+import numpy as np
+import pytest
+from PIL import Image
+
+import privrank_jax as pr
+from privrank_jax.cli import attack, survey
+from privrank_jax.privacy_audit import guess_bound
+from privrank_jax.privacy_audit.empirical import clopper_pearson
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_battles_that_are_revealed_are_those_of_the_voter(seed):
+    boards, explained = attack.made_up_arena(seed)
+    target = attack.target_of(explained)
+    (battles,), (before, after) = explained[target], boards[target : target + 2]
+    for winner, loser in battles:
+        before[winner, 0] += 1
+        before[loser, 1] += 1
+    np.testing.assert_array_equal(before, after)
+    assert 0 < sum(len(sets) == 1 for sets in explained) < attack.VOTERS
+    assert len(battles) == max(len(sets[0]) for sets in explained if len(sets) == 1)
+
+
+@pytest.fixture(scope="module")
+def guesses():
+    keys = jax.random.split(jax.random.key(3), 3)
+    explained = attack.made_up_arena(0)[1]
+    votes, _ = attack.guess_votes(keys[0], explained[attack.target_of(explained)][0])
+    ballot = attack.guess_ballot(keys[1], attack.made_up_ballots(0))
+    return {one.question: one for one in (*votes, *ballot, *attack.guess_answer(keys[2]))}
+
+
+def test_guesses_beat_chance_and_keep_the_bound(guesses):
+    values = {"who won one of the battles": 2, "who won all 3 battles": 8, "which project came first": 4,
+              "the whole ballot": 24, "an answer, randomized at home": 2}  # fmt: skip
+    assert set(guesses) == set(values)
+    for question, count in values.items():
+        one = guesses[question]
+        low, high = clopper_pearson(one.best * attack.DRAWS, attack.DRAWS, 1e-6)
+        assert one.blind == pytest.approx(1 / count)
+        assert one.bound == pytest.approx(guess_bound(1.0, [1 / count] * count))
+        assert low <= one.bound
+        assert low > one.blind  # something is learned, and more than by a blind guess
+        assert one.exact == 1
+    assert high >= guesses[question].bound  # randomized response attains it
+
+
+def test_the_best_guess_of_one_battle_is_that_of_laplace_noise():
+    """One battle alone: two totals of noise 2L each decide, and the attacker compares their difference with 0."""
+    (found,), _ = attack.guess_votes(jax.random.key(1), ((0, 1),))
+    # |x - 1| - |x| summed over two independent Laplace variables of scale 2L; right where it is positive.
+    scale = 2 * attack.MOST / attack.EPSILON
+    grid = np.linspace(-60, 60, 2401)
+    weight = np.exp(-np.abs(grid) / scale)
+    weight /= weight.sum()
+    favor = np.abs(grid + 1) - np.abs(grid)  # of the true value, at the noise of one total
+    total = favor[:, None] + favor[None, :]
+    joint = weight[:, None] * weight[None, :]
+    expected = joint[total > 1e-9].sum() + joint[np.abs(total) <= 1e-9].sum() / 2
+    assert found.best == pytest.approx(expected, abs=4 * math.sqrt(0.25 / attack.DRAWS))
+
+
+def test_the_demo_tells_and_draws_it(privrank, tmp_path, monkeypatch):
+    monkeypatch.setattr(attack, "DRAWS", 2_000)
+    run = ("demo", "--attack", "--out", tmp_path / "new")
+    result = privrank(*run)
+    assert result.code == 0, result.err
+    for words in ("Dahlia beat Cedar, Elm beat Dahlia", "23 of the 40 voters", "2,000 draws"):
+        assert words in result.out
+    for name in attack.PICTURES:
+        picture = Image.open(tmp_path / "new" / name)
+        assert picture.size[0] > 1000
+        assert len(picture.convert("RGB").getcolors()) <= 64
+    document = privrank(*run, "--json").json()
+    assert document["ballot"][0] == "bike lane"
+    assert document["battles"][0] == ["Dahlia", "Cedar"]
+    assert [one["exact"] for one in document["guesses"]] == [1.0] * 5
+    assert privrank(*run, "--seed", 1, "--json").json()["ballot"] != document["ballot"]
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    bare = privrank("demo", "--attack", "--out", tmp_path / "none")
+    assert "privrank-jax[plot]" in bare.out
+    assert not (tmp_path / "none").exists()
+
 
 def test_demo(privrank, tmp_path, monkeypatch):
-    from privrank_jax.cli import survey
-
     monkeypatch.setattr(survey, "REPLICATES", 100)
     monkeypatch.setattr(survey, "REPEATS", 2000)
     document = privrank("demo", "--out", tmp_path / "new", "--json").json()
@@ -22,3 +108,74 @@ def test_demo(privrank, tmp_path, monkeypatch):
     assert errors["counts", "kendall", 0.1] > 0.25  # noise drowns 400 users at ε = 0.1 ...
     assert errors["mle", "kendall", 5.0] < 0.06  # ... and hardly shows at ε = 5
     assert errors["mle", "kendall", None] < errors["counts", "kendall", None]
+
+
+# --- audits ---
+
+FEW = ("--draws", 50_000)
+
+
+def test_list(privrank):
+    result = privrank("audit", "--list")
+    assert result.code == 0
+    for text in ("randomized-response", "dp-borda", "unsound", "rank, replace, local"):
+        assert text in result.out
+    rows = privrank("audit", "--list", "--json").json()["mechanisms"]
+    assert {row["name"]: row["sound"] for row in rows}["dp-kwiksort-published"] is False
+
+
+def test_a_sound_mechanism_is_consistent(privrank):
+    result = privrank("audit", "randomized-response", "--epsilon", 0.5, *FEW)
+    assert (result.code, result.err) == (0, "")
+    for text in ("claimed epsilon", "consistent", "Event tested", "50,000"):
+        assert text in result.out
+
+
+def test_an_unsound_one_is_violated_and_drawn(privrank, tmp_path):
+    picture = tmp_path / "audit.png"
+    result = privrank("audit", "noisy-counts-users-published", *FEW, "--plot", picture, "--json")
+    assert (result.code, result.err) == (1, "")
+    found = result.json()
+    assert found["verdict"] == "violated"
+    assert found["epsilon"] == 1
+    assert 1.6 < found["lower_bound"] < found["exact_epsilon"] == 2
+    assert (found["draws"], found["confidence"], found["seed"]) == (50_000, 0.999, 0)
+    assert found["picture"] == str(picture)
+    assert picture.stat().st_size > 10_000
+    words = privrank("audit", "noisy-counts-users-published", *FEW)
+    assert words.code == 1
+    assert "Violated" in words.out
+
+
+# --- privrank look
+
+
+ROWS = [
+    ("ann lee", "Oslo", "Rome"),
+    ("bo", "Rome", "n/a"),
+    ("ann lee", "Oslo", "Bonn"),
+    ("bo", "Bonn", "Rome"),
+]
+ROWS += [("cy d", "Oslo", "$SKIP"), ("cy d", "Bonn", "Oslo")]  # fmt: skip
+
+
+def save(path, *header, rows=ROWS):
+    path.write_text("\n".join(map(",".join, [header, *rows])) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("header", "named"),
+    [
+        (("voter id", "winner", "loser"), "--user 'voter id' --blank '$SKIP,n/a'"),
+        (("who", "the preferred", "the other"), "--winner 'the preferred' --loser 'the other' --user who"),
+        (("user", "lost", "won it"), "--winner 'won it' --loser lost --user user --blank"),
+    ],
+)  # fmt: skip
+def test_the_next_command_names_columns_and_blanks_and_runs(header, named, privrank, tmp_path):
+    path = save(tmp_path / "it's.csv", *header)
+    (command,) = pr.look(path).commands
+    assert named in command
+    assert f"  privrank {command}\n" in privrank("look", path).out
+    words = shlex.split(command.replace(" L", " 2"))
+    assert privrank(*words, items=None).code == 0

@@ -21,49 +21,13 @@ SEEN = ("--items", "seen")
 RUN = ("--epsilon", 1, "--simulate", "--seed", 1, "--json", *SEEN)
 
 
-def test_the_encoding_of_a_file_may_be_said(privrank, write, tmp_path):
-    expected = privrank("rank", write(*VOTES, header=HEADER), *RUN).json()["ranking"]
-    path = tmp_path / "other.csv"
-    path.write_bytes(PLAIN.replace(",", ";").replace("cy", "é").encode("latin-1"))
-    found = privrank("rank", path, *RUN, "--encoding", "latin-1")
-    assert found.json()["ranking"] == expected
-    assert "semicolons" in found.err
-
-
-def test_ratings_come_out_as_the_ranks_that_they_mean(privrank, write):
-    stars = write("u1,5,4,1", "u2,5,3,2", "u3,4,4,1", header="user,a,b,c", name="stars.csv")
-    ranks = write("u1,1,2,3", "u2,1,2,3", "u3,1,1,2", header="user,a,b,c", name="ranks.csv")
-    run = ("--method", "borda", "--epsilon", 900, "--noise", "laplace", "--json")
-    expected = privrank("aggregate", ranks, *run).json()["ranking"]
-    assert privrank("aggregate", stars, *run, "--ratings", "1:5").json()["ranking"] == expected
-    for option in ("--ranks", "--ratings 5:1"):
-        assert items(privrank("aggregate", stars, *run, option).json()) == ["c", "b", "a"]
-
-
-def test_marks_that_name_no_item_are_blank_where_that_is_said(privrank, write):
-    rows = ("u,Ann,Bo,undervote", "v,Bo,overvote,Ann", "w,Ann,write-in,Cy")
-    path = write(*rows, header="user,Rank 1,Rank 2,Rank 3")
-    run = (
-        "aggregate",
-        path,
-        "--method",
-        "none",
-        "--json",
-        "--blank",
-        "overvote,undervote,write-in",
-    )
-    assert sorted(items(privrank(*run).json())) == ["Ann", "Bo", "Cy"]
-
-
 def test_columns_of_scores_are_named_by_the_options_of_a_refusal(privrank, write):
     rows = ("Oslo,Rome,2,1", "Rome,Paris,0,0", "Paris,Oslo,3,1")
-    path = write(*rows, header="home,away,home_score,away_score")
-    run = ("rank", path, "--method", "none", "--json")
+    run = ("rank", write(*rows, header="home,away,home_score,away_score"), "--method none --json")
     for option in ("--left", "--right", "--left-score", "--right-score"):
         assert option in privrank(*run).err
     columns = "--left home --right away --left-score home_score --right-score away_score"
-    found = privrank(*run, columns)
-    assert items(found.json()) == ["Paris", "Oslo", "Rome"]
+    assert items(privrank(*run, columns).json()) == ["Paris", "Oslo", "Rome"]
 
 
 def piped(content, *arguments):

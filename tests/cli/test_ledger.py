@@ -1,30 +1,24 @@
-"""``privrank ledger``, and releases that spend from one."""
+"""``privrank ledger``, releases that spend from one, and series of files under one budget."""
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from decimal import Decimal
 
 import pytest
 
+import privrank_jax as pr
 from privrank_jax.jobs import consensus
 from privrank_jax.privacy import Neighbors, compose
-from privrank_jax.release.ledger import Ledger, Privacy, content_sha256
+from privrank_jax.release.ledger import Ledger, LedgerError, Privacy, content_sha256
+from tests.cli.results import ledger_of, refused, spends
 from tests.parquet import as_parquet
 
 
 @pytest.fixture
 def budget(privrank, tmp_path):
-    """Make a ledger of a file; its path."""
-
-    def make(source, epsilon, *options, name="votes.ledger"):
-        path = tmp_path / name
-        made = privrank("ledger", path, "--data", source, "--budget", epsilon, *options)
-        assert made.code == 0, made.err
-        return path
-
-    return make
+    """Make a ledger of a file with a budget; its path."""
+    return ledger_of(privrank, tmp_path)
 
 
 @pytest.fixture
@@ -33,36 +27,25 @@ def rankings(write):
     return write(*(f"u{k},{'1,2,3' if k % 3 else '2,1,3'}" for k in range(12)), header="user,a,b,c")
 
 
-def spends(path):
-    with Ledger(path) as ledger:
-        return ledger.spends()
-
-
-def refused(result, *words):
-    assert (result.code, result.out) == (2, "")
-    for one in words:
-        assert one in result.err, result.err
-
-
 def test_a_consensus_spends_until_the_budget_is_exhausted(privrank, budget, rankings):
     path = budget(rankings, "0.3")
     run = ("aggregate", rankings, "--method", "borda", "--ledger", path, "--epsilon")
+    rehearsed = privrank(*run, "0.3", "--simulate")
+    assert (rehearsed.code, "spends nothing" in rehearsed.err, spends(path)) == (0, True, [])
     first = privrank(*run, "0.1", "--json")
     assert first.code == 0, first.err
-    facts = first.json()["diagnostics"]
-    assert facts["ledger"] == "budget: epsilon 0.2 is left of epsilon 0.3 (votes.ledger)"
-    second = privrank(*run, "0.2")
-    assert "- budget: epsilon 0 is left of epsilon 0.3" in second.out
-    refused(privrank(*run, "0.1"), "epsilon 0 left of epsilon 0.3", "asks for epsilon 0.1")
-    assert [(one.privacy.epsilon, one.state) for one in spends(path)] == [
+    assert "epsilon 0.2 is left of epsilon 0.3" in first.json()["diagnostics"]["ledger"]
+    assert "epsilon 0 is left of epsilon 0.3" in privrank(*run, "0.2").out
+    refused(privrank(*run, "0.1"), "epsilon 0 left", "epsilon 0.1")
+    found = spends(path)
+    assert [(one.privacy.epsilon, one.state) for one in found] == [
         (Decimal("0.1"), "printed"),
         (Decimal("0.2"), "printed"),
     ]
-    one = spends(path)[0]
-    assert (one.command, one.method, one.privacy.neighbors.in_words()) == (
-        "aggregate", "borda", "unit user (column 'user'), adjacency replace"
-    )  # fmt: skip
-    assert (one.trust, one.numerics) == ("central", "exact")
+    assert (found[0].command, found[0].method) == ("aggregate", "borda")
+    words = "unit user (column 'user'), adjacency replace"
+    assert found[0].privacy.neighbors.in_words() == words
+    assert (found[0].trust, found[0].numerics) == ("central", "exact")
 
 
 def test_a_ranking_spends(privrank, budget, votes):
@@ -83,19 +66,20 @@ def test_what_no_ledger_allows_is_refused_before_the_work(
 ):
     path, other = budget(votes, 1), write("u1,a,b", name="other.csv")
     monkeypatch.setattr("privrank_jax.jobs.rank.ranked", None)
-    run = ("--max-per-user 2 --ledger", path, "--epsilon")
-    advice = "Release with --unit user --adjacency replace."
+    run = ("--max-per-user 2", "--ledger", path, "--epsilon")
+    advice = "--unit user --adjacency replace"
     for options, word in (
         ("--unit comparison", advice),
         ("--adjacency flip", advice),
         ("--adjacency add-remove", advice),
         ("--method none", "no ledger covers"),
     ):
-        refused(privrank("rank", votes, "--ledger", path, "--epsilon", "0.1", options), word)
-    refused(privrank("rank", votes, *run, 2), "asks for epsilon 2")
-    refused(privrank("rank", votes, *run, 2, "--simulate"), "asks for epsilon 2")
-    refused(privrank("rank", other, *run, "0.1"), "other content")
-    assert content_sha256(other)[:8] not in privrank("rank", other, *run, "0.1").err
+        refused(privrank("rank", votes, *run[1:], "0.1", options), word)
+    refused(privrank("rank", votes, *run, 2), "epsilon 2")
+    refused(privrank("rank", votes, *run, 2, "--simulate"), "epsilon 2")
+    result = privrank("rank", other, *run, "0.1")
+    refused(result, "other content")
+    assert content_sha256(other)[:8] not in result.err
     assert spends(path) == []
 
 
@@ -116,21 +100,13 @@ def test_data_are_known_by_their_content_also_if_it_changes_during_the_work(
     assert len(spends(path)) == 1
 
 
-def test_a_rehearsal_spends_nothing(privrank, budget, rankings):
-    path = budget(rankings, "0.5")
-    run = ("aggregate", rankings, "--method borda --simulate --epsilon 0.5 --ledger", path)
-    rehearsed = privrank(*run)
-    assert rehearsed.code == 0
-    assert "a rehearsal spends nothing" in rehearsed.err
-    assert "budget:" not in rehearsed.out
-    assert spends(path) == []
-
-
-def test_what_is_not_shown_stays_spent(privrank, budget, rankings, monkeypatch):
+def test_what_is_spent_is_in_the_ledger_before_a_byte_is_shown(
+    privrank, budget, rankings, monkeypatch
+):
     path = budget(rankings, 1)
 
     def torn(*_, **__):
-        assert [one.state for one in spends(path)] == ["spent"]  # before a byte is shown
+        assert [one.state for one in spends(path)] == ["spent"]
         raise BrokenPipeError(32, "Broken pipe")
 
     run = ("aggregate", rankings, "--epsilon 0.4 --method borda --ledger", path)
@@ -139,54 +115,52 @@ def test_what_is_not_shown_stays_spent(privrank, budget, rankings, monkeypatch):
         assert privrank(*run).code == 2
     assert [one.state for one in spends(path)] == ["spent"]
     shown = privrank("ledger", path).out
-    assert "Left: epsilon 0.6 of epsilon 1. Spent: epsilon 0.4." in shown
-    assert "State spent (1)" in shown
+    assert "Left: epsilon 0.6" in shown
+    assert "spent (1)" in shown
 
 
 def test_files_for_others_spend_too(privrank, budget, write, rankings, tmp_path):
-    path = budget(rankings, 3)
+    """Three items: epsilon 1 of a rank is epsilon 1.5 of a user."""
+    path, out = budget(rankings, 3), tmp_path / "synthetic.csv"
     run = ("privatize", rankings, "--epsilon 1 --ledger", path, "--force --drop-user --out")
-    result = privrank(*run, tmp_path / "synthetic.csv")
+    result = privrank(*run, out)
     assert result.code == 0, result.err
-    assert "privrank: budget: epsilon 1.5 is left of epsilon 3" in result.err
-    assert privrank(*run, tmp_path / "synthetic.csv").code == 0
+    assert "epsilon 1.5 is left" in result.err
+    assert privrank(*run, out).code == 0
     refused(privrank(*run, tmp_path / "third.csv"), "epsilon 0 left")
     assert not (tmp_path / "third.csv").exists()
-    # Three items: epsilon 1 of a rank is epsilon 1.5 of a user.
-    assert [(str(one.privacy.epsilon), one.privacy.unit, one.state) for one in spends(path)] == [
-        ("1.5", "user", "printed")
-    ] * 2
-    refused(privrank("aggregate", tmp_path / "synthetic.csv", "--ledger", path), "other content")
+    spent = [(str(one.privacy.epsilon), one.privacy.unit, one.state) for one in spends(path)]
+    assert spent == [("1.5", "user", "printed")] * 2
+    refused(privrank("aggregate", out, "--ledger", path), "other content")
     votes = write("u1,a,b", "u2,a,b", "u2,b,c", name="pairs.csv")
     path = budget(votes, "0.5", "--unit comparison --adjacency flip", name="pairs.ledger")
     run = ("privatize", votes, "--epsilon 0.5 --ledger", path, "--out", tmp_path / "r.csv")
     assert privrank(*run).code == 0
-    assert [(str(one.privacy.epsilon), one.trust, one.method) for one in spends(path)] == [
-        ("0.5", "local", "randomized response")
-    ]
+    (one,) = spends(path)
+    assert (str(one.privacy.epsilon), one.trust, one.method) == (
+        "0.5",
+        "local",
+        "randomized response",
+    )
 
 
 def test_making_and_showing(privrank, budget, rankings):
     path = budget(rankings, "2.50", "--budget-delta", "1e-6")
-    shown = privrank("ledger", path).out
-    assert "Nothing was spent yet" in shown
-    assert "time (UTC)" not in shown  # no table without rows
-    for _ in range(2):
-        run = ("aggregate", rankings, "--epsilon 0.5 --method borda --ledger", path)
-        assert privrank(*run).code == 0
-    document = privrank("ledger", path, "--json").json()
+    assert "time (UTC)" not in privrank("ledger", path).out  # no table without rows
+    run = ("aggregate", rankings, "--epsilon 0.5 --method borda --ledger", path)
+    assert [privrank(*run).code for _ in range(2)] == [0, 0]
+    result = privrank("ledger", path, "--json")
+    assert content_sha256(rankings)[:8] not in result.out
+    document = result.json()
     assert document["budget"] == {"epsilon": 2.5, "delta": 1e-6}
     assert document["spent"] == {"epsilon": 1.0, "delta": 0.0}
     assert document["left"] == {"epsilon": 1.5, "delta": 1e-6}
     assert (document["users"], document["public"]) == ("column 'user'", ["items"])
-    assert content_sha256(rankings)[:8] not in privrank("ledger", path, "--json").out
-    assert [(one["trust"], one["number"]) for one in document["releases"]] == [
-        ("central", 1), ("central", 2)
-    ]  # fmt: skip
+    told = [(one["trust"], one["number"]) for one in document["releases"]]
+    assert told == [("central", 1), ("central", 2)]
     assert "together" not in document
     shown = privrank("ledger", path).out
-    assert "Left: epsilon 1.5, delta 1e-6 of epsilon 2.5, delta 1e-6." in shown
-    assert "user, replace" in shown
+    assert "epsilon 1.5, delta 1e-6 of epsilon 2.5, delta 1e-6" in shown
     assert "time (UTC)" in shown
 
 
@@ -223,7 +197,8 @@ def test_refusals(privrank, budget, rankings, monkeypatch, command, words):
 
 def test_what_the_releases_come_to_together(privrank, budget, rankings, monkeypatch):
     path = budget(rankings, 50, "--budget-delta", "1e-5", "--adjacency", "flip")
-    nothing = privrank("ledger", path, "--delta", "1e-6", "--json").json()["together"]
+    run = ("ledger", path, "--delta")
+    nothing = privrank(*run, "1e-6", "--json").json()["together"]
     assert (nothing["epsilon"], nothing["delta"]) == (0, 1e-6)
     with Ledger(path) as ledger:
         for number in range(30):
@@ -232,17 +207,16 @@ def test_what_the_releases_come_to_together(privrank, budget, rankings, monkeypa
             ledger.spend(release, trust=kind[1])
         last = Privacy(0.5, delta=1e-7, unit="user", adjacency="flip", users="column 'user'")
         ledger.spend(last, numerics="of old")
-    together = privrank("ledger", path, "--delta", "1e-6", "--json").json()["together"]
+    together = privrank(*run, "1e-6", "--json").json()["together"]
     flips = Neighbors("user", "flip")
     alone = compose([(0.1, 0)] * 30 + [(0.5, 1e-7)], delta=1e-6, neighbors=flips)
     assert together["epsilon"] == alone.epsilon < 0.9 * 3.5
-    assert "is not enforced" in together["holds"]
-    shown = privrank("ledger", path, "--delta", "1e-6").out
-    assert "Left: epsilon 46.5, delta 9.9e-6 of epsilon 50" in shown
-    assert f"epsilon {alone.epsilon:.6g} at delta 1e-06. {together['holds']}" in shown
-    refused(privrank("ledger", path, "--delta", "1e-8"), "larger delta")
+    shown = privrank(*run, "1e-6").out
+    assert "Left: epsilon 46.5, delta 9.9e-6" in shown
+    assert f"{alone.epsilon:.6g} at delta 1e-06" in shown
+    refused(privrank(*run, "1e-8"), "larger delta")
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    refused(privrank("ledger", path, "--delta", "1e-6"), "[accounting]")
+    refused(privrank(*run, "1e-6"), "[accounting]")
 
 
 PREFERENCES = '{"prompt": "p", "chosen": "a", "rejected": "b"%s}\n'
@@ -252,60 +226,29 @@ PREFERENCES = '{"prompt": "p", "chosen": "a", "rejected": "b"%s}\n'
 def test_preferences_have_the_adjacency_of_the_command_that_releases_them(
     privrank, budget, tmp_path, unit
 ):
+    """Without users they are protected one by one; other files of JSON Lines keep replacement."""
     data, out = tmp_path / "prefs.jsonl", tmp_path / "out.jsonl"
-    data.write_text(PREFERENCES % ', "user": "u"')
+    data.write_text(PREFERENCES % (', "user": "u"' if unit == "user" else ""))
     path = budget(data, 2, "--unit", unit)
-    with Ledger(path) as ledger:
-        assert ledger.account.budget.kind == (unit, "flip")
     run = ("privatize", data, "--epsilon", 1, "--unit", unit, "--out", out, "--ledger", path)
     assert privrank(*run).code == 0
     assert [one.privacy.kind for one in spends(path)] == [(unit, "flip")]
-    asked = budget(data, 2, "--adjacency", "replace", name="asked.ledger")
-    with Ledger(asked) as ledger:
-        assert ledger.account.budget.adjacency == "replace"
-
-
-def test_other_files_of_json_lines_keep_replacement(budget, tmp_path):
-    data = tmp_path / "votes.jsonl"
-    data.write_text('{"user": "u", "winner": "a", "loser": "b"}\n')
-    with Ledger(budget(data, 2)) as ledger:
-        assert ledger.account.budget.kind == ("user", "replace")
-
-
-def test_preferences_without_users_are_protected_one_by_one(privrank, budget, tmp_path):
-    data, out = tmp_path / "prefs.jsonl", tmp_path / "out.jsonl"
-    data.write_text(PREFERENCES % "")
-    path = budget(data, 2, "--unit", "comparison")
-    assert privrank("privatize", data, "--epsilon", 1, "--out", out, "--ledger", path).code == 0
+    votes = tmp_path / "votes.jsonl"
+    votes.write_text('{"user": "u", "winner": "a", "loser": "b"}\n')
+    asked = (data, "--unit", unit, "--adjacency", "replace")
+    for source, *more in (asked, (votes, "--unit", unit)):
+        with Ledger(budget(source, 2, *more, name=f"{source.stem}.replaced")) as ledger:
+            assert ledger.account.budget.kind == (unit, "replace")
 
 
 def test_named_data_are_known_by_their_files(privrank, budget, data_folder):
-    path = budget("sushi", 1)
-    with Ledger(path) as ledger:
+    with Ledger(budget("sushi", 1)) as ledger:
         ledger.check_data(content_sha256(data_folder / "sushi/sushi_rankings.csv"), "sushi")
-    two = budget("cars", 1, name="cars.ledger")
-    with Ledger(two) as ledger:
-        assert ledger.account.budget.neighbors.in_words() == (
-            "unit user (as the data define them), adjacency replace; public: which pairs each user was asked"
-        )
-    refused(privrank("rank", "cars2", "--epsilon", 1, "--ledger", two), "ledger of cars")
-    assert privrank("rank", "cars", "--epsilon", 1, "--ledger", two, "--json").code == 0
-
-
-def test_the_history_needs_no_jax(budget, rankings):
-    path = budget(rankings, 1)
-    code = (
-        "import sys; from privrank_jax.cli import app\n"
-        "try: app(['ledger', sys.argv[1]])\n"
-        "except SystemExit: pass\n"
-        "heavy = {'jax', 'numpy', 'scipy', 'flint'} & set(sys.modules)\n"
-        "sys.exit(f'imported: {heavy}' if heavy else 0)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, path], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Left: epsilon 1 of epsilon 1" in done.stdout
+    path = budget("cars", 1, name="cars.ledger")
+    with Ledger(path) as ledger:
+        assert ledger.account.budget.public == ("questionnaire",)
+    refused(privrank("rank", "cars2", "--epsilon", 1, "--ledger", path), "ledger of cars")
+    assert privrank("rank", "cars", "--epsilon", 1, "--ledger", path, "--json").code == 0
 
 
 def test_users_are_those_of_the_column_however_a_file_spells_it(privrank, budget, write):
@@ -324,15 +267,93 @@ def test_a_slack_adds_up_what_noise_really_reveals(privrank, budget, rankings):
     for _ in range(4):  # two more than the plain sum allows
         result = privrank(*run, "--noise", "laplace")
         assert result.code == 0, result.err
-    found = spends(path)
-    assert [one.changes for one in found] == [(2, 2, 2)] * 4  # one for each pair of three items
-    refused(privrank(*run), "asks for epsilon 0.8")  # with K-norm noise: only epsilon counts
-    shown = privrank("ledger", path)
-    assert "delta 0.1 is kept" in shown.out
-    assert "whatever its noise" in shown.out
+    assert [one.changes for one in spends(path)] == [(2, 2, 2)] * 4  # one for each of three pairs
+    refused(privrank(*run), "epsilon 0.8")  # with K-norm noise: only epsilon counts
     facts = privrank("ledger", path, "--json", "--delta", "0.1").json()
-    assert facts["slack"] == 0.1
+    assert (facts["slack"], facts["spent"]["epsilon"]) == (0.1, 3.2)
     assert [one["changes"] for one in facts["releases"]] == ["2*3"] * 4
-    assert facts["spent"]["epsilon"] == 3.2
     assert 0 < facts["left"]["epsilon"] < 0.8
     assert facts["together"]["epsilon"] < 2
+
+
+# --- series: files of several years under one budget ---------------------------------------------
+
+NAME = "citizen survey"
+NAMED = ("--series", NAME)
+
+
+@pytest.fixture
+def years(tmp_path):
+    """Comparisons of nine users in three years, each year's file with a name of its own."""
+    paths = []
+    for year in range(2024, 2027):
+        rows = [f"u{k},{'a,b' if (k + year) % 4 else 'b,a'},{year}-01-01" for k in range(9)]
+        paths.append(tmp_path / f"{year}.csv")
+        paths[-1].write_text("\n".join(("user,winner,loser,when", *rows)) + "\n")
+    return paths
+
+
+def sums(path):
+    with Ledger(path) as found:
+        return {one.data: float(found.spent(one.number)[0]) for one in found.data_sets()}
+
+
+def test_every_command_that_spends_adds_its_file(privrank, budget, years, write, tmp_path):
+    ranks = [write(*(f"u{k},{1 + k % n},{2 - k % n}" for k in range(9)), header="user,a,b", name=f"{n}.csv")
+             for n in (1, 2)]  # fmt: skip
+    votes, other, third = years
+    path = budget(votes, 9, *NAMED, "--user user")
+    paying = ("--epsilon 1 --ledger", path, *NAMED)
+    board = ("leaderboard", other, "--every day --time when --start 2025-01-01 --steps 3")
+    board = (*board, "--until 2025-01-02 --max-per-user 1 --state", tmp_path / "s")
+    for run in (
+        ("rank", votes, "--method counts"),
+        board,
+        ("aggregate", ranks[0], "--method borda"),
+        ("privatize", ranks[1], "--drop-user --out", tmp_path / "out.csv"),
+    ):
+        done = privrank(*run, *paying)
+        assert done.code == 0, done.err
+    refused(privrank("privatize", third, "--out", tmp_path / "more.csv", *paying), "not enough")
+    assert sums(path) == {"2024.csv": 1, "2025.csv": 1, "1.csv": 1, "2.csv": 1}
+    with other.open("a") as file:
+        file.write("u3,b,a,2025-01-02\n")
+    assert "earlier run" in privrank(*board, *paying).out
+    assert len(sums(path)) == 4
+
+
+def test_what_is_spent_is_shown_file_by_file(privrank, budget, years):
+    path = budget(years[0], 2, *NAMED)
+    run = ("--method counts --ledger", path, "--epsilon")
+    assert f"the series {NAME!r}" in privrank("rank", years[0], *run, "0.5").out
+    refused(privrank("rank", years[1], *run, "0.5"), f"--series {NAME!r}")
+    rehearsed = privrank("rank", years[1], *run, "0.5", *NAMED, "--simulate")
+    assert (rehearsed.code, sums(path)) == (0, {"2024.csv": 0.5})
+    for source, epsilon in ((years[1], "0.25"), (years[2], 1), (years[2], "0.25")):
+        assert privrank("rank", source, *run, epsilon, *NAMED).code == 0
+    refused(privrank("rank", years[0], *run, "0.1"), NAME)
+    shown = privrank("ledger", path).out
+    assert "Left: epsilon 0" in shown
+    assert "Spent: epsilon 2" in shown
+    document = privrank("ledger", path, "--json", "--delta 1e-6").json()
+    assert document["series"] == NAME
+    assert [(one["data"], one["spent"]["epsilon"]) for one in document["data_sets"]] == [
+        ("2024.csv", 0.5), ("2025.csv", 0.25), ("2026.csv", 1.25)
+    ]  # fmt: skip
+    assert [one["data_set"] for one in document["releases"]] == [1, 2, 3, 3]
+    assert document["together"]["epsilon"] <= 2
+    (row,) = (line.split() for line in shown.splitlines() if "2025.csv" in line)
+    assert (row[:2], row[3:]) == (["2", "2025.csv"], ["1", "0.25", "0"])
+
+
+def test_python_pays_for_a_series_too(budget, years):
+    path = budget(years[0], 2, *NAMED)
+    promise = pr.Privacy(1.0, unit="user", adjacency="replace", contributions=1)
+    with pr.Ledger(path) as found, pytest.raises(LedgerError, match="series="):
+        pr.rank(pr.read(years[1], items="seen"), promise, method="counts", ledger=found)
+    with pr.Ledger(path, series=NAME) as found:
+        assert found.series == NAME
+        for year in years[:2]:
+            ranking = pr.rank(pr.read(year, items="seen"), promise, method="counts", ledger=found)
+        assert NAME in ranking.facts["ledger"]
+    assert sums(path) == {"2024.csv": 1, "2025.csv": 1}

@@ -8,64 +8,52 @@ import pytest
 import typer
 
 from privrank_jax.cli import app
-from privrank_jax.jobs import consensus, methods
+from privrank_jax.data import ComparisonRows, engine
+from privrank_jax.jobs import consensus, mechanisms, methods
 from privrank_jax.jobs.mechanisms import MECHANISMS, Randomness
 from privrank_jax.release.ledger import Ledger
 from tests import of_rankings
+from tests.parquet import as_parquet
 
-RANK = (
-    "rank",
-    "comparisons",
-    "--max-per-user",
-    1,
-)  # half of the comparisons are left out at random
+RANK = ("rank", "comparisons", "--max-per-user", 1)  # half of the comparisons go, at random
 COUNTS = (*RANK, "--method", "counts")
-FLIP = ("--adjacency", "flip")
 AGGREGATE = ("aggregate", "rankings")
-POINTS = (*AGGREGATE, "--method", "scores", "--ratings", "1:3", "--points", "1-3")
-BEST = (*AGGREGATE, "--top-k", 2, "--ratings", "1:3", "--points", "1-3")
-LOCAL = ("--trust", "local")
+RATED = (*AGGREGATE, "--ratings", "1:3", "--points", "1-3")
+LOCAL = (*AGGREGATE, "--trust", "local")
+SORT = (*LOCAL, "--method", "kwiksort")
 GAUSSIAN = ("--noise", "gaussian", "--delta", 1e-5)
-# Command and options, and how a release is drawn.
-CASES = [
-    (RANK, "exact"),
-    ((*RANK, *GAUSSIAN), "exact"),
-    ((*RANK, "--adjacency", "add-remove"), "exact"),
-    ((*RANK, *FLIP, "--link", "laplace"), "exact"),
-    ((*RANK, *FLIP), "exact"),
-    (COUNTS, "exact"),
-    ((*COUNTS, *GAUSSIAN), "exact"),
-    ((*RANK, "--method", "one-shot", "--top-k", 2), "exact"),
-    ((*RANK, "--method", "canonical", "--top-k", 2), "exact"),
-    ((*RANK, "--method", "top-k", "--top-k", 2), "exact"),
-    (AGGREGATE, "exact"),
+LISTS = ("one-shot", "canonical", "top-k")
+EXACT = [
+    RANK,
+    (*RANK, *GAUSSIAN),
+    (*RANK, "--adjacency", "add-remove"),
+    (*RANK, "--adjacency", "flip", "--link", "laplace"),
+    COUNTS,
+    (*COUNTS, *GAUSSIAN),
+    *((*RANK, "--method", name, "--top-k", 2) for name in LISTS),
+    AGGREGATE,
     *(
-        ((*AGGREGATE, "--method", name, *noise), "exact")
+        (*AGGREGATE, "--method", name, *noise)
         for name, method in of_rankings.CONSENSUS.items()
         for made in [MECHANISMS[method.mechanism("central")]]
         for drawn in made.noises
         for noise in [{"gaussian": GAUSSIAN, made.noises[0]: ()}.get(drawn, ("--noise", drawn))]
     ),
-    (POINTS, "exact"),
-    ((*POINTS, "--noise", "laplace"), "exact"),
-    *(((*BEST, "--method", name), "exact") for name in ("one-shot", "canonical", "top-k")),
-    ((*AGGREGATE, *LOCAL), "exact"),
-    ((*AGGREGATE, *LOCAL, "--method", "borda"), "exact"),
-    ((*AGGREGATE, *LOCAL, "--method", "kwiksort"), "simulation"),
-    ((*AGGREGATE, *LOCAL, "--method", "noise-all"), "exact"),
-    (("privatize", "comparisons"), "exact"),
-    (("privatize", "rankings"), "exact"),
+    (*RATED, "--method", "scores"),
+    (*RATED, "--method", "scores", "--noise", "laplace"),
+    *((*RATED, "--top-k", 2, "--method", name) for name in LISTS),
+    LOCAL,
+    (*LOCAL, "--method", "borda"),
+    (*LOCAL, "--method", "noise-all"),
+    ("privatize", "comparisons"),
+    ("privatize", "rankings"),
 ]
 BUDGET = ("--epsilon", 1)
 
 
-def name_of(case):
-    return "-".join(str(part).lstrip("-") for part in case[0]) if isinstance(case, tuple) else None
-
-
 @pytest.fixture
-def files(write, tmp_path):
-    """Where the files are that CASES name."""
+def files(write):
+    """Where the files are that EXACT names."""
     pairs = ("a,b", "b,c", "a,c")
     answers = [f"u{k},{pair}" for k in range(6) for pair in (pairs[k % 3], pairs[(k + 1) % 3])]
     ranks = [f"u{k},{'1,2,3' if k % 3 else '2,1,3'}" for k in range(8)]
@@ -77,18 +65,13 @@ def files(write, tmp_path):
 
 @pytest.fixture
 def run(privrank, files, tmp_path):
-    """Run the command of a case with further options; what is written must not exist before."""
+    """Run the command of a case with further options."""
 
     def start(command, *options):
         name, source, *others = command
-        out = tmp_path / "out.csv"
-        if name == "privatize":
-            out.unlink(missing_ok=True)
-            others += ["--out", out]
+        others += ["--out", tmp_path / "out.csv"] if name == "privatize" else []
         result = privrank(name, files[source], *others, *options)
-        if result.code:
-            assert result.out == ""
-            assert not out.exists()
+        assert not result.code or result.out == ""
         return result
 
     return start
@@ -99,11 +82,10 @@ def test_no_command_is_left_out():
     options = {name: {p.name for p in command.params} for name, command in commands.items()}
     releasing = {name for name, names in options.items() if "simulate" in names}
     # The state of a leaderboard draws exactly, whatever is accepted: see its tests.
-    assert releasing == {"leaderboard", *(command[0] for command, _ in CASES)}
+    assert releasing == {"leaderboard", *(command[0] for command in EXACT)}
     assert all({"ledger", "seed"} <= options[name] for name in releasing)
-    assert {name for name in releasing if "accept_idealized" not in options[name]} == {
-        "leaderboard"
-    }
+    consenting = {name for name in releasing if "accept_idealized" in options[name]}
+    assert releasing - consenting == {"leaderboard"}
     # These draw all that they work on, and read nobody's data.
     simulations = {name for name, names in options.items() if "seed" in names} - releasing
     assert simulations == {"audit", "demo", "plan", "reproduce"}
@@ -115,29 +97,36 @@ def test_no_method_is_left_out():
         default = {"rank": "scores", "aggregate": "auto"}[command]
         named = {
             options[options.index("--method") + 1] if "--method" in options else default
-            for options, _ in CASES
+            for options in EXACT
             if options[0] == command
         }
         assert named == set(known)
     combined = [method for method in methods.CONSENSUS.values() if "local" in method.trusts]
-    assert len(combined) + 1 == sum("local" in options for options, _ in CASES)  # and auto
+    assert len(combined) + 1 == sum("local" in options for options in [*EXACT, SORT])  # and auto
 
 
 # The label of a fit to noisy totals, which compiles long, is checked where its scores are, in the tests of `rank`.
-@pytest.mark.parametrize("case", [case for case in CASES if case[0] != (*RANK, *FLIP)], ids=name_of)
-def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
-    command, numerics = case
-    if numerics == "exact":  # then nothing may come from JAX's generators
-        monkeypatch.setattr(Randomness, "key", None)
-    released = run(command, *BUDGET, "--json")
-    if numerics == "exact":
-        assert released.json()["guarantee"]["numerics"] == "exact"
-        return
-    assert released.code == 2
-    for way in ("--accept-idealized", "--simulate"):
-        assert way in released.err
-    assert ("use --method borda or --trust central" in released.err) == ("local" in command)
-    # What is accepted is labeled: see the tests of `rank` and `aggregate`.
+@pytest.mark.parametrize("command", EXACT, ids=lambda words: "-".join(map(str, words)))
+def test_nothing_comes_from_generators_of_jax(run, monkeypatch, command):
+    monkeypatch.setattr(Randomness, "key", None)
+    document = run(command, *BUDGET, "--json").json()
+    assert document["guarantee"]["numerics"] == "exact"
+    assert "seed" not in document.get("diagnostics", {})
+
+
+def test_what_is_not_exact_must_be_accepted_and_costs_nothing_before(
+    run, privrank, files, tmp_path
+):
+    path = tmp_path / "rankings.ledger"
+    assert privrank("ledger", path, "--data", files["rankings"], "--budget", 3).code == 0
+    refused = run(SORT, *BUDGET, "--ledger", path)
+    assert refused.code == 2
+    for way in ("--accept-idealized", "--simulate", "--method borda", "--trust central"):
+        assert way in refused.err
+    with Ledger(path) as ledger:
+        assert ledger.spends() == []
+    accepted = run(SORT, *BUDGET, "--ledger", path, "--accept-idealized", "--json").json()
+    assert accepted["guarantee"]["numerics"] == "simulation"
 
 
 @pytest.mark.parametrize("numerics", ["idealized", "simulation", "unknown"])
@@ -158,10 +147,35 @@ def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
     assert run(command, "--accept-idealized").code == 0
 
 
-def test_what_is_refused_costs_nothing(run, privrank, files, tmp_path):
-    path = tmp_path / "rankings.ledger"
-    assert privrank("ledger", path, "--data", files["rankings"], "--budget", 3).code == 0
-    refused = run((*AGGREGATE, *LOCAL, "--method", "kwiksort"), *BUDGET, "--ledger", path)
-    assert refused.code == 2
-    with Ledger(path) as ledger:
-        assert ledger.spends() == []
+# --- bounds on users of tables in an engine
+
+
+def test_bounding_keeps_the_words_and_draws_from_the_operating_system(privrank, votes, monkeypatch):
+    """A table in an engine is salted once for a release, and by the seed of a rehearsal."""
+    monkeypatch.setattr(engine, "_LARGE", 1)
+    other, drawn, used = as_parquet(votes), [], []
+    count, token = ComparisonRows.win_counts, mechanisms.secrets.token_hex
+
+    def salted(size=None):
+        if size is not None:  # not a salt
+            return token(size)
+        drawn.append(size)
+        return f"{len(drawn):064d}"
+
+    def recorded(self, limit=None, salt=None):
+        used.append((limit, salt))
+        return count(self, limit, salt)
+
+    monkeypatch.setattr(mechanisms.secrets, "token_hex", salted)
+    monkeypatch.setattr(ComparisonRows, "win_counts", recorded)
+    run = ("rank", other, "--method counts --epsilon 900 --max-per-user 1 --json")
+    result = privrank(*run)
+    assert sum(row["score"] for row in result.json()["ranking"]) == 9
+    assert "9 of 18 comparisons" in result.err
+    assert "left out" not in result.out
+    assert (drawn, used) == ([None], [(1, f"{1:064d}")])
+    privrank("rank", other, "--epsilon", 900, "--max-per-user", 2)
+    assert used[1:] == [(None, None)]  # nothing to leave out, nothing drawn
+    rehearsals = [privrank(*run, "--simulate", "--seed", seed).out for seed in (1, 1, 2)]
+    assert rehearsals[0] == rehearsals[1] != rehearsals[2]
+    assert (len(drawn), used[2] == used[3] != used[4]) == (1, True)

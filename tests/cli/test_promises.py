@@ -6,41 +6,14 @@ import re
 
 import pytest
 
-from privrank_jax.data.reader import read
-from privrank_jax.release.ledger import Ledger
+from tests.cli.results import ledger_of, refused, spends
 
 
 @pytest.fixture
 def ledger(privrank, tmp_path):
     """Make a ledger of a file; its path."""
-
-    def make(source, *options, name="votes.ledger"):
-        path = tmp_path / name
-        made = privrank("ledger", path, "--data", source, "--budget", 10, *options)
-        assert made.code == 0, made.err
-        return path
-
-    return make
-
-
-@pytest.fixture
-def long_votes(write):
-    """Eight users rank a, b, c, one row for each rank."""
-    rows = [
-        f"u{k},{item},{1 + (k + place) % 3}" for k in range(8) for place, item in enumerate("abc")
-    ]
-    return write(*rows, header="user,item,rank", name="long.csv")
-
-
-def refused(result, *messages):
-    assert (result.code, result.out) == (2, "")
-    for message in messages:
-        assert message in result.err
-
-
-def spends(path):
-    with Ledger(path) as opened:
-        return opened.spends()
+    make = ledger_of(privrank, tmp_path)
+    return lambda source, *options, **named: make(source, 10, *options, **named)
 
 
 def test_which_items_somebody_ranked_is_not_published_unasked(
@@ -49,65 +22,57 @@ def test_which_items_somebody_ranked_is_not_published_unasked(
     """A third of the ballots of 1980 name one candidate alone: a synthetic ranking of these is the ballot itself."""
     out, path = tmp_path / "synthetic.csv", ledger("apa")
     run = ("privatize", "apa", "--epsilon", "0.1", "--out", out)
-    refused(privrank(*run), "of 15,449 users did not rank all items", "--public ranked-items")
-    assert not out.exists()
+    refused(privrank(*run), "15,449 users", "--public ranked-items")
     known = (*run, "--public", "ranked-items")
-    refused(privrank(*known, "--ledger", path), "it takes as public which items each user ranked")
+    refused(privrank(*known, "--ledger", path), "which items each user ranked")
     assert not out.exists()
     assert spends(path) == []
     promised = privrank(*known, "--json").json()["guarantee"]
     assert promised["public"] == promised["also"][0]["public"] == ["ranked-items"]
     words = privrank(*known, "--force").out
-    assert (
-        words.count("which items each user ranked is taken as public") == 2
-    )  # of a rank, and of a ranking
+    assert words.count("taken as public") == 2  # of a rank, and of a ranking
     told = privrank("aggregate", out, "--user", "none", "--json").json()["guarantee"]
     assert told["public"] == ["ranked-items"]
 
 
-def test_a_ledger_that_says_what_is_public_counts_it(privrank, write, tmp_path, ledger):
-    votes = write("u,1,2,", "v,2,,1", header="user,a,b,c")
-    path = ledger(votes, "--public", "ranked-items")
-    run = ("privatize", votes, "--epsilon", 1, "--out", tmp_path / "s.csv", "--ledger", path)
-    run = (*run, "--drop-user")
-    result = privrank(*run, "--public", "ranked-items")
-    assert result.code == 0, result.err
-    assert [one.privacy.public for one in spends(path)] == [("ranked-items",)]
-    assert "may take as public which items each user ranked" in privrank("ledger", path).out
-    refused(privrank(*run, "--public", "votes", "--force"), "--public must be one of")
+FACTS = {
+    "ranked-items": ("u,1,2,,1", "v,2,,1,1"),
+    "budgets": ("u,1,2,3,1", "v,2,3,1,2"),
+    "participation": ("u,1,2,3,1", "v,2,3,1,1"),
+}
 
 
-def test_personal_budgets_are_public(privrank, write, tmp_path, ledger):
-    votes = write("u,1,1,2", "v,2,2,1", header="user,e,a,b")
-    run = ("privatize", votes, "--epsilon-column", "e", "--out", tmp_path / "s.csv", "--force")
-    refused(privrank(*run, "--ledger", ledger(votes)), "the epsilon of each user or answer")
-    told = ledger(votes, "--public", "budgets", name="told.ledger")
-    assert privrank(*run, "--ledger", told, "--drop-user").code == 0
-
-
-def test_a_file_that_keeps_its_users_shows_who_took_part(privrank, write, tmp_path, ledger):
-    votes = write("u,1,2,3", "v,2,3,1", header="user,a,b,c")
-    run = ("privatize", votes, "--epsilon", 1, "--out", tmp_path / "s.csv", "--ledger")
-    refused(privrank(*run, ledger(votes)), "which users gave an answer at all", "--drop-user")
-    told = ledger(votes, "--public", "participation", name="told.ledger")
-    assert privrank(*run, told).code == 0
-    ranks = ledger(votes, "--unit", "rank", name="ranks.ledger")
-    assert privrank(*run, ranks, "--force").code == 0  # whoever moves one item has taken part
+@pytest.mark.parametrize("fact", FACTS)
+def test_what_synthetic_rankings_show_must_be_public_in_the_ledger(
+    privrank, write, tmp_path, ledger, fact
+):
+    """A file that keeps its users shows who took part."""
+    votes = write(*FACTS[fact], header="user,a,b,c,e")
+    run = ("privatize", votes, "--out", tmp_path / "s.csv", "--public", "ranked-items")
+    run = run if fact == "ranked-items" else run[:-2]
+    run += ("--epsilon-column", "e") if fact == "budgets" else ("--epsilon", 1, "--ignore", "e")
+    run += ("--drop-user",) if fact != "participation" else ()
+    refused(privrank(*run, "--ledger", ledger(votes)), "public")
+    told = ledger(votes, "--public", fact, name="told.ledger")
+    done = privrank(*run, "--ledger", told)
+    assert done.code == 0, done.err
+    assert [one.privacy.public for one in spends(told)] == [(fact,)]
+    assert "may take as public" in privrank("ledger", told).out
+    refused(privrank(*run, "--public", "votes", "--force"), "--public")
+    if fact == "participation":  # whoever moves one item has taken part
+        ranks = ledger(votes, "--unit", "rank", name="ranks.ledger")
+        assert privrank(*run, "--force", "--ledger", ranks).code == 0
 
 
 @pytest.mark.parametrize("unit", ["user", "comparison"])
 def test_dropped_ties_count_in_no_ledger(privrank, write, tmp_path, ledger, unit):
-    votes = write("u,a,b,1", "v,a,b,0", header="user,winner,loser,tie")
+    votes, out = write("u,a,b,1", "v,a,b,0", header="user,winner,loser,tie"), tmp_path / "r.csv"
     path = ledger(votes, "--unit", unit, "--adjacency", "flip")
-    out = tmp_path / "reports.csv"
-    run = ("privatize", votes, "--epsilon", 1, "--out", out, "--ledger", path, "--ties")
-    refused(privrank(*run, "drop"), "it takes as public which answers are ties", "--ties coin")
+    run = ("privatize", votes, "--epsilon", 1, "--out", out, "--ties")
+    refused(privrank(*run, "drop", "--ledger", path), "which answers are ties", "--ties coin")
     assert not out.exists()
-    assert privrank(*run, "coin").code == 0
-    dropped = privrank(
-        "privatize", votes, "--epsilon", 1, "--out", out, "--force", "--ties", "drop"
-    )
-    assert "who compared which items and which answers are ties are taken as public" in dropped.out
+    assert privrank(*run, "coin", "--ledger", path).code == 0
+    assert "which answers are ties" in privrank(*run, "drop", "--force").out
     making = ("ledger", tmp_path / "ties.ledger", "--data", votes, "--budget 1 --public ties")
     refused(privrank(*making), "which answers are ties")
 
@@ -115,37 +80,29 @@ def test_dropped_ties_count_in_no_ledger(privrank, write, tmp_path, ledger, unit
 def test_what_a_user_is_can_not_change_from_release_to_release(privrank, write, ledger):
     """Three hundred rows of one user at the price of one would cost that user 300 epsilon."""
     votes = write(*(f"u,{k},a,b" for k in range(300)), header="user,row,winner,loser")
-    run = ("rank", votes, "--epsilon", 1, "--items", "a,b")
-    by_user = ledger(votes)
-    refused(
-        privrank(*run, "--ledger", by_user, "--user", "row"), "its users are column 'row'", "--user"
-    )
-    assert privrank(*run, "--ledger", by_user, "--max-per-user", 1).code == 0
-    by_row = ledger(votes, "--user", "row", name="rows.ledger")
-    assert privrank(*run, "--ledger", by_row, "--user", "row").code == 0
-    refused(privrank(*run, "--ledger", by_row, "--max-per-user", 1), "its users are column 'user'")
+    run = ("rank", votes, "--epsilon 1 --items a,b --ledger")
+    by_user, by_row = ledger(votes), ledger(votes, "--user", "row", name="rows.ledger")
+    refused(privrank(*run, by_user, "--user", "row"), "column 'row'", "--user")
+    assert privrank(*run, by_user, "--max-per-user", 1).code == 0
+    assert privrank(*run, by_row, "--user", "row").code == 0
+    refused(privrank(*run, by_row, "--max-per-user", 1), "column 'user'")
     assert [one.privacy.users for one in spends(by_row)] == ["column 'row'"]
 
 
 def test_each_row_a_user_is_said_in_advance(privrank, write, ledger, tmp_path):
     ranks = write("u,1,2", "u2,2,1", header="user,a,b", name="ranks.csv")
     run = ("aggregate", ranks, "--epsilon 1 --method borda --items a,b --user none")
-    refused(privrank(*run, "--ledger", ledger(ranks)), "its users are each row")
-    result = privrank(
-        *run, "--ledger", ledger(ranks, "--user", "none", name="rows.ledger"), "--json"
-    )
+    refused(privrank(*run, "--ledger", ledger(ranks)), "each row")
+    rows = ledger(ranks, "--user", "none", name="rows.ledger")
+    result = privrank(*run, "--ledger", rows, "--json")
     assert result.code == 0, result.err
     assert result.json()["guarantee"]["users"] == "each row"
-    assert "each row is one user" in privrank(*run).out
     bare = write("1,2", header="a,b", name="bare.csv")
     making = ("ledger", tmp_path / "bare.ledger", "--data", bare, "--budget", 1)
-    refused(privrank(*making), "has no column 'user'", "--user none")
+    refused(privrank(*making), "'user'", "--user none")
     assert privrank(*making, "--user", "none").code == 0
-
-
-def test_a_named_data_set_knows_its_users(privrank, tmp_path, data_folder):
-    making = ("ledger", tmp_path / "x.ledger", "--data", "sushi", "--budget", 1, "--user", "none")
-    refused(privrank(*making), "leave out --user")
+    named = ("ledger", tmp_path / "x.ledger", "--data", "coffee", "--budget", 1, "--user", "none")
+    refused(privrank(*named), "--user")
 
 
 def test_items_read_off_the_data_are_public(privrank, votes, ledger):
@@ -159,31 +116,15 @@ def test_items_read_off_the_data_are_public(privrank, votes, ledger):
 
 
 ORDERS = ("user,order", "u,a>b>c", "v,b>a>c")
-FORMS = {
-    "wide.csv": (("user,a,b,c", "u,1,2,3", "v,2,1,3"), False),
-    "long.csv": (
-        ("user,item,rank", *(f"{user},{item},1" for user in "uv" for item in "abc")),
-        True,
-    ),
-    "orders.csv": (ORDERS, True),
-    "places.csv": (("user,rank_1,rank_2", "u,a,b", "v,b,a"), True),
-    "votes.soc": (
-        (
-            "# NUMBER ALTERNATIVES: 2",
-            "# ALTERNATIVE NAME 1: a",
-            "# ALTERNATIVE NAME 2: b",
-            "2: 1,2",
-        ),
-        False,
-    ),
-    "coffee-rankings": ((), False),
-}
 
 
 @pytest.mark.parametrize(
     ("command", "source", "lines", "seen"),
     [
-        *(("aggregate", source, *form) for source, form in FORMS.items()),
+        ("aggregate", "wide.csv", ("user,a,b,c", "u,1,2,3", "v,2,1,3"), False),
+        ("aggregate", "long.csv", ("user,item,rank", "u,a,1", "u,b,2", "v,a,1", "v,b,2"), True),
+        ("aggregate", "orders.csv", ORDERS, True),
+        ("aggregate", "coffee-rankings", (), False),
         ("rank", "votes.csv", ("user,winner,loser", "u,a,b", "v,c,a"), True),
         ("rank", "orders.csv", ORDERS, True),
         ("rank", "coffee", (), False),
@@ -197,29 +138,18 @@ def test_what_is_said_of_the_items_is_the_same_in_all_places(
     known = ("--max-per-user", 3) if command == "rank" and lines else ()
     known = ("--users", 2) if source == "long.csv" else known
     page, path = tmp_path / "page.html", ledger(data)
-    run = (command, data, "--epsilon", 1, *known, "--out", page, "--ledger", path, "--json")
-    result = privrank(*run)
+    result = privrank(
+        command, data, "--epsilon", 1, *known, "--out", page, "--ledger", path, "--json"
+    )
     assert result.code == 0, result.err
     document = result.json()
     assert ("items" in document["guarantee"].get("public", ())) is seen
     notes = document["diagnostics"]["notes"]
     assert any("the list of items" in note and "public" in note for note in notes) is seen
-    assert any("the items are columns" in note for note in notes) is (source == "wide.csv")
     told = " ".join(page.read_text().split())
     assert bool(re.search(r"list of items[^.]* taken as public", told)) is seen
     (one,) = spends(path)
     assert ("items" in one.privacy.public) is seen
-    allowed = "may take as public the list of items" in privrank("ledger", path).out
-    assert allowed is (seen or source == "wide.csv")  # its header alone does not say what it is
-
-
-def test_a_table_in_an_engine_says_the_same_of_its_items(tmp_path):
-    ibis = pytest.importorskip("ibis")
-    columns = {"user": ["u", "u", "v"], "item": ["a", "b", "a"], "rank": [1, 2, 1]}
-    rows = read(ibis.memtable(columns), name="the table", items="seen")
-    table = read(columns, items="seen")
-    assert rows.notes == table.notes
-    assert rows.public == table.public == ("items", "participation")
 
 
 @pytest.mark.parametrize(
@@ -236,14 +166,14 @@ def test_synthetic_rankings_show_the_items_of_whole_users(
     """Were a user replaced by one who ranked other items, the columns of the file would be others."""
     votes, out = write(*rows, header=header), tmp_path / "s.csv"
     run = ("privatize", votes, "--epsilon", 1, "--out", out, "--force", "--json")
-    rank, user = (lambda told: (told, told["also"][0]))(privrank(*run).json()["guarantee"])
-    assert "public" not in rank  # whoever moves one item keeps the items
-    assert ("items" in user["public"]) is seen
-    told = privrank(*run, "--items", "a,b").json()["guarantee"]["also"][0]
-    assert "items" not in told["public"]
+    told = privrank(*run).json()["guarantee"]
+    assert "public" not in told  # whoever moves one item keeps the items
+    assert ("items" in told["also"][0]["public"]) is seen
+    listed = privrank(*run, "--items", "a,b").json()["guarantee"]["also"][0]
+    assert "items" not in listed["public"]
     strict = ("--ledger", ledger(votes, "--public", "participation"))
     if seen:
-        refused(privrank(*run, *strict), "the list of items", "--items")
+        refused(privrank(*run, *strict), "--items")
     assert privrank(*run, *strict, "--items", "a,b").code == 0
 
 
@@ -255,55 +185,17 @@ def test_a_questionnaire_is_public(privrank, data_folder, ledger):
     assert spends(path)[0].privacy.public == ("questionnaire",)
 
 
-def test_who_ranked_nothing_has_no_row_in_a_long_file(privrank, long_votes, ledger):
-    run = ("aggregate", long_votes, "--epsilon", 1, "--method", "borda", "--items", "a,b,c")
+def test_who_ranked_nothing_has_no_row_in_a_long_file(privrank, write, ledger):
+    rows = [f"u{k},{item},{1 + (k + n) % 3}" for k in range(8) for n, item in enumerate("abc")]
+    votes = write(*rows, header="user,item,rank", name="long.csv")
+    run = ("aggregate", votes, "--epsilon", 1, "--method", "borda", "--items", "a,b,c")
     said = privrank(*run, "--json").json()
     assert said["guarantee"]["public"] == ["participation"]
     assert said["diagnostics"]["users"] == 8
-    refused(
-        privrank(*run, "--ledger", ledger(long_votes)),
-        "which users gave an answer at all",
-        "--users",
-    )
-    told = privrank(*run, "--users", 9, "--json", "--ledger", ledger(long_votes, name="b.ledger"))
+    refused(privrank(*run, "--ledger", ledger(votes)), "which users gave", "--users")
+    told = privrank(*run, "--users", 9, "--json", "--ledger", ledger(votes, name="b.ledger"))
     assert told.code == 0, told.err
     assert "public" not in told.json()["guarantee"]
     assert told.json()["diagnostics"]["users"] == 9
-    refused(privrank(*run, "--users", 7), "--users")
-    refused(privrank(*run, "--users", 0), "--users")
-
-
-def test_a_wide_file_has_a_row_for_everybody(privrank, write):
-    votes = write("u,1,2", "v,,", header="user,a,b")
-    run = ("aggregate", votes, "--epsilon", 1, "--method", "borda", "--json")
-    assert privrank(*run).json()["diagnostics"]["users"] == 2
-    refused(privrank(*run, "--users", 2), "leave out --users")
-
-
-@pytest.mark.parametrize(
-    ("name", "counts"),
-    [
-        ("cemspc", ("91", "487", "4545")),
-        ("immig", ("85", "124", "588")),
-        ("nascar", ("last four",)),
-    ],
-)
-def test_what_loaders_count_is_for_the_holder_alone(privrank, data_folder, name, counts):
-    command = "aggregate" if name == "nascar" else "rank"
-    options = ("--method", "borda") if name == "nascar" else ("--adjacency", "flip")
-    document = privrank(command, name, "--epsilon", 1, *options, "--json").json()
-    result = privrank(command, name, "--epsilon", 1, *options)
-    notes = document["diagnostics"]["notes"]
-    assert [line for line in result.out.splitlines() if line.startswith("- ")]
-    assert all(f"- {note}" in result.out for note in notes)
-    assert not any(count in note for note in notes for count in counts)
-    assert all(count in result.err for count in counts)
-    bare = privrank(command, name, "--method", "none").out
-    assert any(count in bare for count in counts)
-
-
-def test_no_advice_tells_what_one_user_did(privrank, write):
-    votes = write(*("u,a,b" for _ in range(37)), "v,a,b")
-    result = privrank("rank", votes, "--epsilon", 1)
-    refused(result, "gave more than 1 comparison,", "--max-per-user")
-    assert "37" not in result.err
+    for wrong in (7, 0):
+        refused(privrank(*run, "--users", wrong), "--users")

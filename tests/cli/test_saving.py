@@ -4,173 +4,261 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
 import sys
-from typing import Any
+from pathlib import Path
 
 import duckdb
 import openpyxl
 import pytest
-from typer.testing import CliRunner
+import typer
 
-from privrank_jax import __version__
-from privrank_jax.cli import app
+from privrank_jax.cli.console import busy, refusing, say, warn
+from privrank_jax.release.ledger import Ledger
 
-REHEARSED = ("rank", "coffee", "--epsilon", "1", "--simulate", "--seed", "1")
-
-
-def run(*words: str):
-    return CliRunner().invoke(app, words, catch_exceptions=False)
+REHEARSED = ("rank", "coffee", "--epsilon", 1, "--simulate", "--seed", 1)
 
 
-def test_all_files_hold_what_is_printed(tmp_path):
-    out, plot, report = (str(tmp_path / name) for name in ("r.csv", "r.svg", "r.html"))
-    document = tmp_path / "r.json"
-    options = ("--out", plot, "--out", report)
-    assert run(*REHEARSED, "--out", out, *options).exit_code == 0
-    printed = run(*REHEARSED, "--json", "--out", str(document)).stdout
-    assert json.loads(document.read_text()) == json.loads(printed)
-
-    ranking = json.loads(printed)["ranking"]
-    with (tmp_path / "r.csv").open(newline="") as file:
+def test_all_files_hold_what_is_printed(privrank, tmp_path):
+    paths = {
+        end: tmp_path / f"r.{end}" for end in ("csv", "json", "parquet", "xlsx", "svg", "html")
+    }
+    options = (word for path in paths.values() for word in ("--out", path))
+    result = privrank(*REHEARSED, *options, "--json")
+    assert result.code == 0, result.err
+    printed = result.json()
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in paths.values()}
+    assert json.loads(paths["json"].read_text()) == printed
+    ranking = printed["ranking"]
+    with paths["csv"].open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert rows == [{name: str(value) for name, value in row.items()} for row in ranking]
-
-    parquet = tmp_path / "r.parquet"
-    assert run(*REHEARSED, "--out", str(parquet)).exit_code == 0
     names = ", ".join(ranking[0])
-    rows = duckdb.sql(f"SELECT {names} FROM '{parquet}'").fetchall()
+    rows = duckdb.sql(f"SELECT {names} FROM '{paths['parquet']}'").fetchall()
     assert rows == [tuple(row.values()) for row in ranking]
-    parquet.unlink()
-
-    book = tmp_path / "r.xlsx"
-    assert run(*REHEARSED, "--out", str(book)).exit_code == 0
-    header, *rows = openpyxl.load_workbook(book).worksheets[0].iter_rows(values_only=True)
+    header, *rows = openpyxl.load_workbook(paths["xlsx"]).worksheets[0].iter_rows(values_only=True)
     for row, shown in zip(rows, ranking, strict=True):  # numbers to 16 digits
         assert dict(zip(header, row, strict=True)) == {
             name: pytest.approx(value, rel=1e-15) if type(value) is float else value
             for name, value in shown.items()
         }
-    book.unlink()
-
-    page = (tmp_path / "r.html").read_text()
+    page = paths["html"].read_text()
     assert [page.count(f">{row['item']}<") for row in ranking] == [1] * 6
     assert "<svg" in page
-    assert (tmp_path / "r.svg").read_text().startswith("<?xml")
-    assert {path.name for path in tmp_path.iterdir()} == {"r.csv", "r.svg", "r.html", "r.json"}
+    assert paths["svg"].read_text().startswith("<?xml")
 
 
 @pytest.mark.parametrize(
     ("method", "heads", "pictures"),
     [("weights", "rank\titem\trank_low\trank_high", 1), ("kwiksort", "rank\titem", 0)],
 )
-def test_an_order_without_scores_has_files_too(method, heads, pictures, tmp_path):
+def test_an_order_without_scores_has_files_too(privrank, method, heads, pictures, tmp_path):
     """A page has a picture if it shows more than the table does."""
-    out, plot, report = (str(tmp_path / name) for name in ("r.tsv", "r.png", "r.html"))
-    words = ("aggregate", "coffee-rankings", "--epsilon", "1", "--simulate", "--seed", "1")
-    result = run(*words, "--method", method, "--out", out, "--out", plot, "--out", report)
-    assert result.exit_code == 0, result.output
-    assert (tmp_path / "r.tsv").read_text().splitlines()[0] == heads
-    assert (tmp_path / "r.html").read_text().count("<svg") == pictures
+    table, plot, page = (tmp_path / name for name in ("r.tsv", "r.png", "r.html"))
+    words = ("aggregate", "coffee-rankings", *REHEARSED[2:], "--method", method)
+    result = privrank(*words, "--out", table, "--out", plot, "--out", page)
+    assert result.code == 0, result.err
+    assert table.read_text().splitlines()[0] == heads
+    assert page.read_text().count("<svg") == pictures
+    assert plot.stat().st_size > 1000
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "word", "missing"),
     [
-        (("--out", "r.txt"), "--out r.txt: give a file that ends in .csv, .tsv, .json, .parquet"),
-        (("--out", "r.doc"), "give a file that ends in"),
-        (("--out", "a/r.csv"), "there is no folder a"),
-        (("--out", "r.html/../r.csv", "--out", "folder.html"), "folder.html cannot be written"),
+        (("--out", "r.txt"), ".tsv", None),
+        (("--out", "a/r.csv"), "folder a", None),
+        (("--out", "r.html/../r.csv", "--out", "folder.html"), "folder.html", None),
+        (("--out", "r.parquet"), "privrank-jax[tables]", "duckdb"),
+        (("--out", "r.xlsx"), "privrank-jax[excel]", "openpyxl"),
+        (("--out", "v.csv"), "lost", None),
+        (("--out", "l"), "lost", None),
     ],
 )
-def test_what_could_not_be_written_is_refused_before_the_budget_is_spent(
-    options, words, tmp_path, monkeypatch
+def test_what_can_not_be_written_is_refused_before_the_budget_is_spent(
+    privrank, options, word, missing, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder.html").mkdir()
-    (tmp_path / "r.html").mkdir()
-    run("ledger", "l", "--data", "coffee", "--budget", "2")
-    result = run("rank", "coffee", "--epsilon", "1", "--ledger", "l", *options)
-    assert result.exit_code == 2
-    assert words in " ".join(result.stderr.split())
-    assert result.stdout == ""
-    assert "Spent: epsilon 0." in run("ledger", "l").stdout
+    for folder in ("folder.html", "r.html"):
+        Path(folder).mkdir()
+    Path("v.csv").write_text("user,winner,loser\nu,a,b\nv,b,a\n")
+    assert privrank("ledger", "l", "--data", "v.csv", "--budget", 2).code == 0
+    before = Path("v.csv").read_bytes(), Path("l").read_bytes()
+    if missing:
+        monkeypatch.setitem(sys.modules, missing, None)
+    result = privrank("rank", "v.csv", "--epsilon", 1, "--ledger", "l", *options)
+    assert (result.code, result.out) == (2, "")
+    assert word in " ".join(result.err.split())
+    assert (Path("v.csv").read_bytes(), Path("l").read_bytes()) == before
 
 
-@pytest.mark.parametrize(
-    ("file", "package", "extra"),
-    [("r.parquet", "duckdb", "tables"), ("r.xlsx", "openpyxl", "excel")],
-)
-def test_without_its_package_a_table_is_refused_before_the_budget_is_spent(
-    file, package, extra, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    run("ledger", "l", "--data", "coffee", "--budget", "2")
-    monkeypatch.setitem(sys.modules, package, None)
-    result = run("rank", "coffee", "--epsilon", "1", "--ledger", "l", "--out", file)
-    assert result.exit_code == 2
-    assert f"pip install 'privrank-jax[{extra}]', or write CSV" in result.stderr
-    assert "Spent: epsilon 0." in run("ledger", "l").stdout
-
-
-def sheets(path) -> Any:
-    return openpyxl.load_workbook(path).worksheets
-
-
-def test_a_workbook_says_what_is_promised_and_what_its_columns_mean(tmp_path):
-    path = tmp_path / "r.xlsx"
-    result = run(*REHEARSED, "--out", str(path))
-    assert result.exit_code == 0, result.output
-    ranking, about = sheets(path)
-    assert [cell.font.bold for cell in ranking[1]] == [True] * len(ranking[1])
-    for row in ranking.iter_rows(min_row=2):
-        cells = {head.value: cell for head, cell in zip(ranking[1], row, strict=True)}
+def test_a_workbook_says_what_is_promised_and_names_are_text(privrank, write, tmp_path):
+    source, path = write("u,=1+1,Škoda", "v,Škoda,=1+1", "w,=1+1,Škoda"), tmp_path / "r.xlsx"
+    result = privrank("rank", source, *REHEARSED[2:], "--method counts", "--out", path)
+    assert result.code == 0, result.err
+    ranking, about = openpyxl.load_workbook(path).worksheets
+    head, *rows = ranking.iter_rows()
+    assert all(cell.font.bold for cell in head)
+    for row in rows:
+        cells = {name.value: cell for name, cell in zip(head, row, strict=True)}
+        assert (cells["item"].value in ("=1+1", "Škoda"), cells["item"].data_type) == (True, "s")
         assert cells["rank"].number_format == "General"
         assert cells["score"].number_format == "0.0000"
-        assert -1 < cells["score"].value < 1
-        assert cells["score"].value != round(cells["score"].value, 3)  # more digits than are shown
-
-    assert about.title == "guarantee"
     assert all(cell.data_type == "s" for row in about.iter_rows() for cell in row)
     words = dict(about.iter_rows(values_only=True))
-    flat = " ".join(result.stdout.split())
-    assert words["guarantee"] in flat
-    meaning = next(line for line in result.stdout.splitlines() if line.startswith("Intervals: "))
-    meaning = meaning.removeprefix("Intervals: ").rstrip(".")
-    assert words["low, high"] == f"ends of 95% intervals of the score: {meaning}"
-    assert words["rank_low, rank_high"] == f"ends of 95% intervals of the rank, 1 = best: {meaning}"
-    notes = [text for subject, text in about.iter_rows(values_only=True) if subject == "note"]
-    assert notes
-    assert all(note in flat for note in notes)
+    assert words["guarantee"] in " ".join(result.out.split())
+    assert {"low, high", "rank_low, rank_high", "note", "written by"} <= words.keys()
     assert "rehearsal" in words["caution"]
-    assert words["command"].startswith("privrank rank coffee --epsilon 1")
-    assert words["written by"] == f"privrank_jax {__version__}"
+    assert words["command"].startswith("privrank rank ")
 
 
-def test_names_of_items_are_text_in_a_workbook(tmp_path):
-    (tmp_path / "v.csv").write_text("user,winner,loser\nu,=1+1,Škoda\nv,Škoda,=1+1\n", "utf-8")
-    out = tmp_path / "r.xlsx"
-    result = run(
-        "rank", str(tmp_path / "v.csv"), *REHEARSED[2:], "--items", "seen", "--out", str(out)
-    )
-    assert result.exit_code == 0, result.output
-    _, *rows = openpyxl.load_workbook(out).worksheets[0].iter_rows()
-    assert sorted((row[1].value, row[1].data_type) for row in rows) == [
-        ("=1+1", "s"),
-        ("Škoda", "s"),
-    ]
+# --- output that takes no more, as a pipe to `head`
 
 
-def test_the_data_and_the_ledger_are_never_overwritten(tmp_path, monkeypatch):
+RELEASE = ("aggregate", "coffee-rankings", "--epsilon", "1")
+PAID = ("--ledger", "l")
+ROOT = Path(__file__).parents[3]
+ENTRY = "import sys; sys.path.insert(0, sys.argv.pop(1)); from privrank_jax.__main__ import main; main()"
+
+
+@pytest.fixture
+def ledger(privrank, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    text = "user,winner,loser\nu,a,b\nv,b,a\n"
-    for name, command in (("v.csv", "rank"), ("v.html", "aggregate")):
-        (tmp_path / name).write_text(text)
-        result = run(command, name, "--epsilon", "1", "--out", str(tmp_path / name))
-        assert result.exit_code == 2
-        assert "it would be lost" in " ".join(result.stderr.split())
-        assert (tmp_path / name).read_text() == text
-    run("ledger", "l.csv", "--data", "coffee", "--budget", "2")
-    before = (tmp_path / "l.csv").read_bytes()
-    result = run("rank", "coffee", "--epsilon", "1", "--ledger", "l.csv", "--out", "l.csv")
-    assert result.exit_code == 2
-    assert (tmp_path / "l.csv").read_bytes() == before
+    privrank("ledger", "l", "--data", "coffee-rankings", "--budget", 9)
+    return lambda: [one.state for one in Ledger("l").spends()]
+
+
+@pytest.fixture
+def closed(monkeypatch):
+    """Let every table find the pipe closed."""
+
+    def print_table(*_, **__):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr("privrank_jax.cli.show.print_table", print_table)
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """Let every file of a table find the disk full."""
+
+    def write_table(*_):
+        raise OSError(28, "No space left on device", "o.csv")
+
+    monkeypatch.setattr("privrank_jax.cli.show.write_table", write_table)
+
+
+def start(*words, stdout):
+    return subprocess.run(
+        [sys.executable, "-c", ENTRY, str(ROOT), *words],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_closed_pipe_leaves_all_files(ledger, tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    run = start(*RELEASE, *PAID, "--out", "o.csv", "--out", "o.html", stdout=writing)
+    os.close(writing)
+    assert run.returncode == 2, run.stderr
+    assert "epsilon 1 was spent" in run.stderr
+    assert run.stderr.count("o.csv, o.html") == len(run.stderr.splitlines())
+    assert len((tmp_path / "o.csv").read_text().splitlines()) == 7
+    assert "Differentially private" in (tmp_path / "o.html").read_text()
+    assert ledger() == ["spent"]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+def test_a_full_disk_below_stdout_leaves_all_files(ledger, tmp_path):
+    with open("/dev/full", "w") as full:
+        run = start(*RELEASE, "--json", "--out", "o.csv", stdout=full)
+    assert run.returncode == 2
+    assert "No space left" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+    assert len((tmp_path / "o.csv").read_text().splitlines()) == 7
+
+
+def test_what_cost_nothing_ends_quietly(privrank, ledger, closed, monkeypatch):
+    run = privrank(*RELEASE, "--out", "o.csv")
+    assert (run.code, run.err.count("o.csv")) == (1, 1)
+    assert len(run.err.splitlines()) == 1
+    monkeypatch.setattr("privrank_jax.cli.ledger.print_json", closed_pipe)
+    run = privrank("ledger", "l", "--json")
+    assert (run.code, run.err) == (1, "")
+
+
+def closed_pipe(*_):
+    raise BrokenPipeError(32, "Broken pipe")
+
+
+def test_what_is_lost_is_reported(privrank, ledger, closed, full):
+    run = privrank(*RELEASE, *PAID)
+    assert run.code == 2
+    assert "epsilon 1 was spent" in run.err
+    assert "--out FILE" in run.err
+    assert ledger() == ["spent"]
+    run = privrank(*RELEASE, *PAID, "--out", "o.csv")
+    assert run.code == 2
+    first, second = run.err.splitlines()
+    assert "o.csv" in first
+    assert "epsilon 1 was spent" in second
+
+
+def test_a_file_that_fails_leaves_the_result_on_stdout(privrank, ledger, full):
+    run = privrank(*RELEASE, *PAID, "--out", "o.csv", "--out", "o.html", "--json")
+    assert run.code == 2
+    assert len(run.json()["ranking"]) == 6
+    assert "o.csv" in run.err
+    assert os.path.exists("o.html")
+    assert ledger() == ["printed"]
+
+
+def test_a_leaderboard_can_be_shown_again(privrank, tmp_path, monkeypatch, closed):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"u{day},a,b,2026-01-0{day}\n" for day in (1, 2))
+    (tmp_path / "v.csv").write_text(f"user,winner,loser,when\n{rows}")
+    privrank("ledger", "l", "--data", "v.csv", "--budget", 1, "--public", "items")
+    run = ("leaderboard", "v.csv", "--every day --time when --start 2026-01-01 --steps 2")
+    options = ("--state", "s", "--epsilon", 1, "--max-per-user", 1, "--ledger", "l")
+    shown = privrank(*run, *options)
+    assert shown.code == 2
+    assert "epsilon 1 was spent" in shown.err
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    again = privrank(*run, *options)
+    assert again.code == 0
+    assert "step 2 of 2" in again.out
+
+
+def test_no_output_at_all_is_refused_before_anything_is_spent(monkeypatch, capsys):
+    ran = []
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(typer.Exit) as found:
+        refusing(lambda _: None)(lambda: ran.append(1))()
+    assert (found.value.exit_code, ran) == (2, [])
+    assert "standard output" in capsys.readouterr().err
+
+
+class Full:
+    """A stream on a full disk."""
+
+    def isatty(self):
+        return False
+
+    def write(self, _):
+        raise OSError(28, "No space left on device")
+
+    flush = write
+
+
+@pytest.mark.parametrize("stderr", [None, Full()])
+def test_remarks_that_cannot_be_shown_raise_nothing(monkeypatch, stderr):
+    monkeypatch.setattr(sys, "stderr", stderr)
+    warn("a remark")
+    say("another")
+    with busy("working"):
+        pass

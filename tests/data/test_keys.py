@@ -14,8 +14,8 @@ import pytest
 import privrank_jax as pr
 from privrank_jax.data import Comparisons, DataError
 from privrank_jax.data.reader import read_told as _read_told
-from tests.cli.keys import variants
 from tests.data.files import written
+from tests.data.keys import variants
 
 ITEMS = ("oslo", "rome", "bonn")
 USERS = 12

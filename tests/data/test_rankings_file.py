@@ -313,6 +313,8 @@ REFUSED = [
     (Rankings, {**WIDE, "": [""] * 3}, {}, "none blank"),
     (Rankings, {"user": [], "a": [], "b": []}, {}, "no rows"),
     (Rankings, frame("user,a", "u,1"), {}, "at least two items"),
+    (Rankings, frame("A!!x,A!!y,B [x],B [y]", "1,2,1,2"), {"user": None}, "several questions"),
+    (Rankings, frame("A!!x,A!!y,B [x],B [y]", "1,2,1,2"), {"user": None}, "several questions"),
     (Rankings, WIDE, {"items": ["Oslo", "Pariss"]}, "no column for the item 'Pariss'"),
     (Rankings, WIDE, {"rank": "Oslo"}, "`item`"),
     (Rankings, WIDE, {"order": "vote"}, "no column 'vote'"),

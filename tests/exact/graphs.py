@@ -9,7 +9,6 @@ import numpy as np
 
 from privrank_jax.privacy.geometry import Zonotope
 
-ALARM = 1e-9  # false-alarm rate of each test of the law: the draws are fresh
 COMPLETE = {m: list(itertools.combinations(range(m), 2)) for m in (2, 3, 4)}
 GRAPHS = {
     "K2": (COMPLETE[2], 2),
@@ -29,3 +28,7 @@ def zonotope(pairs, num_items):
     lengths = np.zeros((num_items, num_items))
     np.add.at(lengths, tuple(np.asarray(pairs).T), 1.0)
     return Zonotope(jnp.asarray(lengths + lengths.T))
+
+
+def edges_of(graph):
+    return [tuple(edge) for edge in graph.edges.tolist()]

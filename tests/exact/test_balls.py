@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from fractions import Fraction
 
 import mpmath
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax._balls import above, ball, middle, precision
+from privrank_jax._balls import above, middle, precision
 from privrank_jax.exact.balls import Laplace, Normal, Uniform
 
 LAWS = [(Laplace, stats.laplace), (Normal, stats.norm)]
@@ -31,17 +30,6 @@ class Bits:
         return int(taken.ljust(bits, "1") or "0", 2)
 
 
-@pytest.mark.parametrize("law", [Laplace, Normal])
-def test_more_bits_narrow_the_ball_around_the_same_number(law):
-    with precision(600):
-        number = law(Fraction(7, 3))
-        balls = [number.ball(bits) for bits in (16, 64, 256, 500)]
-    for wide, narrow in itertools.pairwise(balls):
-        assert wide.contains(narrow)
-        assert above(narrow - narrow.mid()) < above(wide - wide.mid()) / 2**30
-    assert above(balls[-1] - balls[-1].mid()) < Fraction(1, 2**400)
-
-
 @pytest.mark.parametrize("bits", [16, 64, 150])
 def test_balls_hold_what_the_drawn_bits_say_at_60_digits(bits):
     """-λ log U, and σ√(-2 log U) cos(2πV), of the uniform numbers that were drawn."""
@@ -58,7 +46,11 @@ def test_balls_hold_what_the_drawn_bits_say_at_60_digits(bits):
                 radius = mpmath.sqrt(-2 * mpmath.log(log))
                 true = mpmath.mpf(7) / 3 * radius * mpmath.cospi(angle)
             exact = Fraction(int(mpmath.nint(true * 2**180)), 2**180)
-        assert abs(middle(held) - exact) <= above(held - held.mid()) + Fraction(1, 2**180)
+        reach = above(held - held.mid())
+        assert abs(middle(held) - exact) <= reach + Fraction(1, 2**180)
+        assert reach < Fraction(1000, 2**bits)
+        with precision(600):
+            assert held.contains(number.ball(500))  # more bits narrow the same ball
 
 
 @pytest.mark.parametrize(("law", "known"), LAWS)
@@ -82,11 +74,3 @@ def test_both_signs_of_laplace_noise_come_from_the_first_bit():
             float(Laplace(Fraction(3), Bits(bit + "01")).ball(64)) for bit in "10"
         )
     assert negative == -positive < 0
-
-
-def test_rationals_are_held_and_bounded():
-    with precision(60):
-        third = ball(Fraction(1, 3))
-        assert abs(middle(third) - Fraction(1, 3)) < Fraction(1, 2**60)
-        assert above(third) >= Fraction(1, 3)
-        assert above(-third) >= Fraction(1, 3)

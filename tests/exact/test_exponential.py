@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -9,17 +10,26 @@ from fractions import Fraction
 import flint
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import special
 
 from privrank_jax.aggregation import exponential_kemeny
 from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.exact import exponential
 from privrank_jax.exact.balls import Uniform
-from tests.exact.rankings import EVERY, RANKS, costs_and_rate
+from tests.exact.laws import assert_shares
 from tests.promises import user
 from tests.reference import aggregation as reference
 
 ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
+ODDS = exponential.Odds
+RANKS = np.array([[0, 1, 2, 3], [1, 0, 2, 3], [0, 2, -1, 1], [0, 0, 1, 2], [3, 1, 2, 0]])
+EVERY = list(itertools.permutations(range(4)))
+
+
+def costs_and_rate(epsilon, missing="last"):
+    return exponential.excess(counted_weights(RANKS, missing).twice), Fraction(epsilon) / (
+        2 * 4 * 3
+    )
 
 
 def law_of(odds, items):
@@ -54,10 +64,9 @@ def test_a_choice_is_made_where_the_bits_leave_no_doubt_and_only_there():
     sharp = [flint.arb(w) for w in (3, 1, 4)]
     found = [exponential.choose(sharp, within(8 * uniform + 1, 6)) for uniform in range(8)]
     assert found == [0, 0, 0, 1, 2, 2, 2, 2]
-    # Two bits can't distinguish the first from the second within [1/4, 1/2).
+    # Two bits can't distinguish neighbors within [1/4, 3/4).
     found = [exponential.choose(sharp, within(uniform, 2)) for uniform in range(4)]
-    assert found[:2] == [0, None]
-    assert found[3] == 2
+    assert found == [0, None, None, 2]
     # A blurred first weight, anything in [2.5, 3.5]: what lies near its edge stays open.
     blurred = [flint.arb(3, 0.5), *sharp[1:]]
     for uniform in range(64):
@@ -68,150 +77,69 @@ def test_a_choice_is_made_where_the_bits_leave_no_doubt_and_only_there():
                 int(np.searchsorted(edges, (uniform + x) / 64, "right")) for x in (0.01, 0.99)
             }
             assert choice is None or inside == {choice}
-    assert exponential.choose(blurred, within(0, 6)) == 0
-    assert exponential.choose(blurred, within(63, 6)) == 2
+    assert [exponential.choose(blurred, within(uniform, 6)) for uniform in (0, 63)] == [0, 2]
 
 
 @pytest.mark.parametrize("bits", [10, 40, 128])
 def test_balls_hold_the_odds_and_narrow_with_the_bits(bits):
     costs, rate = costs_and_rate(7.0)
     exact, rough = (exponential.Odds(costs, rate, number) for number in (300, bits))
-    for size in range(1, 5):
-        for members in map(list, itertools.combinations(range(4), size)):
-            for wide, narrow in zip(rough.of_last(members), exact.of_last(members)):
-                assert wide.contains(narrow)
-                assert wide > 0
-                assert wide.rad() < 200 * narrow * 2.0**-bits
-    odds = exact.of_last([0, 1, 2, 3])
-    terms = [
-        math.exp(-float(rate) * sum(costs[j][i] for i, j in itertools.combinations(order, 2)))
-        for order in EVERY
-    ]
-    assert float(sum(odds)) == pytest.approx(sum(terms), rel=1e-12)
-
-
-def draw_many(monkeypatch, costs, rate, draws):
-    made = {}
-
-    def once(costs, rate, bits):
-        if bits not in made:
-            made[bits] = Odds(costs, rate, bits)
-        return made[bits]
-
-    Odds = exponential.Odds
-    monkeypatch.setattr(exponential, "Odds", once)
-    orders = [tuple(exponential.best_first(np.array(costs), rate)) for _ in range(draws)]
-    return np.array([orders.count(order) for order in EVERY]), made
+    subsets = (list(one) for size in range(1, 5) for one in itertools.combinations(range(4), size))
+    for members in subsets:
+        for wide, narrow in zip(rough.of_last(members), exact.of_last(members)):
+            assert wide.contains(narrow)
+            assert wide > 0
+            assert wide.rad() < 200 * narrow * 2.0**-bits
 
 
 @pytest.mark.parametrize("bits", [6, 128])
 def test_draws_have_the_law_and_no_other_whatever_the_precision(monkeypatch, bits):
-    draws, epsilon = 4000, 30.0
+    """χ² of 4,000 fresh draws; a rate that is 30 % off is rejected, but in one of a million runs."""
+    costs, rate = costs_and_rate(30.0)
+    kept = functools.cache(lambda bits: ODDS(costs, rate, bits))
     monkeypatch.setattr(exponential, "_BITS", bits)
-    costs, rate = costs_and_rate(epsilon)
-    observed, made = draw_many(monkeypatch, costs, rate, draws)
-    assert (len(made) > 1) == (bits == 6)  # six bits leave doubt, 128 do not
-    monkeypatch.undo()
-
-    def chances(factor):
-        return law_of(exponential.Odds(costs, rate * Fraction(factor), 140), 4)
-
-    # The rare orders make one cell, of 13.5 draws on average: 43 of 10 million simulated runs raise an alarm. In cells
-    # of their own, a single draw can be one, in 2 % of runs.
-    many = draws * chances(1) > 100
-
-    def pooled(x):
-        return np.append(x[many], x[~many].sum())
-
-    law, observed = pooled(chances(1)), pooled(observed)
-    assert stats.chisquare(observed, draws * law).pvalue > ALARM
+    monkeypatch.setattr(exponential, "Odds", lambda costs, rate, bits: kept(bits))
+    orders = [tuple(exponential.best_first(np.array(costs), rate)) for _ in range(4000)]
+    assert (kept.cache_info().currsize > 1) == (bits == 6)  # six bits leave doubt, 128 do not
+    observed = [orders.count(order) for order in EVERY]
+    assert_shares(observed, law_of(ODDS(costs, rate, 140), 4), ALARM)
     for factor in (0.7, 1.4):
-        other = pooled(chances(factor))
-        noncentrality = draws * np.sum((law - other) ** 2 / other)
-        assert (
-            stats.ncx2.cdf(stats.chi2.isf(ALARM, len(law) - 1), len(law) - 1, noncentrality) < ALARM
+        other = law_of(ODDS(costs, rate * Fraction(factor), 140), 4)
+        with pytest.raises(AssertionError):
+            assert_shares(observed, other, ALARM)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1 / 3, np.float32(1.5), np.int64(2), 2])
+def test_the_rate_gives_epsilon_and_no_more(epsilon):
+    """Twice the sensitivity m(m-1) of the integer costs."""
+    found = exponential_kemeny.release(counted_weights(RANKS), user(epsilon))
+    assert found.diagnostics.rate == pytest.approx(float(epsilon) / (4 * 3))
+    guarantee = found.guarantee
+    assert (guarantee.epsilon, guarantee.delta) == (float(epsilon), 0.0)
+    assert (guarantee.numerics, guarantee.trust) == ("exact", "central")
+
+
+def test_extremes():
+    def drawn(ranks, epsilon):
+        return tuple(
+            exponential_kemeny.release(counted_weights(ranks), user(epsilon)).value.tolist()
         )
-        assert stats.chisquare(observed, draws * other).pvalue < ALARM
 
-
-def test_the_rate_gives_epsilon_and_no_more():
-    for epsilon in (0.1, 1 / 3, 2.0):
-        _, rate = costs_and_rate(epsilon)
-        # Twice the sensitivity m(m-1) of the integer costs.
-        assert 2 * 4 * 3 * rate == Fraction(epsilon)
-        found = exponential_kemeny.release(counted_weights(RANKS), user(epsilon))
-        assert found.diagnostics.rate == pytest.approx(epsilon / (4 * 3))
-        assert found.guarantee.as_dict() == {
-            "epsilon": epsilon, "delta": 0.0, "unit": "user", "adjacency": "replace", "trust": "central",
-            "numerics": "exact",
-        }  # fmt: skip
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 4.0])
-def test_the_exact_loss_between_all_rankings_of_one_user_is_within_epsilon(epsilon):
-    rest = np.tile([2, 1, 0], (40, 1))
-
-    def law(ranks):
-        costs = exponential.excess(counted_weights(np.vstack([rest, ranks])).twice)
-        return law_of(exponential.Odds(costs, Fraction(epsilon) / 12, 140), 3)
-
-    laws = [law(ranks) for ranks in itertools.permutations(range(3))]
-    laws += [law([0, 0, 1]), law([0, -1, -1]), law([-1, -1, -1])]
-    losses = [np.max(np.log(a / b)) for a in laws for b in laws]
-    assert max(losses) <= epsilon * (1 + 1e-9)
-    assert max(losses) > 0.7 * epsilon  # a rate twice as large would show
-
-
-@pytest.mark.parametrize("number", [np.float32(1.5), np.int64(2), 2])
-def test_epsilon_is_any_number(number):
-    found = exponential_kemeny.release(counted_weights(RANKS), user(number))
-    assert found.guarantee.epsilon == float(number)
-    assert found.diagnostics.rate == pytest.approx(float(number) / 12)
-
-
-def test_odds_are_held_however_small():
-    """The three orders that go around a cycle are drawn at odds of e^-(10^19) too."""
-    users = 2**49
+    assert drawn([[1, 0]] * 3, 1e6) == (1, 0)
+    assert drawn([[1, 0, 2]] * 3, 1e300) == (1, 0, 2)
+    assert drawn(np.tile(np.arange(9)[::-1], (500, 1)), 100.0) == tuple(range(9))[::-1]
+    users = 2**49  # the three orders that go around a cycle are drawn at odds of e^-(10^19) too
     cycle = PairWeights.from_counts(2 * users * np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]), users)
     for epsilon in (1e3, 1e6):
         found = exponential_kemeny.release(cycle, user(epsilon))
         assert found.value.tolist() in ([0, 1, 2], [2, 0, 1], [1, 2, 0])
         assert found.diagnostics.rate == pytest.approx(min(epsilon / 6, 2**15))
-
-
-def test_extremes():
-    assert exponential_kemeny.release(counted_weights([[1, 0]] * 3), user(1e6)).value.tolist() == [
-        1,
-        0,
-    ]
-    assert exponential_kemeny.release(
-        counted_weights([[1, 0, 2]] * 3), user(1e300)
-    ).value.tolist() == [
-        1,
-        0,
-        2,
-    ]
-    drawn = {
-        tuple(exponential_kemeny.release(counted_weights([[0, 1]]), user(1e-9)).value.tolist())
-        for _ in range(60)
-    }
-    assert drawn == {(0, 1), (1, 0)}  # both, but for a chance below 1e-17
-    value = exponential_kemeny.release(
-        counted_weights(np.tile(np.arange(9)[::-1], (500, 1))), user(100.0)
-    ).value
-    assert (value.dtype, value.tolist()) == (np.int32, list(range(9))[::-1])
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"privacy": user(math.inf)}, "epsilon must be finite"),
-        ({"privacy": user(np.ones(2))}, "epsilon must be one number"),
-        ({"weights": counted_weights([list(range(21))])}, "at most 20 items, got 21"),
-    ],
-)
-def test_refusals(change, message):
-    with pytest.raises(ValueError, match=message):
-        exponential_kemeny.release(
-            **{"weights": counted_weights([[0, 1]]), "privacy": user(1.0)} | change
-        )
+    found = {drawn([[0, 1]], 1e-9) for _ in range(60)}
+    assert found == {(0, 1), (1, 0)}  # both, but for a chance below 1e-17
+    for ranks, epsilon, word in (
+        ([[0, 1]], math.inf, "finite"),
+        ([[0, 1]], np.ones(2), "one number"),
+        ([list(range(21))], 1.0, "20 items"),
+    ):
+        with pytest.raises(ValueError, match=word):
+            drawn(ranks, epsilon)

@@ -29,15 +29,8 @@ def law(center, epsilon):
     return every, odds / odds.sum()
 
 
-def counts(drawn, every):
-    """How often each ranking was drawn."""
-    place = {ranks: index for index, ranks in enumerate(every)}
-    found = [place[ranks] for ranks in map(tuple, drawn.tolist())]
-    return np.bincount(found, minlength=len(every))
-
-
 def test_items_not_ranked_stay_so_and_each_user_has_an_own_budget_and_length():
-    draws = 20_000
+    draws = 40_000  # gamma 5 % larger is found with 99.9 %
     rows = np.array([[-1, 7, -1, 2, 4], [0, -1, -1, -1, 1], [-1, -1, 3, -1, -1], [-1] * 5])
     budgets = np.tile([3.0, 0.9, 1.0, 2.0], draws)
     drawn = sample.release(np.tile(rows, (draws, 1)), budgets)
@@ -48,14 +41,18 @@ def test_items_not_ranked_stay_so_and_each_user_has_an_own_budget_and_length():
         ranked = rows[first] >= 0
         part = drawn[first::4][:, ranked]
         every, chances = law(rows[first][ranked], epsilon)
-        assert stats.chisquare(counts(part, every), draws * chances).pvalue > ALARM
+        seen = [np.sum(np.all(part == ranks, axis=1)) for ranks in every]
+        assert sum(seen) == draws
+        assert stats.chisquare(seen, draws * chances).pvalue > ALARM
     np.testing.assert_array_equal(drawn[2::4], np.tile([-1, -1, 0, -1, -1], (draws, 1)))
     np.testing.assert_array_equal(drawn[3::4], np.full((draws, 5), -1))
 
 
-def test_extremes():
+def test_extremes(monkeypatch):
+    """In chunks, which lose nothing."""
+    monkeypatch.setattr(mallows, "_CHUNK", 3000)
     reverse = np.tile(np.arange(40)[::-1], (200, 1))
-    np.testing.assert_array_equal(sample.release(reverse, 1e6), reverse)
+    np.testing.assert_array_equal(sample.release(reverse, np.linspace(1e6, 1e7, 200)), reverse)
     # m(m-1)/4 pairs are turned on average at ε near 0, with variance m(m-1)(2m+5)/72.
     drawn = sample.release(reverse, 1e-6)
     turned = np.array([np.sum(np.triu(row[:, None] < row, 1)) for row in drawn])
@@ -65,28 +62,19 @@ def test_extremes():
     assert sample.release(np.zeros((0, 3), int), 1.0).shape == (0, 3)
 
 
-def test_chunks_lose_nothing_and_two_runs_differ(monkeypatch):
-    monkeypatch.setattr(mallows, "_CHUNK", 12)
-    ranks = np.argsort(np.random.default_rng(0).random((20, 5)), axis=1)
-    np.testing.assert_array_equal(sample.release(ranks, 1e4), ranks)
-    np.testing.assert_array_equal(sample.release(ranks, np.linspace(1e4, 1e5, 20)), ranks)
-    first, second = (sample.release(ranks, 0.1) for _ in range(2))
-    assert not np.array_equal(first, second)  # equal by chance below 1e-30
-
-
 @pytest.mark.parametrize(
-    ("ranks", "epsilon", "message"),
+    ("ranks", "epsilon", "word"),
     [
-        ([[0, 1]], 0.0, "epsilon must be positive"),
-        ([[0, 1]], math.nan, "epsilon must be positive"),
-        ([[0, 1]], math.inf, "epsilon must be finite"),
-        ([[0, 1, 2]], 1e-16, "epsilon = 1e-16 is too small for 3 items"),
+        ([[0, 1]], 0.0, "positive"),
+        ([[0, 1]], math.nan, "positive"),
+        ([[0, 1]], math.inf, "finite"),
+        ([[0, 1, 2]], 1e-16, "too small"),
         ([[0, 1]], [1.0, 2.0], "shape"),
         ([0, 1], 1.0, "shape"),
         ([[0.0, 1.0]], 1.0, "integers"),
-        ([[0, 1, 2], [0, 1, 1]], 1.0, "row 1 holds a rank twice"),
+        ([[0, 1, 2], [0, 1, 1]], 1.0, "row 1"),
     ],
 )
-def test_refusals(ranks, epsilon, message):
-    with pytest.raises(ValueError, match=message):
+def test_refusals(ranks, epsilon, word):
+    with pytest.raises(ValueError, match=word):
         sample.release(ranks, epsilon)

@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from privrank_jax._balls import ball, middle, precision
+from privrank_jax._balls import middle, precision
 from privrank_jax.exact import minimizer
 from privrank_jax.exact.balls import Laplace, Normal
 from privrank_jax.exact.likelihoods import of_wins
@@ -28,28 +28,6 @@ class Counted:
     def ball(self, bits):
         self.asked.append(bits)
         return self._number.ball(bits)
-
-
-class Truncated:
-    """Noise of which only the first bits are ever drawn."""
-
-    def __init__(self, number, bits=48):
-        with precision(2 * bits):
-            self._held = Fraction(round(middle(number.ball(bits)) * 2**bits), 2**bits)
-
-    def ball(self, bits):
-        return ball(self._held)
-
-
-class Rounded:
-    """Noise as floating point has it."""
-
-    def __init__(self, number):
-        with precision(100):
-            self._held = Fraction(float(number.ball(80)))
-
-    def ball(self, bits):
-        return ball(self._held)
 
 
 def wins(seed, items, most=20):
@@ -82,21 +60,16 @@ def rounded(values, grid):
     [(1, 4, 4), (2, 4, 4), (3, "1/100", "1/1000"), (5, 50, 60), (4, 100000, "1/1000")],
 )
 def test_equal_to_the_minimizer_with_90_digits_on_every_grid(link, law, items, scale, gamma):
+    """The last of weighted wins, in multiples of 2^-11."""
     scale, gamma, doubled = Fraction(scale), Fraction(gamma), wins(items, items)
     noise = [law(scale) for _ in range(items)]
+    if items == 4:
+        found = rounded_minimizer(of_wins(doubled, link, 2048), gamma, noise, GRID)
+        assert found == rounded(reference(doubled, gamma, noise, link, 2048), GRID)
     true = reference(doubled, gamma, noise, link)
     for grid, spare in ((Fraction(1), 44), (GRID, 44), (GRID, 0), (FINE, 44), (FINE, 0)):
         found = rounded_minimizer(of_wins(doubled, link), gamma, noise, grid, spare=spare)
         assert found == rounded(true, grid), (grid, spare)
-
-
-def test_disconnected_items_and_runaway_winners_are_fitted_alike():
-    doubled = np.zeros((4, 4), int)
-    doubled[0, 1], doubled[2, 3] = 2**40, 2
-    noise = [Laplace(Fraction(2)) for _ in range(4)]
-    gamma = Fraction(1, 1000)
-    found = rounded_minimizer(of_wins(doubled), gamma, noise, GRID)
-    assert found == rounded(reference(doubled, gamma, noise), GRID)
 
 
 def test_a_minimizer_at_a_boundary_takes_more_rounds_and_comes_out_right():
@@ -114,50 +87,18 @@ def test_a_minimizer_at_a_boundary_takes_more_rounds_and_comes_out_right():
         assert noise[0].asked[1] == 2 * noise[0].asked[0]
 
 
-def test_usual_cases_take_one_round():
-    for seed in range(20):
-        noise = [Counted(Laplace(Fraction(10))) for _ in range(6)]
-        rounded_minimizer(of_wins(wins(seed, 6)), Fraction(10), noise, GRID)
-        assert len(noise[0].asked) == 1
-
-
-@pytest.mark.parametrize("start", [0.0, 3.0, -40.0, 1e4])
+@pytest.mark.parametrize("start", [0.0, -40.0, 1e4, None])
 def test_a_bad_start_costs_time_alone(monkeypatch, start):
+    """None: curvatures that doubles can't invert."""
     doubled, gamma = wins(8, 3), Fraction(1)
     noise = [Laplace(Fraction(5)) for _ in range(3)]
-    proposed = start * np.arange(3.0)
-    monkeypatch.setattr(minimizer, "near_minimizer", lambda perturbed: proposed)
+    if start is None:
+        monkeypatch.setattr(minimizer, "_solve", lambda curvature, slope: 0 * slope)
+    else:
+        proposed = start * np.arange(3.0)
+        monkeypatch.setattr(minimizer, "near_minimizer", lambda perturbed: proposed)
     found = rounded_minimizer(of_wins(doubled), gamma, noise, GRID)
     assert found == rounded(reference(doubled, gamma, noise), GRID)
-
-
-def test_curvatures_that_doubles_cannot_invert_are_no_obstacle(monkeypatch):
-    doubled, gamma = wins(9, 3), Fraction(1)
-    noise = [Laplace(Fraction(5)) for _ in range(3)]
-    monkeypatch.setattr(minimizer, "_solve", lambda curvature, slope: 0 * slope)
-    found = rounded_minimizer(of_wins(doubled), gamma, noise, GRID)
-    assert found == rounded(reference(doubled, gamma, noise), GRID)
-
-
-def differs(doubled, gamma, noise, drawn, grid=FINE):
-    found = rounded_minimizer(of_wins(doubled), gamma, drawn, grid)
-    return found != rounded(reference(doubled, gamma, noise), grid)
-
-
-@pytest.mark.parametrize("fault", [Truncated, Rounded])
-def test_noise_with_missing_bits_is_found_out(fault):
-    doubled, gamma = wins(4, 3), Fraction(2)
-    noise = [Laplace(Fraction(2)) for _ in range(3)]
-    assert not differs(doubled, gamma, noise, noise)
-    assert differs(doubled, gamma, noise, [fault(one) for one in noise])
-
-
-def test_a_wrong_certificate_is_found_out(monkeypatch):
-    doubled, gamma = wins(5, 3), Fraction(2)
-    noise = [Laplace(Fraction(2)) for _ in range(3)]
-    assert not differs(doubled, gamma, noise, noise, GRID)
-    monkeypatch.setattr(minimizer, "distance", lambda slope, gamma: Fraction(0))
-    assert differs(doubled, gamma, noise, noise)
 
 
 @pytest.mark.parametrize("link", ["logistic", "laplace"])
@@ -178,12 +119,3 @@ def test_the_bound_holds_at_any_point(link):
             mean_point = sum(point) / 4
             apart = [t - mean_point - u for t, u in zip(point, true)]
             assert sum(one**2 for one in apart) <= bound**2
-
-
-@pytest.mark.parametrize("link", ["logistic", "laplace"])
-def test_smaller_parts_of_wins_are_counted_as_what_they_are(link):
-    """Weighted wins in multiples of 2^-11, as whole numbers of them."""
-    parts, gamma, counted = 2048, Fraction(3), wins(7, 4, 5000)
-    noise = [Laplace(Fraction(3)) for _ in range(4)]
-    found = rounded_minimizer(of_wins(counted, link, parts), gamma, noise, GRID)
-    assert found == rounded(reference(counted, gamma, noise, link, parts), GRID)

@@ -9,7 +9,6 @@ import random
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-import numpy as np
 import pytest
 from scipy import stats
 
@@ -26,9 +25,6 @@ BEST = [
     ([6, 2, 1], 3),
     ([0], 1),
 ]
-
-
-# --- classes ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("best", "k"), BEST)
@@ -50,10 +46,6 @@ def test_sets_of_a_class_are_uniform():
     seen = collections.Counter(tuple(sorted(selection.draw_set(4, 1, 6))) for _ in range(600))
     assert set(seen) == set(wanted)
     assert stats.chisquare([seen[one] for one in wanted]).pvalue > ALARM
-    assert selection.draw_set(3, 3, 2) == [0, 1, 2]
-
-
-# --- the best class --------------------------------------------------------------------------------
 
 
 def largest_noise(uniform, count):
@@ -76,25 +68,20 @@ def test_values_are_enclosed_and_hardly_wider_than_the_bits(count, below):
     assert float(held.rad()) < 1
 
 
-def test_a_number_that_is_0_or_1_so_far_gets_more_bits():
-    for first in (0, 2**BITS - 1):
-        assert selection.largest_noise(3, Uniform(first, BITS), BITS).is_finite()
-
-
 def test_the_best_class_is_that_of_the_bits(monkeypatch):
-    generator = random.Random(8)
+    generator, drawn = random.Random(8), []
+
+    def bits(source, number):
+        drawn.append(generator.getrandbits(number))
+        return drawn[-1]
+
+    monkeypatch.setattr(Source, "randbits", bits)
     for _ in range(12):
         size = generator.randrange(1, 30)
         utilities = [generator.randrange(-40, 1) for _ in range(size)]
         counts = [generator.choice((1, 3, 10**9, 10**30)) for _ in range(size)]
         rate = Fraction(generator.randrange(1, 9), 7)
-        drawn = []
-
-        def bits(number, drawn=drawn):
-            drawn.append(generator.getrandbits(number))
-            return drawn[-1]
-
-        monkeypatch.setattr(Source, "randbits", lambda _, number: bits(number))
+        drawn.clear()
         found = selection.largest(utilities, counts, rate)
         each = math.floor(Fraction(6932, 10000) / rate)
         first = max(range(size), key=lambda i: utilities[i] + each * counts[i].bit_length())
@@ -107,23 +94,15 @@ def test_the_best_class_is_that_of_the_bits(monkeypatch):
         assert found == max(values, key=values.__getitem__)
 
 
-def test_bits_are_drawn_until_there_is_no_doubt(monkeypatch):
-    """Two classes that are equal but for the second draw of bits, and none that is far behind."""
-    draws = iter([2**BITS // 5, 2**BITS // 5, 2**BITS - 2, 7, 5])
-    monkeypatch.setattr(Source, "randbits", lambda _, bits: next(draws))
-    assert selection.largest([0, 0, -900], [1, 1, 1], Fraction(1)) == 1
+@pytest.mark.parametrize(
+    ("utilities", "bits", "best"),
+    [
+        ([0, 0, -900], [2**BITS // 5, 2**BITS // 5, 2**BITS - 2, 7, 5], 1),  # equal so far
+        ([0, -900], [2**BITS // 5, 0, 2**64 // 3], 0),  # U may be 1 still: noise without a bound
+    ],
+)
+def test_bits_are_drawn_until_there_is_no_doubt(monkeypatch, utilities, bits, best):
+    draws = iter(bits)
+    monkeypatch.setattr(Source, "randbits", lambda *_: next(draws))
+    assert selection.largest(utilities, [1] * len(utilities), Fraction(1)) == best
     assert not list(draws)
-
-
-def test_a_class_without_bits_stays_open(monkeypatch):
-    """U may be 1 still, whose noise has no bound."""
-    draws = iter([2**BITS // 5, 0, 2**64 // 3])
-    monkeypatch.setattr(Source, "randbits", lambda _, bits: next(draws))
-    assert selection.largest([0, -900], [1, 1], Fraction(1)) == 0
-    assert not list(draws)
-
-
-def test_a_hundred_items_and_more_sets_than_doubles_hold():
-    assert sum(selection.set_classes(list(range(400, 0, -1)), 200)[2]) == math.comb(400, 200)
-    chosen, _ = selection.best_set(np.arange(400), 200, 1.0, Fraction(4), Fraction(2))
-    assert len(set(chosen.tolist())) == 200

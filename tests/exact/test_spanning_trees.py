@@ -1,30 +1,25 @@
-"""Spanning trees: uniform, and the blocks of a graph."""
+"""Spanning forests are drawn uniformly."""
 
 from __future__ import annotations
 
-from fractions import Fraction
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from privrank_jax.exact import k_norm
-from tests.exact.k_norm_draws import assert_uniform_forests
+from privrank_jax.exact.spanning_trees import Graph
+from tests.exact.graphs import GRAPHS, edges_of
+from tests.exact.laws import assert_shares
 from tests.reference import geometry as naive
 
 
 @pytest.mark.parametrize("name", ["K4", "cycle", "asked again", "two components"])
 def test_forests_are_uniform(name):
-    assert_uniform_forests(name)
-
-
-def test_blocks_bound_the_weights():
-    for dimension, epsilon in ((1, 0.5), (2, 9.0), (9, 1.0), (45, 0.01)):
-        law = k_norm._radius(dimension, Fraction(epsilon) / 2)
-        weights = naive.radius_law(dimension, epsilon / 2, 6 * law.mode + 4000)
-        weights = weights / weights[law.mode]
-        right = weights[law.mode :]
-        blocks = np.arange(right.size) // law._right
-        assert np.all(right <= 2.0**-blocks * (1 + 1e-12))
-        left = weights[: law.mode][::-1]
-        blocks = np.arange(left.size) // max(law._left, 1)
-        assert np.all(left <= 2.0**-blocks * (1 + 1e-12))
+    pairs, items = GRAPHS[name]
+    graph = Graph(pairs, items)
+    found = Counter(tuple(sorted(graph.draw_forest().edge.tolist())) for _ in range(10_000))
+    expected = naive.spanning_forests(edges_of(graph), items)
+    assert set(found) <= set(expected)
+    assert graph.count_forests() == len(expected)
+    counts = [found[forest] for forest in expected]
+    assert_shares(counts, np.full(len(expected), 1 / len(expected)))

@@ -22,6 +22,7 @@ from tests.reference import local_pairs as naive
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 5.0, 20.0, 44.0, 1000.0])
 def test_the_own_order_is_at_most_so_much_likelier(size, epsilon):
     """By rational numbers: at most e^ε, and short of it by a few units of 64 bits."""
+    assert local_reports.told_below(20, 1e300) == local_reports.told_below(20, 1000.0)
     if epsilon == 1e-3 and size == 20:
         with pytest.raises(ValueError, match="too small"):
             local_reports.told_below(size, epsilon)
@@ -39,10 +40,6 @@ def test_the_own_order_is_at_most_so_much_likelier(size, epsilon):
     assert 1 < likelier(told) <= most
     more = told + Fraction(1, 2**63)
     assert more >= 1 or likelier(more) > most
-
-
-def test_a_huge_epsilon_takes_no_time():
-    assert local_reports.told_below(20, 1e300) == local_reports.told_below(20, 1000.0)
 
 
 class Every:
@@ -97,37 +94,11 @@ def test_reports_have_their_law(monkeypatch, ranks, missing, size, epsilon):
         assert law[order] == pytest.approx(chance, rel=1e-12)
 
 
-def test_weights_are_those_of_the_reports(monkeypatch):
-    ranks = np.array([np.random.default_rng(k).permutation(5) for k in range(40)])
-    reports, told = local_reports.told_orders, []
-
-    def recorded(*arguments):
-        held, scores = reports(*arguments)
-        told.extend(map(tuple, np.take_along_axis(held, np.argsort(-scores, axis=1), 1).tolist()))
-        return held, scores
-
-    monkeypatch.setattr(local_reports, "told_orders", recorded)
-    monkeypatch.setattr(local_reports, "_CHUNK", 30)
-    found = sub_ranking_weights.release(ranks, user(3.0), size=3)
-    assert len(told) == 40
-    np.testing.assert_allclose(found.value, naive.weights_of_orders(told, 5, 3, 3.0), atol=1e-12)
-    asked = [sum({i, j} <= set(one) for one in told) for i, j in naive.pairs_of(5)]
-    assert found.diagnostics.users_per_pair == min(asked) >= 4
-
-
-def test_ties_are_answered_by_fair_coins():
-    users = 100_000
-    found = sub_ranking_weights.release(np.zeros((users, 2), int), user(60.0)).value[0, 1]
-    assert stats.binomtest(round(found * users), users, 0.5).pvalue > RATE
-
-
 def test_who_is_asked_for_which_pair_is_left_to_chance():
     """Half of the users, one for each pair, rank the other way round; the pairs that they are asked for may be any."""
-    items = 40
-    pairs = items * (items - 1) // 2
-    ranks = np.where(
-        np.arange(pairs)[:, None] < pairs // 2, np.arange(items), np.arange(items)[::-1]
-    )
+    items, pairs = 40, 780
+    forwards = np.arange(pairs)[:, None] < pairs // 2
+    ranks = np.where(forwards, np.arange(items), np.arange(items)[::-1])
     for order in (np.arange(pairs), np.arange(pairs).reshape(2, -1).T.ravel()):
         found = sub_ranking_weights.release(ranks[order], user(60.0), size=2)
         value = found.value[np.triu_indices(items, 1)]

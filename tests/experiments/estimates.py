@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from privrank_jax.pairwise import noisy_counts, perturbed_mle
-from privrank_jax.pairwise.published import published_counts, published_mle
 from privrank_jax.simulate.axes import flatten
 
 
 def by_mle(key, wins, unit, epsilon, calibration):
     """The public estimator, at its own calibration."""
     asked = unit.promise(epsilon, calibration.adjacency)
-    published = calibration.calibration == "published"
-    return (published_mle if published else perturbed_mle)(key, wins, asked)
+    return calibration.fit(key, wins, asked)
 
 
 def by_counts(key, wins, unit, epsilon, calibration):
     """Noisy totals N + w, turned into N - w."""
     asked = unit.promise(epsilon, calibration.adjacency)
-    published = calibration.calibration == "published"
-    found = (published_counts if published else noisy_counts)(key, wins, asked)
-    return 2 * wins.totals - found.value
+    return 2 * wins.totals - calibration.counts(key, wins, asked).value
 
 
 def placed(found, axes):

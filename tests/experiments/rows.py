@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from privrank_jax import experiments
+from privrank_jax.experiments.study import P
 from privrank_jax.simulate.result import StudyResult
 
 ONE = {"metric": ("log_linf_error",), "estimator": ("mle",), "calibration": "published"}
@@ -21,4 +24,18 @@ def table(*rows):
 
 
 def cells(name, study=0, **changes):
-    return experiments.get(name).studies(**changes)[study].cells
+    return experiments.get(name).configured(**changes).studies()[study].cells
+
+
+def p_of(name, prepared=None, **cell):
+    """What the trial of a study sees: its parameters, changed where ``cell`` names them, and a cell."""
+    return P(**{**experiments.get(name).values, **(prepared or {}), **cell})
+
+
+def as_published(study):
+    """A changed study, as if its parameters were the published ones."""
+    known = {
+        name: dataclasses.replace(one, published=study.values[name])
+        for name, one in study.parameters.items()
+    }
+    return dataclasses.replace(study, parameters=known)

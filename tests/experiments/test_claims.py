@@ -7,8 +7,6 @@ import math
 import pytest
 
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.cai import simulated
-from privrank_jax.experiments.cai.real import near, random_difference
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.simulate.result import StudyResult
 from tests.experiments.rows import ONE, row, table
@@ -20,60 +18,49 @@ CURVES = (
     ("top_k_error", "mle"),
     ("top_k_error", "counts"),
 )
-ALL = {**simulated.ERRORS, "calibration": "published"}
 
 
 # --- trends --------------------------------------------------------------------------------------
 
 
-def trend(means, sign=-1, error=0.1, x="num_items", at=None):
+def trend(means, verb=claims.falls, error=0.1, x="num_items", at=None):
     at = range(1, len(means) + 1) if at is None else at
     rows = [row(mean, error, **{x: place}) for place, mean in zip(at, means)]
-    return claims.judge_trend(table(*rows), x=x, sign=sign, wanted=ONE)
-
-
-def test_a_curve_that_falls_does_not_rise():
-    assert trend([3.0, 2.0, 1.0]).holds is True
-    assert trend([3.0, 2.0, 1.0], sign=1).holds is False
-    assert trend([1.0, 2.0, 3.0], sign=1).holds is True
-
-
-def test_ends_must_differ_by_three_pooled_standard_errors():
-    just = 3 * math.hypot(0.1, 0.1)
-    assert trend([1.0, 1.0 - 1.01 * just]).holds is True
-    assert trend([1.0, 1.0 - 0.99 * just]).holds is None
-    assert trend([1.0, 1.0 + 0.99 * just]).holds is None
-    assert trend([1.0, 1.0 + 1.01 * just]).holds is False
-    assert trend([1.0, 0.5, 0.5, 0.5]).holds is True  # steps may be flat
-    assert trend([1.0, 1.2, 1.4, 1.6]).holds is False  # every step within the slack, the ends not
-
-
-def test_one_clear_step_the_other_way_refutes():
-    just = 3 * math.hypot(0.1, 0.1)
-    assert trend([3.0, 1.0, 1.0 + 0.99 * just, 0.5]).holds is True
-    found = trend([3.0, 1.0, 1.0 + 1.01 * just, 0.5])
-    assert found.holds is False
-    assert "Against it: the curve 3.0000 ± 0.1000 to 0.5000 ± 0.1000" in found.evidence
-
-
-def test_points_are_ordered_by_x_with_infinity_last():
-    assert trend([1.0, 3.0, 2.0], x="epsilon", at=[math.inf, 0.5, 2.5]).holds is True
-    assert trend([3.0, 1.0, 2.0], x="epsilon", at=[math.inf, 0.5, 2.5]).holds is False
-
-
-def slopes(*falls):
-    """One curve per drop, over two values of x."""
-    return table(
-        *(
-            row(2.0 - place * fall, metric=metric, estimator=estimator, num_items=place)
-            for (metric, estimator), fall in zip(CURVES, falls)
-            for place in (0, 1)
-        )
-    )
+    return verb("x", x, **ONE).check(table(*rows))
 
 
 @pytest.mark.parametrize(
-    ("falls", "holds"),
+    ("means", "falls", "rises"),
+    [
+        ([3.0, 2.0, 1.0], True, False),
+        ([1.0, 2.0, 3.0], False, True),
+        ([3.0], None, None),
+        ([], None, None),
+        # Ends must differ by three pooled standard errors, 0.424.
+        ([1.0, 0.571], True, False),
+        ([1.0, 0.58], None, None),
+        ([1.0, 1.42], None, None),
+        ([1.0, 0.5, 0.5, 0.5], True, False),  # steps may be flat
+        ([1.0, 1.2, 1.4, 1.6], False, True),  # every step within the slack, the ends not
+        ([3.0, 1.0, 1.42, 0.5], True, False),
+        ([3.0, 1.0, 1.43, 0.5], False, False),  # one clear step the other way
+    ],
+)
+def test_a_curve_falls_by_its_ends_and_has_no_clear_step_the_other_way(means, falls, rises):
+    assert trend(means).holds is falls
+    assert trend(means, claims.rises).holds is rises
+
+
+def test_points_are_ordered_by_x_with_infinity_last_and_rounding_is_no_difference():
+    for means, holds in (([1.0, 3.0, 2.0], True), ([3.0, 1.0, 2.0], False)):
+        assert trend(means, x="epsilon", at=[math.inf, 0.5, 2.5]).holds is holds
+    assert trend([3.0, 1.0], error=math.nan).holds is None  # one replicate
+    assert trend([1.0, 1.0 + 5e-7], error=0.0).holds is None  # of float32
+    assert trend([1.0, 1.0 - 5e-6], error=0.0).holds is True
+
+
+@pytest.mark.parametrize(
+    ("drops", "holds"),
     [
         ((1, 1, 1, 1), True),
         ((1, 1, 1, 0), True),  # three quarters are enough
@@ -82,46 +69,29 @@ def slopes(*falls):
         ((1, 1, 1, -1), False),
     ],
 )
-def test_three_quarters_of_the_curves_must_comply_and_none_refute(falls, holds):
-    found = claims.judge_trend(slopes(*falls), x="num_items", sign=-1, wanted=ALL)
+def test_three_quarters_of_the_curves_must_comply_and_none_refute(drops, holds):
+    rows = [
+        row(2.0 - place * drop, metric=metric, estimator=estimator, num_items=place)
+        for (metric, estimator), drop in zip(CURVES, drops)
+        for place in (0, 1)
+    ]
+    found = claims.falls("x", "num_items", calibration="published").check(table(*rows))
     assert found.holds is holds
-    assert found.evidence.startswith(f"{falls.count(1)} of 4 curves fall")
-    if falls[-1] == 0:
-        assert "Too flat to tell" in found.evidence
-        assert (
-            "top_k_error, estimator = counts" not in found.evidence
-        )  # estimators go by name alone
+    assert found.evidence.startswith(f"{drops.count(1)} of 4 curves fall")
 
 
-def test_only_the_named_curves_calibration_and_cells_count():
-    noise = [
+def test_only_the_selected_rows_count():
+    rising = [
         row(place, num_items=place, ties="half", **other)
-        for other in (
-            {"calibration": "tight flip"},
-            {"estimator": "counts"},
-            {"metric": "top_k_error"},
-        )
+        for other in ({"calibration": "other"}, {"estimator": "counts"}, {"metric": "other"})
         for place in (1, 2)
     ]
-    noise += [row(place, num_items=place, ties="dropped") for place in (1, 2)]
+    rising += [row(place, num_items=place, ties="dropped") for place in (1, 2)]
     good = [row(3.0 - place, num_items=place, ties="half") for place in (1, 2)]
-    everything = table(*noise, *good)
-    for claim in (
-        claims.trend("falls", "num_items", -1, **ONE, ties="half"),
-        claims.trend("falls", "num_items", -1, **ONE, where=lambda r: r.get("ties") == "half"),
-    ):
-        found = claim.check(everything)
+    for ties in ("half", ("half", "none"), lambda ties: ties != "dropped"):
+        found = claims.falls("x", "num_items", **ONE, ties=ties).check(table(*rising, *good))
         assert found.holds is True
         assert found.evidence.startswith("1 of 1 curves")
-
-
-def test_what_can_not_be_told():
-    assert trend([3.0]).holds is None
-    assert "fewer than two values of num_items" in trend([3.0]).evidence
-    assert trend([], sign=1).holds is None
-    assert trend([3.0, 1.0], error=math.nan).holds is None  # one replicate
-    assert trend([1.0, 1.0 + 5e-7], error=0.0).holds is None  # float32 rounding is no difference
-    assert trend([1.0, 1.0 - 5e-6], error=0.0).holds is True
 
 
 # --- paired differences --------------------------------------------------------------------------
@@ -131,95 +101,33 @@ def difference(mean, error=0.01, epsilon=1.0, metric="top_k_error", **cell):
     return row(mean, error, metric, "mle minus counts", epsilon=epsilon, **cell)
 
 
-def beaten(*rows, private=True, difference="mle minus counts"):
-    wanted = {"metric": "top_k_error", "calibration": "published"}
-    return claims.better("x", difference, private=private, **wanted).check(table(*rows))
+def beaten(*rows, cells="half", least=0.0, **where):
+    where = {"metric": "top_k_error", **where}
+    return claims.beats("x", "mle minus counts", cells, least, **where).check(table(*rows)).holds
 
 
-def test_the_second_must_win_in_half_of_the_cells_and_lose_in_none():
+def test_half_of_the_cells_must_be_above_zero_and_none_below():
     won, lost, unclear = difference(0.0301), difference(-0.0301), difference(0.0299)
     none = difference(0.0, 0.001)
-    assert beaten(won).holds is True
-    assert beaten(won, unclear).holds is True
-    assert beaten(won, none).holds is True
-    assert beaten(won, unclear, unclear).holds is None
-    assert beaten(won, unclear, none).holds is None
-    assert beaten(won, none, none).holds is False  # half is out of reach
-    assert beaten(won, won, won, lost).holds is False
-    assert beaten(unclear).holds is None
-    assert beaten(none).holds is False
-    assert beaten(difference(-0.0299)).holds is None
-
-
-def test_no_difference_means_within_a_hundredth_slack_included():
-    assert (
-        "no difference beyond 0.01 in 1, unclear in 0" in beaten(difference(0.0039, 0.002)).evidence
-    )
-    assert (
-        "no difference beyond 0.01 in 0, unclear in 1" in beaten(difference(0.0041, 0.002)).evidence
-    )
-    assert "no difference beyond 0.01 in 1" in beaten(difference(-0.0039, 0.002)).evidence
+    for rows, holds in (
+        ([won], True), ([won, unclear], True), ([won, none], True), ([won, unclear, unclear], None),
+        ([won, unclear, none], None), ([won, none, none], False), ([won, won, won, lost], False),
+        ([unclear], None), ([none], False), ([difference(-0.0299)], None), ([], None),
+        ([difference(0.5, math.nan)], None), ([row(0.5, 0.01, "top_k_error", "mle")], None),
+    ):  # fmt: skip
+        assert beaten(*rows) is holds
+    # Within ±0.01, slack included, there is no difference.
+    assert beaten(difference(0.0039, 0.002)) is False
+    assert beaten(difference(0.0041, 0.002)) is None
     # Ties of two methods that are the same: every difference is 0, and so is its standard error.
-    assert beaten(difference(0.0, 0.0), difference(0.0, 0.0)).holds is False
+    assert beaten(difference(0.0, 0.0), difference(0.0, 0.0)) is False
 
 
-def test_private_cells_and_those_without_privacy_are_told_apart():
+def test_a_condition_tells_private_cells_from_those_without_privacy():
     rows = (difference(0.1, epsilon=1.0), difference(-0.1, epsilon=math.inf))
-    assert beaten(*rows, private=True).holds is True
-    assert beaten(*rows, private=False).holds is False
-    assert beaten(*rows, private=None).holds is False
-    assert beaten(rows[0], private=False).holds is None
-    assert "no such cells" in beaten(rows[0], private=False).evidence
-
-
-def test_one_replicate_or_another_pair_of_estimators_tells_nothing():
-    assert beaten(difference(0.5, math.nan)).holds is None
-    assert beaten(difference(0.5), difference="one-shot minus counts").holds is None
-    assert beaten(row(0.5, 0.01, "top_k_error", "mle")).holds is None
-
-
-# --- near (Figure 8) -----------------------------------------------------------------------------
-
-
-def rank_rows(*means, error=0.01, epsilon=10.0, **cell):
-    cell = {"data": "d", "ties": "half", "num_items": 4, **cell}
-    return [
-        row(m, error, "mean_rank_difference", estimator, epsilon=epsilon, **cell)
-        for m, estimator in zip(means, ("mle", "counts"))
-    ]
-
-
-def test_near_holds_if_all_lie_below_a_quarter_of_a_random_ranking():
-    limit = random_difference(4) / 4
-    ask = lambda *rows: near(table(*rows), calibration="published")  # noqa: E731
-    assert ask(*rank_rows(limit - 0.031, limit - 0.2)).holds is True
-    assert ask(*rank_rows(limit - 0.029, limit - 0.2)).holds is None
-    assert ask(*rank_rows(limit + 0.029, limit - 0.2)).holds is None
-    assert ask(*rank_rows(limit - 0.2, limit + 0.031)).holds is False
-    assert ask(*rank_rows(0.1, 0.1, error=math.nan)).holds is None
-    assert ask().holds is None
-    # Neither smaller ε, nor dropped ties, nor the difference of the two count.
-    worse = rank_rows(9.0, 9.0, epsilon=8.0) + rank_rows(9.0, 9.0, ties="dropped")
-    worse.append({**rank_rows(9.0)[0], "estimator": "mle minus counts"})
-    found = ask(*rank_rows(0.1, 0.05), *worse)
-    assert found.holds is True
-    assert "d mle 0.100 ± 0.010 (8%); d counts 0.050 ± 0.010 (4%)" in found.evidence
-
-
-# --- claims --------------------------------------------------------------------------------------
-
-
-def test_a_claim_needs_thirty_replicates():
-    claim = claims.claim("so it is", lambda found, answer: Verdict(answer, "seen"), answer=True)
-    rows = [row(1.0), row(2.0)]
-    assert claim.text == "so it is"
-    assert claim.check(table(*rows)) == Verdict(True, "seen")
-    rows[1]["replicates"] = 30
-    assert claim.check(table(*rows)).holds is True
-    rows[1]["replicates"] = 29
-    found = claim.check(table(*rows))
-    assert found.holds is None
-    assert found.evidence == "replicates: 29, but a verdict needs 30. seen"
+    assert beaten(*rows, epsilon=math.isfinite) is True
+    assert beaten(*rows, epsilon=math.isinf) is False
+    assert beaten(*rows) is False
 
 
 @pytest.mark.parametrize(
@@ -233,25 +141,78 @@ def test_a_claim_needs_thirty_replicates():
         ([], None, None),
     ],
 )
-def test_positive_means_in_no_cell_negative_and_in_all_or_one_clearly_above(
-    means, everywhere, somewhere
-):
-    other = [difference(-1.0, metric="other"), row(-1.0, estimator="counts minus mle")]
-    rows = table(*(difference(mean) for mean in means), *other)
-    for wanted, expected in ((True, everywhere), (False, somewhere)):
-        ask = claims.positive("x", "mle minus counts", everywhere=wanted, metric="top_k_error")
-        assert ask.check(rows).holds is expected
-    least = claims.positive("x", "mle minus counts", least=0.15, metric="top_k_error")
-    assert least.check(rows).holds is None
-    assert claims.positive("x", "none").check(rows).holds is None
-
-
-def test_trends_are_judged():
-    falling = claims.trend("x", "num_users", -1, metric="l2_error")
-    rows = [r for users in (1, 2) for r in rows_of([1 / users], num_users=users, printed=users)]
-    assert falling.check(StudyResult("s", rows)).holds is True
+def test_in_no_cell_below_and_in_all_or_one_clearly_above(means, everywhere, somewhere):
+    rows = [*map(difference, means), difference(-1.0, metric="other")]
+    assert beaten(*rows, cells="all") is everywhere
+    assert beaten(*rows, cells="some") is somewhere
+    assert beaten(*rows, cells="some", least=0.15) is None
 
 
 def test_differences_are_first_minus_second_of_those_that_are_there():
     found = claims.with_differences({"a": 3.0, "b": 1.0}, [("a", "b"), ("b", "a"), ("a", "c")])
     assert found == {"a": 3.0, "b": 1.0, "a minus b": 2.0, "b minus a": -2.0}
+
+
+def test_the_near_gap_is_smaller_in_three_quarters_of_the_cells():
+    def nearer(*means):
+        rows = [row(mean, 0.1, estimator="bend", num_items=n) for n, mean in enumerate(means)]
+        return claims.nearer("x", "bend").check(table(*rows)).holds
+
+    yes, no, tie = 0.31, -0.31, 0.29
+    assert [nearer(yes), nearer(tie), nearer(no), nearer()] == [True, None, False, None]
+    assert nearer(yes, yes, yes, no) is True
+    assert [nearer(yes, yes, tie, no), nearer(yes, yes, no, no)] == [None, False]
+
+
+# --- limits --------------------------------------------------------------------------------------
+
+
+def test_means_are_held_against_numbers_columns_and_functions():
+    rows = table(row(1.0, 0.1, limit=0.8), row(2.0, 0.1, limit=2.0), row(9.0, limit=math.nan))
+    for limit in ("limit", lambda row: row["limit"]):
+        assert claims.below("x", limit).check(rows).holds is True
+        assert claims.below("x", limit, 1.0).check(rows).holds is False
+        assert claims.above("x", limit, 0.0).check(rows).holds is True
+        assert claims.close_to("x", limit).check(rows).holds is True
+        assert claims.close_to("x", limit, 1.0).check(rows).holds is False
+        assert claims.close_to("x", limit, 0.0, rare=21.0).check(rows).holds is True
+    assert claims.below("x", 1.0).check(rows).holds is False
+    assert claims.above("x", 1.3).check(rows).holds is True
+    assert claims.above("x", 1.31).check(rows).holds is False
+    assert claims.below("x", 1.0, metric="other").check(rows).holds is None
+    for exact, holds in ((0.8, True), (1.2, True), (0.6, False), (1.4, False)):
+        assert claims.close_to("x", exact).check(table(row(1.0, 0.1))).holds is holds
+
+
+# --- printed values ------------------------------------------------------------------------------
+
+
+def judged(rows, least=True):
+    known = claims.Printed(("metric",), {("l2_error",): (0.1, rows[0]["printed_standard_error"])})
+    found = claims.beside(rows, claims.Printed(known.columns, known.cells, least))
+    verdict = claims.close_to_printed("x", least).check(StudyResult("s", found))
+    return verdict, [row["verdict"] for row in found]
+
+
+def test_a_cell_holds_up_to_three_standard_errors_of_both():
+    assert judged(rows_of([0.05, 0.129]))[0].holds is True
+    failing, words = judged(rows_of([0.05, 0.131]))
+    assert (failing.holds, words) == (False, ["holds", "does not hold"])
+    assert "1 of 2 cells" in failing.evidence
+    assert judged(rows_of([0.131], printed_error=0.01))[0].holds is True
+    assert judged(rows_of([0.131], error=math.nan))[0].holds is None
+    for mean, holds, word in ((0.2, True, "holds"), (0.05, False, "does not hold")):
+        found, words = judged(rows_of([mean]), least=False)
+        assert (found.holds, words) == (holds, [word])
+    for replicates, word in ((claims.ENOUGH - 1, "undecided"), (claims.ENOUGH, "does not hold")):
+        found, words = judged(rows_of([0.131], replicates=replicates))
+        assert [found.word] == words == [word]
+
+
+def test_a_claim_needs_thirty_replicates():
+    claim = claims.claim("so it is", lambda found, answer: Verdict(answer, "seen"), answer=True)
+    rows = [row(1.0), row(2.0)]
+    assert claim.text == "so it is"
+    assert claim.check(table(*rows)) == Verdict(True, "seen")
+    rows[1]["replicates"] = 29
+    assert claim.check(table(*rows)).holds is None

@@ -45,12 +45,9 @@ Draw = Callable[[st.SearchStrategy], object]
 
 
 def _cut(text: str, draw: Draw, _: str) -> str:
+    """Some letters, or all to the end."""
     start = draw(_PLACE) % (len(text) + 1)
-    return text[:start] + text[start + draw(st.integers(0, 12)) :]
-
-
-def _truncate(text: str, draw: Draw, _: str) -> str:
-    return text[: draw(_PLACE) % (len(text) + 1)]
+    return text[:start] + text[start + draw(st.sampled_from((*range(12), len(text)))) :]
 
 
 def _put(text: str, draw: Draw, _: str) -> str:
@@ -58,37 +55,31 @@ def _put(text: str, draw: Draw, _: str) -> str:
     return text[:at] + draw(st.sampled_from(CELLS)) + text[at:]
 
 
-def _line(text: str, draw: Draw, separator: str) -> str:
-    """Drop, repeat, blank, move or overwrite a line."""
-    lines = text.split("\n")
-    at, to = draw(_PLACE) % len(lines), draw(_PLACE) % len(lines)
-    what = draw(st.sampled_from(("drop", "repeat", "blank", "swap", "cells")))
+def _parts(parts: list[str], draw: Draw, new: st.SearchStrategy[str]) -> list[str]:
+    """Drop, repeat, swap, add or overwrite a part."""
+    at, to = draw(_PLACE) % len(parts), draw(_PLACE) % len(parts)
+    what = draw(st.sampled_from(("drop", "repeat", "swap", "add", "set", "set")))
     if what == "drop":
-        del lines[at]
+        del parts[at]
     elif what == "repeat":
-        lines.insert(to, lines[at])
-    elif what == "blank":
-        lines.insert(at, draw(st.sampled_from(("", " ", separator, '""'))))
+        parts.insert(to, parts[at])
     elif what == "swap":
-        lines[at], lines[to] = lines[to], lines[at]
+        parts[at], parts[to] = parts[to], parts[at]
     else:
-        lines[at] = separator.join(draw(st.lists(st.sampled_from(CELLS), max_size=5)))
-    return "\n".join(lines)
+        parts[at : at + (what == "set")] = [draw(new)]
+    return parts
+
+
+def _line(text: str, draw: Draw, separator: str) -> str:
+    cells = st.lists(st.sampled_from(CELLS), max_size=5).map(separator.join)
+    new = st.one_of(cells, st.sampled_from(("", " ", separator, '""')))
+    return "\n".join(_parts(text.split("\n"), draw, new))
 
 
 def _cell(text: str, draw: Draw, separator: str) -> str:
-    """Overwrite, add or drop a cell, or give it the text of another."""
     lines = text.split("\n")
     at = draw(_PLACE) % len(lines)
-    cells = lines[at].split(separator)
-    k, other = draw(_PLACE) % len(cells), draw(_PLACE) % len(cells)
-    what = draw(st.sampled_from(("set", "set", "set", "add", "drop", "copy")))
-    if what == "drop":
-        del cells[k]
-    elif what == "copy":
-        cells[k] = cells[other]
-    else:
-        cells[k : k + (what == "set")] = [draw(st.sampled_from(CELLS))]
+    cells = _parts(lines[at].split(separator), draw, st.sampled_from(CELLS))
     lines[at] = separator.join(cells)
     return "\n".join(lines)
 
@@ -120,7 +111,7 @@ def _ends(text: str, draw: Draw, _: str) -> str:
     return "".join(line + ends[k % len(ends)] for k, line in enumerate(lines))
 
 
-_DAMAGES = (_cell, _cell, _cell, _cut, _truncate, _put, _line, _column, _everywhere, _ends)
+_DAMAGES = (_cell, _cell, _cell, _cut, _cut, _put, _line, _column, _everywhere, _ends)
 _ENCODINGS = ("utf-8",) * 8 + ("utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp1252")
 
 
@@ -186,11 +177,6 @@ RATINGS = (
     "a,b,c\n5,3,3\n4,4,5\n2,5,5\n",
     "user,item,rank\nu1,a,5\nu1,b,4\nu2,a,4\nu2,b,4.5\nu3,c,5\n",
 )
-BATTLES = (
-    "user,model_a,model_b,winner\nu1,gpt,phi,model_a\nu2,phi,gpt,tie\nu3,gpt,yi,both bad\n",
-    "user,winner,loser,result\nu1,model_a,gpt,1\nu2,draw,,0\n",
-    "judge,home,away,Result\nu1,a,b,1\nu2,b,c,0.5\n",
-)
 OUTCOMES = (
     "user,left,right,winner\nu1,gpt,phi,left\nu2,phi,gpt,tie\nu3,gpt,yi,yi\nu4,yi,phi,B\n",
     "judge,user,model_a,Model_B,Winner\nx,u1,gpt,phi,model_a\nx,u2,gpt,phi,tie (bothbad)\nx,u3,phi,yi,model_b\n",
@@ -249,7 +235,6 @@ TEXTS = {  # and what separates their cells
     "shapes": (SHAPES, ","),
     "ratings": (RATINGS, ","),
     "costs": (RATINGS, ","),
-    "battles": (BATTLES, ","),
     "outcomes": (OUTCOMES, ","),
     "pairs": (PAIRS, ","),
     "one-hot": (ONE_HOT, ","),

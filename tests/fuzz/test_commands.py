@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from privrank_jax.cli import app
 from privrank_jax.data.elections import SET_A
 from privrank_jax.data.file import File
+from privrank_jax.release.ledger import Ledger, Privacy, create
+from tests.declared import declared
 from tests.fuzz import promise, strategies
-from tests.fuzz.cases import FLAG, NAMED, THOROUGH, numbers, words
 from tests.fuzz.checks import tiers
 from tests.fuzz.strategies import fuzz
+
+THOROUGH = 500  # runs of each kind
+NUMBERS = (
+    "nan", "inf", "-inf", "-1", "-0.0", "0", "5e-324", "1e-320", "1e-300", "1e-12", "1e-9", "0.5",
+    "0.9999999999999999", "1", "1.0000001", "20", "745", "1e4", "1e10", "1e300", "1.7e308", "1e309", "", "abc", "1,5",
+    "１", "0x10", "1_0", " 1", "1e", "--json",
+)  # fmt: skip
+WORDS = (
+    "",
+    "none",
+    "None",
+    "a",
+    "user",
+    "winner",
+    "\u202e",
+    "\udcff",
+    "x" * 10_000,
+    "\x1b[2J",
+    "a\nb",
+)
+FLAG = st.just(None)
+NAMED = ("cemspc", "sushi", "cemsp", "folder", "folder.csv", "no.csv", "link.csv", "", "\udcff.csv")
+
+
+def numbers(*usual: str):
+    return st.sampled_from(NUMBERS + usual * 8)
+
+
+def words(*usual: str):
+    return st.sampled_from(WORDS + usual * 3)
+
 
 INTEGERS = (
     "-9223372036854775809", "-1", "0", "1", "2", "3", "4", "1000", "2147483648", "4294967296", "9223372036854775807",
@@ -54,12 +88,18 @@ RELEASE = {
     "--items": st.sampled_from(LISTS),
     "--json": FLAG,
 }  # fmt: skip
-METHODS = ("counts", "one-shot")
+OF_LISTS = {
+    "--ranks": FLAG,
+    "--approvals": FLAG,
+    "--ratings": words("1:5", "5:1", "-1:100", "good,bad", "1:", ":"),
+    "--order-separator": words(">", ";", "newline"),
+    "--count": words("n", "a"),
+}
 OPTIONS = {
     "rank": {
         **RELEASE,
         **{name: COLUMNS[name] for name in ("--user", "--winner", "--loser", "--tie")},
-        "--method": words(*METHODS),
+        "--method": words("counts", "one-shot"),
         "--unit": words("user", "comparison", "rank"),
         "--adjacency": words("flip", "replace", "add-remove"),
         "--max-per-user": integers("2"),
@@ -75,38 +115,30 @@ OPTIONS = {
     },
     "aggregate": {
         **RELEASE,
+        **OF_LISTS,
         **{name: COLUMNS[name] for name in ("--user", "--item", "--rank")},
         "--method": words("borda", "none", "noise-all"),
         "--trust": words("central", "local"),
         "--missing": words("last", "unknown"),
         "--xi": numbers("0", "0.5"),
-        "--ranks": FLAG,
-        "--approvals": FLAG,
-        "--ratings": words("1:5", "5:1", "-1:100", "good,bad", "1:", ":"),
-        "--order-separator": words(">", ";", "newline"),
-        "--count": words("n", "a"),
     },
     "privatize": {
         **RELEASE,
+        **OF_LISTS,
         **COLUMNS,
         "--out": st.sampled_from(PATHS),
         "--epsilon-column": words("budget", "epsilon"),
         "--ties": words("refuse", "coin", "drop"),
         "--drop-user": FLAG,
         "--force": FLAG,
-        "--ranks": FLAG,
-        "--approvals": FLAG,
-        "--ratings": words("1:5", "5:1", "-1:100", "good,bad", "1:", ":"),
-        "--order-separator": words(">", ";", "newline"),
-        "--count": words("n", "a"),
     },
 }
 KINDS = {
-    "rank": (("comparisons",) * 6 + ("reports",) * 3 + ("wide", "preflib", "battles", "pairs", "one-hot")),
+    "rank": (("comparisons",) * 6 + ("reports",) * 3 + ("wide", "preflib", "outcomes", "pairs", "one-hot")),
     "aggregate": (("wide",) * 4 + ("long", "preflib", "orders", "synthetic", "synthetic", "comparisons", "shapes",
                                    "ratings", "ratings")),
     "privatize": (("comparisons",) * 3 + ("wide", "wide", "long", "preflib", "reports", "synthetic", "orders", "shapes",
-                                          "ratings", "battles", "pairs", "one-hot")),
+                                          "ratings", "outcomes", "pairs", "one-hot")),
 }  # fmt: skip
 USUAL = {
     "rank": {"--epsilon": "1", "--max-per-user": "3", "--items": "seen"},
@@ -204,17 +236,9 @@ def words_of(folder: Path, case: Case) -> set[str]:
     """What may be an item: everything between separators of the file, the public lists, sushi."""
     if case.kind == "orders":
         return {*SET_A, *(f"item {k}" for k in range(200))}
-    found = {part.strip() for text in LISTS for part in text.split(",")} | {
-        "a",
-        "b",
-        "c",
-        "Oslo",
-        "Paris",
-        "Rome",
-    }
-    path = folder / case.name
+    found = {part.strip() for text in LISTS for part in text.split(",")} | {"Oslo", "Paris", "Rome"}
     try:
-        lines = list(File(path).lines())
+        lines = list(File(folder / case.name).lines())
     except ValueError:
         return found
     for line in csv.reader(lines):
@@ -224,10 +248,10 @@ def words_of(folder: Path, case: Case) -> set[str]:
     return found
 
 
-def once(case: Case, unit: str = "user", adjacency: str = "replace") -> promise.Run:
+def once(case: Case, unit: str = "user", adjacency: str = "replace") -> None:
     """Run a case in a folder of its own, and hold it to the promise."""
-    folder = Path(tempfile.mkdtemp())
-    try:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         furnish(folder, case)
         ledger = make_ledgers(folder, case, unit, adjacency)
         found = promise.run(folder, case.arguments, ledger)
@@ -238,12 +262,11 @@ def once(case: Case, unit: str = "user", adjacency: str = "replace") -> promise.
             assert len(found.spent) == paid, case
         if document is not None and "ranking" in document:
             promise.check_ranking(document, words_of(folder, case))
-        return found
-    finally:
-        shutil.rmtree(folder)
 
 
-def command_test(command, examples):
+@tiers(12, THOROUGH)
+@pytest.mark.parametrize("command", OPTIONS)
+def test_files_and_options(command, examples):
     usual = [("user", "replace")] * 4
     if command == "privatize":  # a ledger of what is written counts comparisons, or ranks
         usual = [("comparison", "flip"), ("rank", "replace")]
@@ -254,13 +277,7 @@ def command_test(command, examples):
     def run(case, unit):
         once(case, *unit)
 
-    return run
-
-
-@tiers(12, THOROUGH)
-@pytest.mark.parametrize("command", OPTIONS)
-def test_files_and_options(command, examples):
-    command_test(command, examples)()
+    run()
 
 
 # --- commands that read no data
@@ -315,33 +332,177 @@ def without_data(draw, command: str) -> list[str]:
     return [command, *name, *arguments, *draw(st.sampled_from(([], ["--json"])))]
 
 
-def _check_plan(document: dict) -> None:
-    assert document["users"] >= 1
-    assert document["epsilon"] > 0
-    assert all(value >= 0 for error in document["error"].values() for value in error.values())
-
-
-def without_data_test(command, examples):
+@tiers(10, THOROUGH)
+@pytest.mark.parametrize("command", EXTREMES)
+def test_options_alone(command, examples):
     @fuzz(examples)
     @given(arguments=without_data(command))
     def run(arguments):
-        folder = Path(tempfile.mkdtemp())
-        try:
-            for name in ("folder", "folder.csv", "folder.png"):
-                (folder / name).mkdir()
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for one in ("folder", "folder.csv", "folder.png"):
+                (folder / one).mkdir()
             (folder / "old.csv").write_bytes(b"precious")
             found = promise.run(folder, arguments)
             out = arguments[arguments.index("--out") + 1] if "--out" in arguments else None
             document = promise.check(found, None if out is None else os.path.normpath(out))
             if document is not None and command == "plan":
-                _check_plan(document)
-        finally:
-            shutil.rmtree(folder)
+                assert document["users"] >= 1
+                assert document["epsilon"] > 0
+                errors = (value for one in document["error"].values() for value in one.values())
+                assert all(value >= 0 for value in errors)
 
-    return run
+    run()
 
 
-@tiers(10, THOROUGH)
-@pytest.mark.parametrize("command", EXTREMES)
-def test_options_alone(command, examples):
-    without_data_test(command, examples)()
+# --- ledgers that were damaged
+
+
+LEDGERS = (
+    "new.ledger", "whole.ledger", "votes.csv", "folder", "no/new.ledger", "", "x" * 300, "\udcff.ledger",
+    "a'b\n;.ledger", "odd?mode=ro#.ledger",
+)  # fmt: skip
+
+
+MAKING = {
+    "--data": st.sampled_from((*NAMED, "votes.csv", "votes.csv", "odd\n.csv")),
+    "--budget": numbers("1", "2.5"),
+    "--budget-delta": numbers("0", "1e-6"),
+    "--slack": numbers("0", "1e-6"),
+    "--unit": words("user", "comparison", "rank"),
+    "--adjacency": words("replace", "flip", "add-remove"),
+    "--public": words("items", "ranked-items", "ties", "none"),
+    "--user": words("user", "none", "winner"),
+    "--delta": numbers("1e-6"),
+    "--series": words("survey", "", "\x1b"),
+    "--count": st.sampled_from(("whole.ledger", "votes.csv", "no.ledger", "folder")),
+    "--json": FLAG,
+}
+
+
+@tiers(12)
+def test_ledgers(tmp_path, examples):
+    whole = tmp_path / "made.ledger"
+    budget, quarter = (Privacy(n, unit="user", adjacency="replace") for n in (2.5, 0.25))
+    create(whole, budget, data="votes.csv", sha256="0" * 64)
+    with Ledger(whole) as ledger:
+        for _ in range(2):
+            ledger.mark_printed(ledger.spend(quarter, command="rank"))
+
+    @fuzz(examples)
+    @given(
+        path=st.sampled_from(LEDGERS),
+        content=strategies.damaged_bytes((whole.read_bytes(),)),
+        options=st.lists(st.sampled_from(sorted(MAKING)), max_size=3).flatmap(
+            lambda names: st.tuples(*(st.tuples(st.just(name), MAKING[name]) for name in names))
+        ),
+        making=st.sampled_from(((), (("--data", "votes.csv"), ("--budget", "1")))),
+    )
+    def run(path, content, options, making):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "folder").mkdir()
+            for name in ("votes.csv", "\udcff.csv", "odd\n.csv"):
+                (folder / name).write_bytes(b"user,winner,loser\nu,a,b\n")
+            (folder / "whole.ledger").write_bytes(content)
+            arguments = [part for pair in (*making, *options) for part in pair if part is not None]
+            found = promise.run(folder, ["ledger", path, *arguments])
+            promise.check(found)
+            if found.code == 2 and path != "whole.ledger":
+                assert (folder / "whole.ledger").read_bytes() == content
+                assert path == "votes.csv" or not os.path.isfile(folder / path)
+
+    run()
+
+
+# --- ends of ranges, files and terminals that refuse
+
+
+# --- output
+
+
+def test_names_that_stdout_cannot_show(tmp_path):
+    """Names are still told apart, and no half of a table is printed."""
+    text = "user,winner,loser\nu,東京,大阪\nv,東京,é\n"
+    (tmp_path / "votes.csv").write_text(text, encoding="utf-8")
+    run = declared(["rank", "votes.csv", "--epsilon", "1"])
+    with contextlib.chdir(tmp_path):
+        found = CliRunner(charset="ascii").invoke(app, run, catch_exceptions=False)
+    assert found.exit_code == 0, found.stderr
+    assert r"\u6771\u4eac" in found.stdout
+    assert r"\xe9" in found.stdout
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_nothing_is_spent_where_nothing_can_be_written(tmp_path, suffix):
+    (tmp_path / "votes.csv").write_text("id,user,b\nu,1,2\nv,2,1\n", encoding="utf-8")
+    make = ["ledger", "votes.ledger", "--data", "votes.csv", "--budget", "9", "--unit", "rank"]
+    promise.check(promise.run(tmp_path, make))
+    run = ["privatize", "votes.csv", "--epsilon", "1", "--ledger", "votes.ledger"]
+    for out, user in (
+        (f"new{suffix}", "id"),  # an item is named user
+        (f"/proc/new{suffix}", "none"),
+        ("y" * 300 + suffix, "none"),
+    ):
+        words = declared([*run, "--out", out, "--user", user])
+        found = promise.run(tmp_path, words, tmp_path / "votes.ledger")
+        assert found.code == 2, (out, found.err)
+        promise.check(found)
+
+
+# --- ends of ranges
+
+LARGE = "9" * 30
+ENDS = [
+    "rank votes.csv --epsilon 1 --max-per-user " + LARGE,
+    "rank votes.csv --epsilon 1e300",
+    "rank votes.csv --epsilon 1e-9 --max-per-user 2147483647",
+    "rank votes.csv --epsilon 1 --noise gaussian --delta 5e-324 --level 0.9999999999999999",
+    "rank votes.csv --epsilon 1 --noise gaussian --delta 0.9999999999999999 --level 5e-324",
+    "rank votes.csv --epsilon 1e-9 --noise gaussian --delta 1e-300",
+    "aggregate wide.csv --epsilon 1e9 --method borda --noise gaussian --delta 1e-300",
+    "privatize votes.csv --out new.csv --epsilon 1e9",
+    "privatize votes.csv --out new.csv --epsilon 1e-9",
+    "privatize wide.csv --out new.csv --epsilon 1e9",
+    "privatize wide.csv --out new.csv --epsilon 1e-9",
+    "rank large.csv",
+    "rank small.csv",
+    "rank mixed.csv",
+    "aggregate synthetic.csv",
+    "plan --items 3 --epsilon 1 --users " + "9" * 400,
+    "plan --epsilon 1 --users 9 --items " + LARGE,
+    "plan --items 3 --epsilon 1e-9 --target 1e-300",
+    "audit randomized-response --draws " + LARGE,
+    "reproduce cai-fig1 --replicates " + LARGE,
+    "reproduce cai-fig1 --out votes.csv/results",
+    "demo --seed -1",
+    "demo --out votes.csv",
+]
+
+COMPILING = [
+    "aggregate wide.csv --epsilon 1e-9 --method noise-all",
+    "aggregate wide.csv --epsilon 1e-9 --method kwiksort",
+    "rank reports.csv --level 0.9999999999999999",
+    "rank reports.csv --gamma 1.7e308",
+    "rank mixed.csv --gamma 0",
+    "aggregate synthetic.csv --method none",
+]
+
+
+@pytest.mark.parametrize(
+    "command", [*ENDS, *(pytest.param(one, marks=pytest.mark.slow) for one in COMPILING)]
+)
+def test_extremes(tmp_path, command):
+    head = "item_1,item_2,report,epsilon\n"
+    for name, text in {
+        "votes.csv": strategies.COMPARISONS[0],
+        "wide.csv": strategies.WIDE[0],
+        "reports.csv": strategies.REPORTS[0],
+        "large.csv": f"user,{head}u,a,b,1,1e308\nu,b,c,1,1e308\n",
+        "small.csv": f"{head}a,b,1,5e-324\nb,c,1,5e-324\n",
+        "mixed.csv": f"{head}a,b,1,1e-9\nb,c,1,1e9\nc,a,1,1e-9\n",
+        "synthetic.csv": "synthetic_epsilon,a,b,c\n1e-9,1,2,3\n1e9,3,2,1\n1e9,,2,1\n",
+    }.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    form = ["--json"] * (len(command) % 2)
+    promise.check(promise.run(tmp_path, declared([*command.split(), *form])), "new.csv")

@@ -9,13 +9,7 @@ from tests.house.docstrings import hidden_by_modules, undocumented
 from tests.house.imports import circles_of_files, circles_of_packages, private_names, upward_imports
 from tests.house.products import bare_products
 from tests.house.references import stale_references
-from tests.house.shapes import without_shapes
-from tests.house.signatures import (
-    default_promises,
-    dict_diagnostics,
-    promises_in_parts,
-    wrong_order_of_arguments,
-)
+from tests.house.signatures import default_promises, wrong_order_of_arguments
 
 RULES = (
     upward_imports,
@@ -23,12 +17,9 @@ RULES = (
     circles_of_packages,
     private_names,
     wrong_order_of_arguments,
-    promises_in_parts,
     default_promises,
-    dict_diagnostics,
     undocumented,
     hidden_by_modules,
     stale_references,
-    without_shapes,
     bare_products,
 )

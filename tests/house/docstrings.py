@@ -81,11 +81,7 @@ def exported_functions() -> Iterator[tuple[Module, str, Function]]:
 
 
 def missing_sections(function: Function, needs_example: bool = True) -> list[str]:
-    """What the docstring of an exported function leaves out.
-
-    A section may be left out where the docstring says of which function its arguments, results or errors are; a
-    summary that begins with "Whether" says what is returned.
-    """
+    """What the docstring of an exported function leaves out, and does not say of another function that has it."""
     text = ast.get_docstring(function) or ""
     refers = " ".join(re.findall(r"(?i)\b(?:arguments|results)[^.]*(?:as\b|those of)", text))
     raises = any(isinstance(node, ast.Raise) for node in _statements_of(function))

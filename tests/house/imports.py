@@ -6,7 +6,7 @@ import ast
 import graphlib
 import re
 
-from tests.sources import Function, Module, imports, modules
+from tests.sources import imports, modules
 
 # What stands on which floor; an import only points down, or along a floor from a package to its own modules.
 # All modules at the top level with an underscore stand on the first one.
@@ -64,11 +64,8 @@ def circles_of_packages() -> list[str]:
     return _circle(graph)
 
 
-_OF_LIBRARIES = {"_replace", "_asdict", "_fields", "_exit"}  # of named tuples, and of os
-
-
 def private_names() -> list[str]:
-    """Names with an underscore that a file takes from another one, from a module or from an object."""
+    """Names with an underscore that a file takes from another one, or from a module."""
     wrong = []
     for module in modules().values():
         locals_ = {}
@@ -87,29 +84,4 @@ def private_names() -> list[str]:
                 and f"{locals_[node.value.id]}.{node.attr}" not in modules()
             ):
                 wrong.append(f"{module} takes {node.attr} from {locals_[node.value.id]}")
-        wrong += _of_others(module, locals_)
     return sorted(set(wrong))
-
-
-def _of_others(module: Module, aliases: dict[str, str]) -> list[str]:
-    """Private attributes of objects that the file itself doesn't define."""
-    own = set(_OF_LIBRARIES)
-    used = []
-    for node in module.nodes:
-        if isinstance(node, Function | ast.ClassDef):
-            own.add(node.name)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            own.add(node.id)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            own.add(node.value)  # object.__setattr__(self, "_x", ...), a column of a table
-        elif isinstance(node, ast.Attribute) and re.match("_[^_]", node.attr):
-            of_self = isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
-            if of_self:
-                own.add(node.attr)
-            elif not (isinstance(node.value, ast.Name) and node.value.id in aliases):
-                used.append(node)
-    return [
-        f"{module}:{node.lineno} takes {node.attr} from {ast.unparse(node.value)}"
-        for node in used
-        if node.attr not in own
-    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from tests.sources import Function, Module, modules
@@ -10,23 +11,10 @@ from tests.sources import Function, Module, modules
 HELPER = "privrank_jax._backend.product"
 
 # What multiplies matrices in jax.numpy, jax.lax and their linalg.
-PRODUCTS = {
-    "convolve",
-    "correlate",
-    "dot",
-    "dot_general",
-    "einsum",
-    "inner",
-    "matmul",
-    "matrix_power",
-    "matvec",
-    "multi_dot",
-    "ragged_dot",
-    "tensordot",
-    "vdot",
-    "vecdot",
-    "vecmat",
-}
+PRODUCTS = re.compile(
+    "convolve|correlate|dot|dot_general|einsum|inner|matmul|matrix_power|matvec|multi_dot|ragged_dot|tensordot|vdot"
+    "|vecdot|vecmat"
+)
 JAX, HOST = {"jax", "jnp", "lax"}, {"np", "numpy", "scipy"}
 
 # Functions and classes whose products are of NumPy arrays, on the host, in files that use JAX as well.
@@ -34,7 +22,6 @@ OF_NUMPY = {
     "aggregation.kemeny_rule": {"_Component"},
     "jobs.plan_worlds": {"_consensus"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
-    "experiments.xu.figures": {"exponents"},
     "pairwise.uncertainty": {"_sum_of_squares"},
     "pairwise.covariates": {"_check_identifiable"},
     "privacy.noise_law": {"_Draws", "mean_square"},
@@ -84,7 +71,7 @@ def _multiplies(node: ast.Attribute, parent: ast.AST) -> bool:
     """Whether it multiplies matrices without a precision: a function of JAX, or the method ``dot`` of an array."""
     first = ast.unparse(node).split(".")[0]
     method = node.attr == "dot" and isinstance(parent, ast.Call) and parent.func is node
-    found = (first in JAX and node.attr in PRODUCTS) or (method and first not in HOST)
+    found = (first in JAX and bool(PRODUCTS.fullmatch(node.attr))) or (method and first not in HOST)
     return found and not _is_precise(parent)
 
 

@@ -1,4 +1,4 @@
-"""Rules about signatures: the promise is one value, given third, and never a default; diagnostics are dataclasses."""
+"""Rules about signatures: the promise is one value, given third, and never a default."""
 
 from __future__ import annotations
 
@@ -6,15 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.sources import (
-    Function,
-    Module,
-    dict_of,
-    modules,
-    parameters_of,
-    public_functions,
-    statements,
-)
+from tests.sources import Function, Module, modules, parameters_of, public_functions
 
 # Words of a promise: ``Privacy`` says them, and nobody else who takes a ``privacy``.
 PROMISE = {
@@ -25,11 +17,8 @@ PROMISE = {
     "contributions",
     "comparisons_per_user",
     "public",
-    "L",
 }
 _EPSILON = re.compile(r"(^|_)(eps|epsilons?)(_|$)")
-# A study's grid of ε: it may have a default, in a ``...Config``, and stand beside a key.
-GRID = "epsilons"
 
 # What the data are called and typed in functions that take a promise.
 DATA = re.compile(
@@ -38,31 +27,6 @@ DATA = re.compile(
 )
 DATA_TYPES = re.compile(r"\b(WinCounts|WinEdges|PairWeights\w*|Ranks|RanksLike|UserRankings)\b")
 
-# Who may take a part of a promise by itself: what one user draws for one report at an ε of their own, what simulates
-# many of these, what checks or audits such draws, what one adjacency lets a user change, and the studies' own helpers.
-_PARTS_OF_PROMISES = {
-    "_neighbors": "check_kind",
-    "experiments.alabi.common": "errors outcomes",
-    "experiments.cai.common": "Unit.promise errors noise_settings private_estimates",
-    "experiments.rdp.synthetic": "count_rankings",
-    "experiments.rdp.common": "wins_by_method",
-    "jobs.plan": "plan",
-    "jobs.randomize": "randomize simulated_mallows",
-    "mechanism.local": "Local.report",
-    "mallows.laplace": "laplace_ranks",
-    "mallows.sampling": "sample",
-    "pairwise.questionnaire": "noise_on_totals noise_shape questionnaire_changes",
-    "privacy.local": "laplace_reports randomized_response",
-    "privacy.vectors": "duchi_vectors privunit_vectors",
-    "privacy_audit.contents": "questionnaire_facets Units.instances Units.moved Units.center_of Units.released "
-    "Units.hardest",
-    "privacy_audit.empirical": "audit draw",
-    "privacy_audit.neighbors": "near",
-    "simulate.worlds.reports": "draw_report_sums mechanism_sums",
-}
-PARTS_OF_PROMISES = {
-    f"{home} {name}" for home, names in _PARTS_OF_PROMISES.items() for name in names.split()
-}
 
 # Options that say what is protected unless the user does: --help shows these defaults, and what is printed or written
 # names unit and adjacency. Epsilon is not among them: the commands that spend it refuse to run without it.
@@ -95,7 +59,7 @@ def wrong_order_of_arguments() -> list[str]:
         # Sizes stand for the data of a planner; a probability is of an outcome under data.
         before = [name for name in names[: names.index("privacy")] if not name.startswith("num_")]
         third = 2 if names[0] == "key" or name.endswith("log_probability") else 1
-        keyword_only = dict_of(parameters)["privacy"][0]
+        keyword_only = ("privacy", True) in {row[:2] for row in parameters}
         without_data = names[0] == "key" and len(before) < third
         if keyword_only or len(before) > third or without_data or _data_after_privacy(function):
             wrong.append(f"{where}: privacy does not follow key and data")
@@ -119,31 +83,6 @@ def _part_of_a_promise(name: str) -> bool:
     return name in PROMISE or bool(_EPSILON.search(name))
 
 
-def promises_in_parts() -> list[str]:
-    """Public functions that take unit, adjacency or contributions, or a key and an ε, and no ``Privacy``.
-
-    ``PARTS_OF_PROMISES`` lists those that may.
-    """
-    wrong, met = [], set()
-    for module, name, function in public_functions():
-        names = [parameter for parameter, _, _ in parameters_of(function)]
-        if "privacy" in names:
-            continue  # see wrong_order_of_arguments
-        parts = [name for name in names if name in {"unit", "adjacency", "contributions", "L"}]
-        if "key" in names or "keys" in names:
-            grid = {GRID} if module.home == "experiments" else set()
-            parts += [name for name in names if _EPSILON.search(name) and name not in grid]
-        if parts and f"{module.name} {name}" in PARTS_OF_PROMISES:
-            met.add(f"{module.name} {name}")
-        elif parts:
-            wrong.append(
-                f"{module}:{function.lineno} {name} takes {', '.join(parts)} and no privacy: take a Privacy, or list "
-                "it in PARTS_OF_PROMISES if it has no promise to keep"
-            )
-    gone = sorted(PARTS_OF_PROMISES - met)
-    return wrong + [f"PARTS_OF_PROMISES lists {one}, which takes no part of one" for one in gone]
-
-
 def default_promises() -> list[str]:
     """Public signatures, and fields of public classes, that default to a promise; only a study's grid of ε may.
 
@@ -159,7 +98,7 @@ def default_promises() -> list[str]:
             wrong.append(f"{module}:{function.lineno} {name}: {', '.join(sorted(defaults))}")
     allowed = set()
     for module, owner, field, default, line in _fields_with_defaults():
-        if not _decides(field) or (owner.endswith("Config") and field == GRID):
+        if not _decides(field) or (owner.endswith("Config") and field == "epsilons"):  # a grid
             continue
         unsaid = module.home == "cli" or field == "contributions"
         if unsaid and ast.unparse(default) == "None":
@@ -175,9 +114,7 @@ def default_promises() -> list[str]:
 
 def _decides(name: str) -> bool:
     """Whether a parameter of this name decides how much is promised, or to whom."""
-    return name in {"privacy", "unit", "adjacency", "contributions", "L"} or bool(
-        _EPSILON.search(name)
-    )
+    return name in {"privacy", "unit", "adjacency", "contributions"} or bool(_EPSILON.search(name))
 
 
 def _fields_with_defaults() -> Iterator[tuple[Module, str, str, ast.expr, int]]:
@@ -193,52 +130,3 @@ def _fields_with_defaults() -> Iterator[tuple[Module, str, str, ast.expr, int]]:
                     and field.value is not None
                 ):
                     yield module, node.name, field.target.id, field.value, field.lineno
-
-
-def dict_diagnostics() -> list[str]:
-    """Estimates whose diagnostics are a dict, and other results of the library with such ones.
-
-    A ``Result`` of the command line has a dict: it is printed as a JSON document, under the keys that stand there.
-    """
-    makers = {
-        node.name
-        for module in modules().values()
-        for node in module.nodes
-        if isinstance(node, Function) and _makes_a_dict(node)
-    }
-    wrong = []
-    for module in modules().values():
-        dicts = {
-            target.id
-            for node in module.nodes
-            if isinstance(node, ast.Assign) and _is_dict(node.value, makers)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
-        for node in module.nodes:
-            if not isinstance(node, ast.Call):
-                continue
-            estimate = ast.unparse(node.func).split(".")[-1] == "Estimate"
-            if module.home == "cli" and not estimate:
-                continue
-            given = [k.value for k in node.keywords if k.arg == "diagnostics"]
-            if estimate:
-                given += node.args[2:3]
-            for value in given:
-                if _is_dict(value, makers) or (isinstance(value, ast.Name) and value.id in dicts):
-                    wrong.append(f"{module}:{node.lineno} diagnostics are a dict")
-    return wrong
-
-
-def _makes_a_dict(function: Function) -> bool:
-    """Whether it says that it returns a dict, or returns one as it is written down."""
-    if function.returns is not None and re.match(r"[\"']?dict\b", ast.unparse(function.returns)):
-        return True
-    returned = [n.value for n in statements(function) if isinstance(n, ast.Return) and n.value]
-    return any(_is_dict(value, set()) for value in returned)
-
-
-def _is_dict(value: ast.AST, makers: set[str]) -> bool:
-    if isinstance(value, ast.Call):
-        return ast.unparse(value.func).split(".")[-1] in {"dict", *makers}
-    return isinstance(value, ast.Dict | ast.DictComp)

@@ -22,16 +22,8 @@ def read(source, **columns):
 def released(
     source, *, epsilon=1.0, unit="user", adjacency="replace", delta=0.0, most=None, seed=None, **asked
 ):  # fmt: skip
-    """``pr.rank`` of a file or of data; with a seed a rehearsal.
-
-    Args:
-        source: what to read, or what was read.
-        epsilon: None: without privacy.
-        unit, adjacency, delta: of the promise.
-        most: comparisons of one user.
-        seed: of a rehearsal.
-        asked: further arguments of ``pr.rank``; those in ``read`` are for :func:`read`.
-    """
+    """``pr.rank`` of a file or of data, without privacy at ``epsilon=None``, a rehearsal with a seed; ``read`` has
+    arguments of :func:`read`, and ``most`` is what one user may give."""
     data = read(source, **asked.pop("read", {}))
     promise = None
     if epsilon is not None:

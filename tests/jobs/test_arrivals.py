@@ -108,12 +108,6 @@ def test_of_a_user_no_more_rows_count_than_are_allowed_whatever_becomes_of_the_f
         assert totals(found, 2, 3) == [[0, 1, 0]]
 
 
-def test_rows_before_the_start_do_not_use_up_what_a_user_may(write):
-    found = arrivals(write, *(f"u1,c,b,0,2023-12-{day}" for day in (29, 30, 31)), *ROWS)
-    assert totals(found, 0, 1) == [[0, 1, 1]]
-    assert "4 rows are dated" in " ".join(found.left_out(()))
-
-
 def test_items_of_the_state_and_refusals(write):
     found = arrivals(write, *ROWS, items=["c", "b", "a", "d"])
     assert found.data.item_names == ("c", "b", "a", "d")
@@ -122,16 +116,3 @@ def test_items_of_the_state_and_refusals(write):
         arrivals(write, *ROWS, "u3,a,b,0,2023-12-31").check_dates()
     with pytest.raises(ValueError, match="no item 'c'"):
         arrivals(write, *ROWS, items=["a", "b"])
-
-
-def test_a_row_that_counts_several_times_is_several_rows_of_its_time(write):
-    header = "user,winner,loser,tie,when"
-    counted = write("u1,a,b,0,2024-01-01,3", "u2,b,c,0,2024-01-02,2", header=f"{header},n", name="n.csv")  # fmt: skip
-    longer = write(*["u1,a,b,0,2024-01-01"] * 3, *["u2,b,c,0,2024-01-02"] * 2, header=header)
-    schedule, found = schedule_of("day", "2024-01-01", 3), []
-    for path, given in ((counted, {"count": "n"}), (longer, {})):
-        data = read(path, time="when", **given)
-        found.append(arrivals_of(data, schedule, 2, False))
-    assert totals(found[0], 0, 3) == [[2, 0, 0], [0, 2, 0], [0, 0, 0]]
-    assert found[1].sums(0, 3).tolist() == found[0].sums(0, 3).tolist()
-    assert found[0].counted(0, 3) == found[1].counted(0, 3)

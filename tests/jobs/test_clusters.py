@@ -9,7 +9,6 @@ from privrank_jax.jobs import certainty
 from privrank_jax.pairwise import standard_errors
 from privrank_jax.pairwise.uncertainty import clustered_covariance
 from tests.jobs.released import read, released
-from tests.parquet import as_parquet
 
 ITEMS = "abc"
 
@@ -55,32 +54,11 @@ def test_errors_are_clustered_by_user_where_a_file_names_users(crowd):
     assert np.all(half_widths(found) > 1.3 * half_widths(fit(crowd, user=None)))
 
 
-def test_an_engine_finds_the_same(crowd):
-    np.testing.assert_allclose(
-        half_widths(fit(as_parquet(crowd))), half_widths(fit(crowd)), rtol=1e-9
-    )
-
-
-def test_a_column_of_users_may_have_another_name_or_be_left_out(write):
-    path = write(*lines(), header="who,winner,loser,tie")
-    independent = fit(path, user=None)
-    assert "clusters" not in independent.facts
-    assert "taken as independent" in independent.certainty.words
-    assert fit(path, user="who").facts["clusters"] == 40
-    named = write(*lines(), header="User,winner,loser,tie")
-    assert fit(named).facts["clusters"] == 40
-    np.testing.assert_allclose(
-        half_widths(fit(named, user=None)), half_widths(independent), rtol=1e-9
-    )
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_single_answers_and_a_single_user_stay_as_they_were(write, kind):
+def test_single_answers_and_a_single_user_stay_as_they_were(write):
     alone = [f"u{k},{line.partition(',')[2]}" for k, line in enumerate(lines())]
     one = [f"u,{line.partition(',')[2]}" for line in lines()]
     for rows in (alone, one):
         path = write(*rows, header="user,winner,loser,tie")
-        path = path if kind == "csv" else as_parquet(path)
         found = fit(path)
         assert "clusters" not in found.facts
         np.testing.assert_allclose(half_widths(found), half_widths(fit(path, user=None)))

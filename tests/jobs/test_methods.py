@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from privrank_jax import aggregation, pairwise, plan
-from privrank_jax.jobs import methods
 from tests.jobs.released import released
 
 
@@ -45,8 +43,6 @@ def test_with_next_to_no_noise_the_order_is_that_of_the_votes(votes, method, opt
 def test_the_best_mechanism_for_a_list_is_chosen_by_public_facts(votes):
     def chosen(**options):
         result = found(votes, "top-k", epsilon=1.0, **options)
-        (note,) = (one for one in result.notes if "was chosen" in one)
-        assert note.startswith(result.facts["selected_by"])
         return result.facts["selected_by"], result.facts["noise_scale"]
 
     # Users of L = 2 comparisons: λ = 2s for one item, one-shot's 2 min(ks, L), canonical's 2s + min(2s, L).
@@ -55,32 +51,6 @@ def test_the_best_mechanism_for_a_list_is_chosen_by_public_facts(votes):
     assert chosen(top_k=2, max_per_item=1) == ("canonical", 4.0)
     assert chosen(top_k=1, max_per_item=1) == ("canonical", 2.0)
     assert chosen(top_k=3, max_per_item=1) == ("one-shot", 4.0)
-
-
-@pytest.mark.parametrize("method", ["one-shot", "canonical"])
-def test_a_bound_on_what_users_say_of_one_item_lowers_the_noise_of_lists(votes, method):
-    two, one = (
-        found(votes, method, top_k=1, max_per_item=most).facts["noise_scale"] for most in (None, 1)
-    )
-    assert two == 2 * one
-
-
-def test_intervals_are_known_where_the_comparison_graph_is_public_or_noise_is_all(votes):
-    counts = found(votes, "counts")
-    assert set(counts.certainty.intervals) == {"low", "high", "rank_low", "rank_high"}
-    flips = found(votes, "counts", adjacency="flip", epsilon=1.0)
-    assert "answers" in flips.certainty.words
-    fit = found(votes, "scores")
-    assert "who met whom" in fit.certainty.words
-    fit = found(votes, "scores", intervals="none")
-    assert not fit.certainty.intervals
-    assert any("no intervals" in note for note in fit.notes)
-
-
-def test_noise_grows_with_what_a_user_may_give(votes):
-    two = found(votes, "counts", epsilon=1.0)
-    one = found(votes, "counts", epsilon=1.0, most=1)
-    assert two.facts["noise_scale"] == 2 * one.facts["noise_scale"]
 
 
 # --- users who were asked the same pairs -----------------------------------------------------------
@@ -96,9 +66,7 @@ REHEARSAL = ("--simulate", "--seed", 1)
         ("cemspc", ("--adjacency", "add-remove"), 15),
         ("cemspc", ("--max-per-user", 9), 18),
         ("cemspc", ("--unit", "comparison"), 2),
-        ("immig", ("--adjacency", "flip"), 8),
         ("immig", (), 10),
-        ("cars", ("--adjacency", "flip"), 50),
         ("cars2", ("--max-per-user", 38), 76),
     ],
 )
@@ -118,11 +86,9 @@ def test_noise_knows_the_questionnaire(privrank, data_folder, name, options, sen
         # By a closed form under flips, else from 6,000 exact draws. Laplace noise: 18√2 = 25.5, 24√2 = 33.9 and reaches
         # of 115 and 44. What is stated is on the safe side.
         ("cemspc", ("--adjacency", "flip"), 16.5, None),
-        ("cemspc", ("--adjacency", "flip", "--method", "counts"), 16.5, None),
         ("cemspc", (), 20.5, None),
         ("cemspc", ("--method", "counts"), 20.5, 52.5),
         ("immig", ("--max-per-user", 9, "--method", "counts"), 8.7, 22.0),
-        ("cars", ("--adjacency", "flip"), 47.4, None),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("how", [(), REHEARSAL])
@@ -169,26 +135,3 @@ def test_ties_cost_less_where_all_are_asked_the_same(privrank, data_folder, more
     assert facts["noise_scale"] == 24 / 2
     assert "noise_deviation" not in facts
     assert (guarantee["epsilon"], guarantee["unit"], guarantee["adjacency"]) == (2, "user", "flip")
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "design"),
-    [
-        (aggregation.dp_borda, {"rankings": True, "method": "borda", "trust": "central"}),
-        (aggregation.dp_scores, {"points": "0-1"}),
-        (pairwise.perturbed_mle, {"trust": "central"}),
-    ],
-)
-def test_plans_simulate_a_mechanism(mechanism, design):
-    assert methods.design_of(mechanism) == design
-
-
-def test_a_mechanism_plans_itself():
-    told = {"epsilon": 1, "users": 100, "draws": 2}
-    ours, theirs = (
-        aggregation.dp_scores.plan(3, points="0-2", **told),
-        plan(3, points="0-2", **told),
-    )
-    assert ours.facts == theirs.facts
-    with pytest.raises(ValueError, match=r"noisy_counts is not simulated .* dp_borda"):
-        pairwise.noisy_counts.plan(3, **told)

@@ -1,11 +1,10 @@
-"""Fits without privacy: groups that were never compared, and items that never lost."""
+"""Fits without privacy: groups that were never compared, items that never lost; and ties as an outcome of their own."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from privrank_jax.jobs.certainty import components_of
 from privrank_jax.pairwise import confidence_intervals, standard_errors
 from tests.jobs.released import released
 from tests.parquet import as_parquet
@@ -13,12 +12,6 @@ from tests.parquet import as_parquet
 
 def fit(path, **options):
     return released(path, epsilon=None, **options)
-
-
-def test_groups_are_counted():
-    assert components_of(np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])) == 2
-    assert components_of(np.ones((3, 3))) == 1
-    assert components_of(np.zeros((4, 4))) == 4
 
 
 def test_linked_votes_are_fitted_as_they_are(votes):
@@ -78,3 +71,45 @@ def test_intervals_with_covariates_count_ties_as_they_vary(write):
     without = fit(path).certainty.intervals
     width = with_one["high"] - with_one["low"]
     np.testing.assert_allclose(width, without["high"] - without["low"], rtol=0.03)
+
+
+# --- ties as an outcome of their own ----------------------------------------------------------------
+
+
+@pytest.fixture
+def games(tmp_path):
+    """240 games of three teams, a third of them drawn."""
+    rng, rows = np.random.default_rng(0), ["user,winner,loser,tie"]
+    for number in range(240):
+        first, second = rng.permutation(3)[:2]
+        best, other = sorted((first, second), key=lambda team: team + rng.logistic())
+        rows.append(f"u{number},{'abc'[best]},{'abc'[other]},{int(rng.random() < 1 / 3)}")
+    path = tmp_path / "games.csv"
+    path.write_text("\n".join(rows))
+    return path
+
+
+def test_private_scores_come_with_the_tie_parameter(games):
+    """Rehearsed, so that no sampler is needed; ν near the share of draws, about 1 between equal teams."""
+    found = released(games, adjacency="flip", ties="davidson", seed=1)
+    facts = found.facts
+    assert facts["tie_model"] == "davidson"
+    assert facts["tie_parameter_low"] < facts["tie_parameter"] < facts["tie_parameter_high"]
+    assert 0.5 < facts["tie_parameter"] < 3
+    assert facts["noise_scale"] == facts["sensitivity"] == 2.0  # one comparison of each user
+    assert (found.guarantee.adjacency, found.guarantee.epsilon) == ("flip", 1.0)
+    assert any("nu = " in note for note in found.notes)
+
+
+def test_without_privacy_no_ridge_is_needed(games):
+    found = fit(games, ties="davidson")
+    assert found.guarantee is None
+    assert found.facts["separated"] is False
+    assert found.facts["gamma"] == 0
+
+
+def test_where_nothing_is_tied_a_ridge_keeps_the_fit_finite(write):
+    found = fit(write("u,a,b", "v,b,a", "w,a,b"), ties="davidson")
+    assert found.facts["separated"]
+    assert found.facts["gamma"] == 1.0
+    assert "rare" in found.warnings[0]

@@ -1,4 +1,4 @@
-"""Rules of a consensus: what each says, that nothing false stands beside it, and what is refused."""
+"""Rules of a consensus: what each says, and that nothing false stands beside it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import pytest
 
 import privrank_jax as pr
 from privrank_jax.aggregation.majority_rules import RULES as FUNCTIONS
-from privrank_jax.jobs import beyond_noise, consensus
-from privrank_jax.jobs.rules import KEMENY, RULES, check_rule, scores_by
+from privrank_jax.jobs import beyond_noise
+from privrank_jax.jobs.rules import KEMENY, RULES, scores_by
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from tests.jobs.released import agreed, read
-from tests.promises import user
 from tests.reference import majority_rules as naive
 
 NAMES = (KEMENY, *RULES)
@@ -36,8 +35,6 @@ def split(write):
 
 def test_all_tables_have_the_same_rules():
     assert list(RULES) == list(FUNCTIONS) == list(naive.RULES)
-    for name in NAMES:
-        assert f'``"{name}"``' in pr.consensus.__doc__
 
 
 @pytest.mark.parametrize("rule", NAMES)
@@ -64,17 +61,13 @@ def test_each_rule_finds_what_all_say(unanimous, rule, asked, method):
     truth = [[0, 0, 0], [1, 0, 0], [1, 1, 0]]  # of Bern, Oslo and Rome
     np.testing.assert_allclose(found.matrix, truth, atol=close)
     said = " ".join((found.title, *found.notes))
-    of_kemeny = ("Kemeny" in said, "expected_cost_bound" in found.facts or method == "none")
-    assert of_kemeny == ((True, True) if rule == KEMENY else (False, method == "none"))
-    assert ("certificate" in found.facts) == (rule == KEMENY) == ("disagrees with" in said)
-    if rule != KEMENY:
-        assert any(note.startswith(f"{RULES[rule].title}: ") for note in found.notes)
-        assert RULES[rule].title in found.title
+    assert ("Kemeny" in said) == ("certificate" in found.facts) == (rule == KEMENY)
+    assert ("expected_cost_bound" in found.facts) == (rule == KEMENY and method != "none")
     assert (found.scores is not None) == (rule in SCORED)
     if rule in SCORED:
+        np.testing.assert_allclose(found.scores, naive.RULES[rule](found.matrix), atol=1e-9)
         expected = {"copeland": [0, 1, 2], "minimax": [-1, -1, 1], "borda": [0, 1, 2]}[rule]
         np.testing.assert_allclose(found.scores, expected, atol=2 * close)
-        assert RULES[rule].score_name in found.columns()
 
 
 def test_without_privacy_each_rule_is_its_naive_twin(split):
@@ -98,28 +91,6 @@ def test_votes_that_are_tied_stand_in_the_order_of_the_list(write):
     assert summed[0] < summed[3]
     assert found.names == ["c", "a", "d", "b"]
     np.testing.assert_allclose(found.scores, [5 / 3, 2 / 3, 2, 5 / 3], atol=1e-12)
-
-
-def test_a_rule_turns_approvals_and_large_noise_to_weights(write):
-    rows = [f"u{k},1,{k % 2},0" for k in range(60)]
-    path = write(*rows, header="user,Oslo,Rome,Bern", name="approvals.csv")
-    options = {"read": {"kind": "approvals"}, "seed": 1, "epsilon": 50}
-    assert agreed(path, **options).facts["method"] == "scores"
-    found = agreed(path, rule="copeland", **options)
-    assert (found.facts["method"], found.names[0]) == ("weights", "Oslo")
-
-
-def test_of_scores_alone_it_is_said_that_every_rule_is_the_same(unanimous):
-    found = {rule: agreed(unanimous, rule=rule, epsilon=0.05, seed=3) for rule in NAMES}
-    assert "cycle_scale" not in found["schulze"].facts  # it is infinite
-    for one in found.values():
-        assert one.names == found["borda"].names
-        assert sum("every rule" in note for note in one.notes) == 1
-        assert not one.certainty.intervals
-    assert "every rule" not in " ".join(agreed(unanimous, rule="borda", seed=3).notes)
-    plain = agreed(unanimous, method="weights", epsilon=0.05, seed=3)
-    assert plain.names == found[KEMENY].names
-    assert not any("every rule" in note for note in plain.notes)
 
 
 def test_of_a_private_number_of_users_leads_are_published(unanimous):
@@ -193,63 +164,3 @@ def test_two_items_are_told_apart_no_later_than_the_noise_allows(rule):
     least = {"schulze": 2, "minimax": 2, "borda": 8 / 3}[rule]  # leads apart, in units of the reach
     assert better(least * 0.1 + 0.001, 0.1)
     assert not better(least * 0.1 - 0.001, 0.1)
-
-
-def test_intervals_hold_what_is_shown(unanimous):
-    """Scores 0, 1 and 2 beside intervals about 9, 5 and 1, and ranks beside those of these."""
-    shown = agreed(unanimous, rule="copeland", seed=1, epsilon=1000)
-    assert shown.scores.tolist() == [0, 1, 2]
-    centers = np.array([9.0, 5.0, 1.0])
-    told = beyond_noise.of_noise(centers, 0.5, what="scores")
-    ends = consensus._with_certainty(shown, told).certainty.intervals
-    assert (ends["low"].tolist(), ends["high"].tolist()) == ([0, 1, 0.5], [9.5, 5.5, 2])
-    assert (ends["rank_low"].tolist(), ends["rank_high"].tolist()) == ([0, 1, 0], [2, 1, 2])
-
-
-# --- what is refused -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ({"rule": "plurality"}, "`rule` must be one of kemeny, copeland, .*got 'plurality'"),
-        ({"rule": "schulze", "method": "borda"}, "`rule` or `matrix` is for weights, noise-all: leave it out of borda"),
-        ({"rule": "kemeny", "method": "exponential"}, "`rule` or `matrix` is for weights, noise-all"),
-        ({"rule": "schulze", "xi": 0.1}, "`xi` is for the rule kemeny"),
-        ({"rule": "schulze", "points": "0-5"}, "`points` is for scores, .*leave it out of weights"),
-        ({"rule": "schulze", "noise": "laplace"}, "no laplace noise.*k-norm or gaussian"),
-    ],
-)  # fmt: skip
-def test_what_does_not_go_together_is_refused(asked, message):
-    with pytest.raises(ValueError, match=message):
-        consensus.Asked(**asked).check(user(1.0))
-
-
-def test_noise_on_all_weights_is_for_users_who_are_replaced():
-    added = Privacy(1.0, unit="user", adjacency="add-remove")
-    consensus.Asked(rule="schulze").check(added)
-    for asked in ({"method": "noise-all"}, {"trust": "local"}):
-        with pytest.raises(ValueError, match="a consensus protects users who are replaced"):
-            consensus.Asked(rule="schulze", **asked).check(added)
-
-
-def test_xi_is_for_kemeny(unanimous):
-    check_rule(KEMENY, 0.5)
-    with pytest.raises(ValueError, match="`xi` is for the rule kemeny"):
-        agreed(unanimous, epsilon=None, rule="copeland", xi=0.5)
-    assert agreed(unanimous, rule=KEMENY, xi=0.5, seed=1).facts["expected_cost_bound"]["ratio"] == 1.5  # fmt: skip
-
-
-@pytest.mark.parametrize("rule", SCORED)
-@pytest.mark.parametrize("method", ["weights", "noise-all"])
-def test_scores_are_those_of_the_noisy_matrix(split, rule, method):
-    """And it is not that of the votes, which is a tenth and more away."""
-    found = agreed(split, method=method, rule=rule, epsilon=2, seed=4)
-    np.testing.assert_allclose(found.scores, naive.RULES[rule](found.matrix), atol=1e-9)
-    assert np.abs(found.matrix - agreed(split, epsilon=None).matrix).max() > 0.01
-
-
-def test_other_methods_have_no_matrix(unanimous):
-    for method in ("borda", "kwiksort", "footrule", "exponential"):
-        assert agreed(unanimous, method=method, seed=1).matrix is None
-    assert agreed(unanimous, method="weights", seed=1).matrix.shape == (3, 3)

@@ -90,23 +90,3 @@ def test_old_exports(options, newest, refused):
     with pytest.raises(ValueError, match="old export") as error:
         schedule(**options).check_recent(times, "v.csv")
     assert f"until={newest.removesuffix('T00:00')!r}" in str(error.value)
-
-
-def test_a_file_without_rows_is_an_old_export():
-    with pytest.raises(ValueError, match="no rows"):
-        schedule().check_recent(np.array([], "datetime64[us]"), "v.csv")
-
-
-@pytest.mark.parametrize(
-    ("wrong", "word"),
-    [
-        ({"start": "soon"}, "start"),
-        ({"until": "soon"}, "until"),
-        ({"every": "year"}, "every"),
-        ({"steps": 0}, "steps"),
-        ({"every": "month"}, "start"),  # on a day that not all have
-    ],
-)
-def test_refusals(wrong, word):
-    with pytest.raises(ValueError, match=word):
-        schedule(**wrong)

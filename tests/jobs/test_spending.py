@@ -49,63 +49,38 @@ def test_what_is_not_allowed_costs_nothing(votes, ledger, tmp_path):
 
 
 ROWS = {"user": ["u", "v", "w"], "winner": ["a", "b", "a"], "loser": ["b", "a", "b"]}
-RANKED = {"user": ["u", "v", "w"], "a": [1, 2, 1], "b": [2, 1, 2]}
 OTHER = {"user": ["x"], "winner": ["a"], "loser": ["b"]}
 
 
-def of_frames():
-    """Data that no file holds, by name: how they are made, and how they are ranked."""
-    told = {"items": ["a", "b"]}
-    yield "dict", lambda rows: pr.read(rows, **told)
-    yield "pandas", lambda rows: pr.read(pandas.DataFrame(rows), **told)
-    yield "arrow", lambda rows: pr.read(pyarrow.table(rows), **told)
-    yield (
-        "arrays",
-        lambda rows: pr.data.Comparisons(
-            [0] * len(rows["user"]),
-            [["a", "b"].index(one) for one in rows["winner"]],
-            [["a", "b"].index(one) for one in rows["loser"]],
-            [False] * len(rows["user"]),
-            ("a", "b"),
-        ),
-    )
+def in_arrays(rows):
+    winners, losers = ([*map("ab".index, rows[name])] for name in ("winner", "loser"))
+    users = [0] * len(winners)
+    return pr.data.Comparisons(users, winners, losers, [False] * len(users), ("a", "b"))
 
 
-@pytest.mark.parametrize(
-    ("name", "make"), list(of_frames()), ids=lambda one: one if isinstance(one, str) else ""
-)
-def test_a_ledger_knows_data_frames_by_their_cells(tmp_path, name, make):
-    data, path = make(ROWS), tmp_path / "votes.ledger"
-    users = data.users_are
-    promise = pr.Privacy(1.0, unit="comparison", adjacency="flip")
-    budget = pr.Privacy(2.0, unit="comparison", adjacency="flip", users=users)
+FRAMES = {
+    "dict": lambda rows: pr.read(rows, items=["a", "b"]),
+    "pandas": lambda rows: pr.read(pandas.DataFrame(rows), items=["a", "b"]),
+    "arrow": lambda rows: pr.read(pyarrow.table(rows), items=["a", "b"]),
+    "arrays": in_arrays,
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_ledger_knows_data_that_no_file_holds_by_their_cells(tmp_path, name):
+    make, path = FRAMES[name], tmp_path / "votes.ledger"
+    data = make(ROWS)
+    budget = pr.Privacy(2.0, unit="comparison", adjacency="flip", users=data.users_are)
     create(path, budget, data=name, sha256=data.sha256)
     with Ledger(path) as ledger:
         again = make(dict(reversed(ROWS.items())))
-        found = pr.rank(again, promise, method="counts", ledger=ledger)
+        found = pr.rank(again, PROMISE, method="counts", ledger=ledger)
         assert "epsilon 1 is left of epsilon 2" in found.facts["ledger"]
         changed = {**ROWS, "winner": ["b", "b", "a"], "loser": ["a", "a", "b"]}
         for rows in (OTHER, changed):
             with pytest.raises(LedgerError, match="other content"):
-                pr.rank(make(rows), promise, method="counts", ledger=ledger)
+                pr.rank(make(rows), PROMISE, method="counts", ledger=ledger)
         assert float(ledger.left()[0]) == 1.0
-
-
-def test_a_ledger_knows_rankings_of_a_frame_by_all_their_columns(tmp_path):
-    data = pr.read(RANKED, items=["a", "b"])
-    create(
-        tmp_path / "l",
-        pr.Privacy(2.0, unit="user", adjacency="replace", users=data.users_are),
-        data="votes",
-        sha256=data.sha256,
-    )
-    promise = pr.Privacy(1.0, unit="user", adjacency="replace")
-    with Ledger(tmp_path / "l") as ledger:
-        assert "is left of" in pr.consensus(data, promise, ledger=ledger).facts["ledger"]
-        more = pr.read({**RANKED, "c": ["", "", ""]}, items=["a", "b"])
-        assert more.ranks.tolist() == data.ranks.tolist()
-        with pytest.raises(LedgerError, match="other content"):
-            pr.consensus(more, promise, ledger=ledger)
 
 
 def test_a_table_of_an_engine_has_no_content_to_know(tmp_path):

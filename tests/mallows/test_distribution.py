@@ -1,4 +1,4 @@
-"""The Mallows model against its enumeration, its moments in 60 digits, and the exact privacy loss of a draw."""
+"""The Mallows model against its enumeration, its moments in 60 digits, losses of draws, and majorities."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import mallows
+from tests.mallows.crowd import CROWD
 from tests.reference import mallows as naive
 
 CENTERS = [[2, 0, 1, 3], [1, -1, 0, 2], [-1, 0, -1, -1], [-1, -1, -1, -1]]
@@ -25,14 +26,14 @@ def test_probabilities_are_those_of_the_enumeration(epsilon):
 
 
 def test_other_items_than_those_of_the_center_have_no_probability():
-    assert mallows.log_prob([0, 1, -1, 2], CENTERS[1], 1.0) == -np.inf
-    assert mallows.log_prob([0, 1, 2, 3], CENTERS[1], 1.0) == -np.inf
-    # and infinite ε leaves only the center
-    log_p = [
-        float(mallows.log_prob(ranks, [2, 0, 1, 3], np.inf))
-        for ranks in ([2, 0, 1, 3], [0, 1, 2, 3])
-    ]
-    assert log_p == [0.0, -np.inf]
+    """And infinite ε leaves only the center."""
+    for ranks, center, epsilon, expected in (
+        ([0, 1, -1, 2], CENTERS[1], 1.0, -np.inf),
+        ([0, 1, 2, 3], CENTERS[1], 1.0, -np.inf),
+        ([2, 0, 1, 3], [2, 0, 1, 3], np.inf, 0.0),
+        ([0, 1, 2, 3], [2, 0, 1, 3], np.inf, -np.inf),
+    ):
+        assert float(mallows.log_prob(ranks, center, epsilon)) == expected
 
 
 def test_normalizer_has_its_limits_and_never_overflows():
@@ -124,28 +125,64 @@ def test_the_top_k_alone_loses_what_the_pairs_say(num_items, k):
     assert loss == pytest.approx(most * 2.0 / (num_items - 1))
 
 
-@pytest.mark.parametrize(
-    ("call", "says"),
-    [
-        (lambda: mallows.top_k_pairs(3, 4), "k must lie"),
-        (lambda: mallows.top_k_pairs(0, 0), "num_items"),
-        (lambda: mallows.log_prob([0, 1], [0, 2], 1.0), "center_ranks, without"),
-        (lambda: mallows.log_prob([0, 0], [0, 1], 1.0), "ranks, without"),
-        (lambda: mallows.log_prob([0, 1], [0, 1, 2], 1.0), "differ in shape"),
-        (lambda: mallows.log_prob([[0, 1]], [0, 1], 1.0), "shape"),
-        (lambda: mallows.log_prob([0.0, 1.0], [0, 1], 1.0), "integers"),
-        (lambda: mallows.log_prob([0, 1], [0, 1], 0.0), "epsilon must be positive"),
-        (lambda: mallows.log_normalizer(0, 1.0), "num_items"),
-        (lambda: mallows.log_normalizer(2.5, 1.0), "num_items"),  # pyright: ignore
-        (lambda: mallows.insertion_mean(0, 3, 1.0), "step"),
-        (lambda: mallows.insertion_variance(4, 3, 1.0), "step"),
-        (lambda: mallows.insertion_mean(2, 3, -1.0), "epsilon must be positive"),
-        (lambda: mallows.pair_order_probability(3, 3, 1.0), "gap"),
-        (lambda: mallows.pair_order_probability(0.5, 3, 1.0), "gap"),
-        (lambda: mallows.synthetic_guarantee(0, 1.0), "num_items"),
-        (lambda: mallows.synthetic_guarantee(3, float("nan")), "epsilon must be positive"),
-    ],
-)
-def test_bad_arguments_are_refused(call, says):
-    with pytest.raises(ValueError, match=says):
-        call()
+def margins(centers, shares, epsilon: float) -> tuple[float, float]:
+    """Margin of item 0 over item 1 in a crowd and in its synthetic rankings, by enumeration of all of them."""
+    own = synthetic = 0.0
+    for share, center in zip(shares, centers, strict=True):
+        rankings, mass = naive.pmf(center, epsilon)
+        own += share * np.sign(center[1] - center[0])
+        synthetic += share * float(mass @ np.sign(rankings[:, 1] - rankings[:, 0]))
+    return float(np.clip(own, -1, 1)), synthetic
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 9.0])
+@pytest.mark.parametrize("num_items", [2, 3, 5])
+def test_no_crowd_leaves_the_bounds(num_items: int, epsilon: float) -> None:
+    rng = np.random.default_rng(num_items)
+    for _ in range(40):
+        centers = [rng.permutation(num_items) for _ in range(3)]
+        own, synthetic = margins(centers, rng.dirichlet(np.full(3, 0.4)), epsilon)
+        low, high = mallows.synthetic_margin_bounds(own, num_items, epsilon)
+        assert low - 1e-6 <= synthetic <= high + 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 9.0])
+@pytest.mark.parametrize("num_items", [3, 5])
+def test_the_crowd_of_the_theorem_attains_both_and_turns_at_the_sure_majority(num_items, epsilon):
+    rest = list(range(2, num_items))
+    near = np.argsort([0, 1, *rest])
+    far = np.argsort([1, *rest, 0])  # item 1 first, item 0 last
+    sure = float(mallows.sure_majority(num_items, epsilon))
+    for share in (0.3, 0.51, sure):
+        own, synthetic = margins([near, far], [share, 1 - share], epsilon)
+        low, _ = mallows.synthetic_margin_bounds(own, num_items, epsilon)
+        assert synthetic == pytest.approx(float(low), abs=1e-6)
+        assert synthetic == pytest.approx(0, abs=1e-6) or share != sure
+        reversed_own, reversed_synthetic = margins(
+            [near[[1, 0, *rest]], far[[1, 0, *rest]]], [share, 1 - share], epsilon
+        )
+        _, high = mallows.synthetic_margin_bounds(reversed_own, num_items, epsilon)
+        assert reversed_synthetic == pytest.approx(float(high), abs=1e-6)
+    assert 0.5 < sure < (2 * num_items - 1) / (2 * num_items + 2)
+
+
+def test_equal_gaps_keep_every_majority_within_sharper_bounds_than_the_printed_ones():
+    """Neighbors in the center of a Mallows crowd: exchanging them turns one opinion into the other."""
+    rankings, mass = naive.pmf(range(4), 3.0)
+    for epsilon in (0.5, 4.0):
+        own, synthetic = margins(rankings, mass, epsilon)
+        low, high = mallows.synthetic_margin_bounds(own, 4, epsilon, crowd="equal-gaps")
+        printed = mallows.synthetic_margin_bounds(own, 4, epsilon, crowd="published")
+        assert low - 1e-6 <= synthetic <= high + 1e-6
+        assert (float(printed[0]), True) == (pytest.approx(float(low)), bool(high < printed[1]))
+
+
+def test_theorem_1_of_the_paper_is_false_in_both_parts():
+    own, synthetic = margins(CROWD, [0.51, 0.49], 2.0)
+    assert (own, synthetic) == (pytest.approx(0.02), pytest.approx(-0.18973, abs=1e-5))
+    low, high = (float(x) for x in mallows.synthetic_margin_bounds(own, 5, 2.0, crowd="published"))
+    assert (low / own, high / own) == (
+        pytest.approx(0.2449, abs=1e-4),
+        pytest.approx(0.9414, abs=1e-4),
+    )
+    assert abs(synthetic / own) == pytest.approx(9.49, abs=0.005)

@@ -58,23 +58,18 @@ def test_without_noise_the_numbers_are_those_of_the_naive_twin(case, template, n
     for size in (1, 2, 5):
         users = [case.units.contents[k] for k in rng.integers(0, len(case.units.contents), size)]
         data, right = case.data(users), wanted(case, template, noise, users)
-        found = case.record(
-            key, data, promised(jnp.inf, template, noise), noise=noise, **case.public
-        ).value
+        told = {"noise": noise, **case.public}
+        free, tight = (promised(epsilon, template, noise) for epsilon in (jnp.inf, 1e5))
+        found = case.record(key, data, free, **told).value
         np.testing.assert_allclose(read(case, found), right, atol=1e-5)
-        exact = case.record.release(
-            data, promised(1e5, template, noise), noise=noise, **case.public
-        )
+        exact = case.record.release(data, tight, **told)
         np.testing.assert_allclose(read(case, exact.value), right, atol=0.1)
         if case.padded is not None:
             more, mask = case.padded(data)
-            wide = case.record(
-                key, more, promised(jnp.inf, template, noise), noise=noise, **case.public
-            ).value
-            real = mask.sum()
-            inner = np.asarray(wide)[mask]
-            if inner.ndim == 2:
-                inner = inner[:, :real] if case.record.name == "dp_footrule" else inner[:, mask]
+            inner = np.asarray(case.record(key, more, free, **told).value)[mask]
+            if inner.ndim == 2:  # positions are those of real items, which come first
+                kept = slice(mask.sum()) if case.record.name == "dp_footrule" else mask
+                inner = inner[:, kept]
             np.testing.assert_allclose(read(case, inner), right, atol=1e-5)
 
 
@@ -143,15 +138,13 @@ def test_noise_has_the_stated_law(case, template, noise, exact, key):
     """Norms of 4,000 draws by the facets; a scale that is 10 % off is rejected. False alarms: one in a million."""
     users = list(case.balanced) * 1000
     data, promise = case.data(users), promised(0.1, template, noise)
-    right = wanted(case, template, noise, users)
+    right, told = wanted(case, template, noise, users), {"noise": noise, **case.public}
     if exact:
-        found = [
-            case.record.release(data, promise, noise=noise, **case.public) for _ in range(4000)
-        ]
+        found = [case.record.release(data, promise, **told) for _ in range(4000)]
         values = np.array([read(case, one.value) for one in found])
         scale = found[0].diagnostics.noise_scale
     else:
-        run = jax.vmap(lambda key: case.record(key, data, promise, noise=noise, **case.public))
+        run = jax.vmap(lambda key: case.record(key, data, promise, **told))
         found = run(jax.random.split(key, 4000))
         values, scale = read(case, found.value), float(found.diagnostics.noise_scale[0])
     drawn = np.asarray(values, float) - right
@@ -171,9 +164,8 @@ def test_transformations_leave_the_value_alone(case, template, noise, key):
     data = case.data(list(case.balanced) * 50)
 
     def run(key, epsilon, data=data):
-        return case.record(
-            key, data, promised(epsilon, template, noise), noise=noise, **case.public
-        ).value
+        told = promised(epsilon, template, noise)
+        return case.record(key, data, told, noise=noise, **case.public).value
 
     eager = run(key, 2.0)
     np.testing.assert_allclose(jax.jit(run)(key, 2.0), eager, rtol=1e-5, atol=1e-5)
@@ -183,7 +175,7 @@ def test_transformations_leave_the_value_alone(case, template, noise, key):
         alone = run(keys[place], float(budgets[place]))
         np.testing.assert_allclose(both[place], alone, rtol=1e-4, atol=1e-4)
     with jax.enable_x64(True):
-        total = functools.partial(lambda epsilon: jnp.sum(run(key, epsilon)[..., 0] ** 2))
+        total = lambda epsilon: jnp.sum(run(key, epsilon)[..., 0] ** 2)  # noqa: E731
         slope = float(jax.grad(total)(2.0))
         near = float(total(2.0 + 1e-5) - total(2.0 - 1e-5)) / 2e-5
         assert slope == pytest.approx(near, rel=1e-4, abs=1e-6)
@@ -201,10 +193,7 @@ def test_what_does_not_fit_is_refused(case, key):
         (data, good, "gaussian", ValueError, "delta"),
         (data, good, "tree", ValueError, "noise"),
     ]:
-        for call in (
-            functools.partial(record, key, **case.public),
-            functools.partial(record.release, **case.public),
-        ):
+        for call in (functools.partial(record, key), record.release):
             with pytest.raises(error, match=word):
                 call(given, promise, noise=noise, **case.public)
     if all(unit == "user" for unit, _ in record.kinds):

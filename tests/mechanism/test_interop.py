@@ -12,13 +12,9 @@ from opendp.combinators import make_fully_adaptive_composition
 import privrank_jax as pr
 from tests.promises import user
 
+dp.enable_features("contrib", "honest-but-curious")
 RANKINGS = np.array([[0, 1, 2], [0, 1, 2], [2, 1, 0]])
 WEIGHTS = pr.aggregation.weights.counted_weights(RANKINGS)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def features():
-    dp.enable_features("contrib", "honest-but-curious")
 
 
 def test_odometers_of_opendp_count_releases():
@@ -39,24 +35,16 @@ def test_approximate_measurements_know_one_unit():
         measured.map(2)
 
 
-def composed(guarantee, releases, delta, accountant):
-    event = dp_accounting.SelfComposedDpEvent(guarantee.dp_event(), releases)
-    return accountant.compose(event).get_epsilon(delta)
-
-
 @pytest.mark.parametrize(
     ("told", "noise"),
-    [
-        (user(0.1), "laplace"),
-        (user(0.1), "k-norm"),
-        (user(0.1, 1e-8), "gaussian"),
-    ],
+    [(user(0.1), "laplace"), (user(0.1), "k-norm"), (user(0.1, 1e-8), "gaussian")],
 )
 def test_accountants_of_dp_accounting_find_what_compose_finds(told, noise):
     guarantee = pr.aggregation.dp_borda.release(WEIGHTS, told, noise=noise).guarantee
     accountant = rdp.RdpAccountant() if noise == "gaussian" else pld.PLDAccountant()
     ours = pr.privacy.compose([guarantee] * 50, delta=1e-5).epsilon
-    assert composed(guarantee, 50, 1e-5, accountant) == pytest.approx(ours, rel=0.02)
+    event = dp_accounting.SelfComposedDpEvent(guarantee.dp_event(), 50)
+    assert accountant.compose(event).get_epsilon(1e-5) == pytest.approx(ours, rel=0.02)
 
 
 def test_a_delta_without_a_law_is_no_event():

@@ -1,4 +1,4 @@
-"""Apply each mutant in a copy of the sources, run its tests, and print whether they failed.
+"""Make each mutant in a copy of the sources, run its tests, and print whether they failed.
 
 The tests must pass without a mutant. They run in a fork of a process that has loaded the libraries, so a mutant takes
 little more time than they do. Tests that don't end in two minutes count as failed.
@@ -18,15 +18,7 @@ from pathlib import Path
 from tests.mutants import MUTANTS, Mutant
 from tests.sources import PACKAGE, ROOT, TESTS
 
-LIBRARIES = (
-    "jax",
-    "numpy",
-    "scipy.stats",
-    "scipy.optimize",
-    "hypothesis",
-    "pytest",
-    "mpmath",
-)
+LIBRARIES = ("jax", "numpy", "scipy.stats", "scipy.optimize", "hypothesis", "pytest", "mpmath")
 SECONDS = 120
 
 
@@ -70,14 +62,12 @@ def _tests_fail(tests: tuple[str, ...], copy: Path) -> bool:
     if not child:
         os._exit(_run(tests, copy))
     end = time.monotonic() + SECONDS
-    while time.monotonic() < end:
-        if os.waitpid(child, os.WNOHANG) != (0, 0):
-            break
+    while os.waitpid(child, os.WNOHANG) == (0, 0):
+        if time.monotonic() > end:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return True
         time.sleep(0.05)
-    else:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return True
     log = (copy / "log").read_text(encoding="utf-8", errors="replace")
     if " failed" not in log and " error" not in log and " passed" not in log:
         raise RuntimeError(f"the tests {tests} did not run:\n{log}")
@@ -98,21 +88,8 @@ def _run(tests: tuple[str, ...], copy: Path) -> int:
     for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    found = pytest.main(
-        [
-            "-x",
-            "-q",
-            "-o",
-            "addopts=",
-            "-m",
-            "not slow",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:xdist",
-            *tests,
-        ]
-    )
+    options = ["-x", "-q", "-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    found = pytest.main([*options, "-m", "not slow", *tests])
     sys.stdout.flush()
     return int(found)
 

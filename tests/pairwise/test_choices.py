@@ -1,4 +1,4 @@
-"""Plackett-Luce fits against choix and its own test cases, and rankings broken into pairs."""
+"""Plackett-Luce fits against choix, their errors, private ones, and rankings broken into pairs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,20 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.pairwise.choices import Choices, break_rankings
+from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity, totals_sensitivity
-from tests.pairwise.problems import LISTS
+from privrank_jax.pairwise.ridges import default_ridges
+from privrank_jax.pairwise.uncertainty import standard_errors
+from privrank_jax.privacy.bodies import Noise
+from tests.pairwise.flips import released
 from tests.promises import promise
 from tests.quick import quick_jit
+
+RNG = np.random.default_rng(2)
+LISTS = [RNG.permutation(5)[: RNG.integers(2, 6)].tolist() for _ in range(40)]
+FIRSTS: list[Any] = [(one[0], one[1:]) for one in LISTS]
+TOP = Choices.from_top1(FIRSTS, num_items=5)
 
 # choix 0.4, tests/data/testcase-top1-*.json and testcase-rankings-*.json: data and "ml_est".
 TOP1 = [
@@ -55,31 +64,13 @@ def test_fits_and_ridges_are_those_of_choix():
     np.testing.assert_allclose(mle(stages).value, spectral - spectral.mean(), atol=1e-6)
     ridged = choix.opt_rankings(5, LISTS, alpha=0.7, tol=1e-12)
     np.testing.assert_allclose(mle(stages, gamma=1.4).value, ridged, atol=1e-5)
-    firsts: Any = [(one[0], one[1:]) for one in LISTS]
-    top = choix.opt_top1(5, firsts, alpha=0.7, tol=1e-12)
-    chosen = Choices.from_top1(firsts, num_items=5)
-    np.testing.assert_allclose(
-        quick_jit(functools.partial(mle, gamma=1.4))(chosen).value, top, atol=1e-5
-    )
-
-
-def test_derivatives_flow_to_weights_and_masked_choices_do_not_count():
-    stages = Choices.from_rankings(LISTS[:12], num_items=5)
-
-    def value(weights, gamma):
-        given = dataclasses.replace(stages, weights=weights)
-        return mle(given, gamma=gamma, tolerance=1e-12).value[0]
-
-    weights, step, first = stages.weights, 1e-5, quick_jit(value)
-    slopes = quick_jit(jax.grad(value, argnums=(0, 1)))(weights, 0.5)
-    ends = [first(weights.at[3].add(s), 0.5) for s in (step, -step)]
-    np.testing.assert_allclose(slopes[0][3], (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
-    ends = [first(weights, 0.5 + s) for s in (step, -step)]
-    np.testing.assert_allclose(slopes[1], (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
-    fewer = Choices.from_rankings(LISTS[:11], num_items=5)
-    kept = jnp.arange(weights.size) < fewer.weights.size
-    expected = quick_jit(functools.partial(mle, gamma=0.5))(fewer).value[0]
-    np.testing.assert_allclose(first(weights * kept, 0.5), expected, atol=1e-8)
+    top = choix.opt_top1(5, FIRSTS, alpha=0.7, tol=1e-12)
+    np.testing.assert_allclose(mle(TOP, gamma=1.4).value, top, atol=1e-5)
+    masked = Choices.from_rankings([*LISTS[:5], [4, 3, 2, 1, 0]], num_items=5)
+    kept = jnp.arange(masked.weights.size) < masked.weights.size - 4
+    fewer = mle(Choices.from_rankings(LISTS[:5], num_items=5), gamma=1.4).value
+    found = mle(dataclasses.replace(masked, weights=masked.weights * kept), gamma=1.4)
+    np.testing.assert_allclose(found.value, fewer, atol=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +83,7 @@ def test_choices_without_a_finite_maximum_are_told(data):
     assert np.all(np.isfinite(quick_jit(functools.partial(mle, gamma=1.0))(choices).value))
 
 
-def test_broken_rankings_go_through_noisy_counts(key):
+def test_broken_rankings_move_totals_as_far_as_a_questionnaire():
     """Replacing a ranking of m items moves the totals by at most m(m - 1), less than that for a questionnaire."""
     orders = list(itertools.permutations(range(3)))
     totals = np.array(
@@ -103,74 +94,84 @@ def test_broken_rankings_go_through_noisy_counts(key):
     assert moved == 4 <= totals_sensitivity(asked) == 6  # m(m - 1); exactly 2·maxcut = 4
     pairs = list(itertools.combinations(range(3), 2))
     assert questionnaire_sensitivity(pairwise.questionnaire_counts(pairs, 3), asked) == moved
-    wins = break_rankings(orders * 50 + [orders[0]] * 200, num_items=3).win_counts()
-    found = pairwise.noisy_counts(
-        key, wins, asked, questionnaire=pairwise.questionnaire_counts(pairs, 3)
-    )
-    assert np.argsort(-np.asarray(found.value)).tolist() == [0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        ([], "no choices"),
-        ([(0, [])], "choice 0 needs two different items"),
-        ([(0, [1]), (0, [1, 1])], "choice 1 needs two different items"),
-        ([(0, [3])], "items 0..2 must stand"),
-        ([(0, [-1])], "items 0..2 must stand"),
-        ([(0, [0.5])], "items 0..2 must stand"),
-        ([(0, [True])], "items 0..2 must stand"),
-        ([([0, 1], [2])], "place 0 holds .*no ties"),
-        ([(0, [[1, 2]])], "place 1 holds .*no ties"),
-        ([(0, 1)], "what else was offered must be a sequence"),
-        ([(0,)], "must be .chosen item, other items"),
-        ([0, 1], "choice 0 must be a sequence"),
-        (None, "choices must be a sequence"),
-    ],
-)
-def test_bad_choices_are_refused(data, words):
-    with pytest.raises(ValueError, match=words):
-        Choices.from_top1(data, num_items=3)
-
-
-@pytest.mark.parametrize("read", [Choices.from_rankings, break_rankings])
-@pytest.mark.parametrize(
-    ("orders", "words"),
-    [
-        ([], "there are no"),
-        ([[0]], "ranking 0 needs two different items"),
-        ([[0, 1], [0, 1, 0]], "ranking 1 needs two different items"),
-        ([[0, 3]], "items 0..2 must stand"),
-        ([[0, -1]], "items 0..2 must stand"),
-        ([[0, np.nan, 1]], "items 0..2 must stand"),
-        ([[0, 1.5]], "items 0..2 must stand"),
-        ([["0", "1"]], "items 0..2 must stand"),
-        ([[0, 1], [2, (0, 1)]], "ranking 1: place 1 holds .*no ties"),
-        ([[0, np.array([1, 2])]], "no ties"),
-        ([0, 1], "ranking 0 must be a sequence"),
-        (["012"], "ranking 0 must be a sequence"),
-        (None, "rankings must be a sequence"),
-    ],
-)
-def test_bad_rankings_are_refused(read, orders, words):
-    with pytest.raises(ValueError, match=words):
-        read(orders, num_items=3)
 
 
 def test_rows_of_any_sequence_and_type_of_whole_numbers_are_read():
     wanted = break_rankings([[2, 0, 1], [1, 2]], num_items=3)
-    for orders in (
-        [(2.0, 0.0, 1.0), np.array([1, 2])],
-        (jnp.array(o) for o in ([2, 0, 1], [1, 2])),
+    found = break_rankings([(2.0, 0.0, 1.0), jnp.array([1, 2])], num_items=3)
+    np.testing.assert_array_equal(found.winners, wanted.winners)
+    np.testing.assert_array_equal(found.users, wanted.users)
+    wanted = mle(TOP, gamma=1.0).value
+    found = mle(dataclasses.replace(TOP, weights=[1] * len(FIRSTS)), gamma=1.0)
+    np.testing.assert_array_equal(found.value, wanted)
+
+
+THETA = np.array([0.6, -0.2, 0.1, -0.9, 0.4])
+GAMMA = 0.8
+NORMAL = Noise.independent("gaussian", 1.5, 5)
+
+
+def test_the_covariance_is_that_of_one_newton_step():
+    fisher = np.zeros((5, 5))
+    for items in LISTS:
+        odds = np.exp(THETA[items])
+        chances = np.zeros(5)
+        chances[items] = odds / odds.sum()
+        fisher += np.diag(chances) - np.outer(chances, chances)
+    inverse = np.linalg.pinv(fisher)
+    centered = np.eye(5) - 1 / 5
+    found = standard_errors(THETA, TOP.design, gamma=GAMMA, noise=NORMAL)
+    expected = inverse @ (fisher + 1.5**2 * centered) @ inverse
+    np.testing.assert_allclose(found.covariance, expected, rtol=1e-6, atol=1e-12)
+    center = THETA - THETA.mean()
+    np.testing.assert_allclose(found.center, center + 0.8 * inverse @ center, rtol=1e-6)
+
+
+def test_groups_that_were_never_shown_together_have_no_errors():
+    choices = Choices.from_top1([(0, [1]), (1, [0]), (2, [3]), (3, [2])], num_items=4)
+    found = standard_errors(np.zeros(4), choices.design)
+    assert np.all(np.isinf(found.standard_errors))
+    assert found.linked.tolist() == [[i // 2 == j // 2 for j in range(4)] for i in range(4)]
+
+
+def test_the_private_fit_is_that_of_noisy_totals(key):
+    for asked, scale in (
+        (promise(0.5, adjacency="flip"), 4.0),
+        (promise(0.5, "user", "flip", 3), 12.0),
     ):
-        found = break_rankings(orders, num_items=3)  # type: ignore[arg-type]
-        np.testing.assert_array_equal(found.winners, wanted.winners)
-        np.testing.assert_array_equal(found.users, wanted.users)
+        found = released(key, TOP, asked)
+        assert found.diagnostics.noise_scale == scale
+        noisy = TOP.totals + scale * jax.random.laplace(key, (5,), TOP.totals.dtype)
+        gamma, _ = default_ridges(TOP.design, Noise.independent("laplace", scale))
+        assert found.diagnostics.gamma == pytest.approx(float(gamma))
+        again = fit(TOP.design, noisy, gamma)
+        np.testing.assert_allclose(found.value, again.value, atol=1e-10)
+    free = released(key, TOP, promise(np.inf, adjacency="flip"), gamma=1.0)
+    np.testing.assert_allclose(free.value, mle(TOP, gamma=1.0).value, atol=1e-9)
 
 
-def test_weights_of_choices_may_be_whole_numbers():
-    choices = Choices.from_top1([(0, [1]), (1, [0, 2]), (2, [1])], num_items=3)
-    wanted = mle(choices, gamma=1.0).value
-    for weights in (np.ones(3, int), [1, 1, 1], jnp.ones(3, bool)):
-        found = mle(dataclasses.replace(choices, weights=weights), gamma=1.0)
-        np.testing.assert_array_equal(found.value, wanted)
+def test_the_default_ridge_counts_what_choices_tell():
+    """50 choices from two items are 50 comparisons of each; one among three tells of them as 4/3 comparisons."""
+    law = Noise.independent("gaussian", np.sqrt(5.0))
+    for rows, comparisons in (([(0, [1])] * 50, 50.0), ([(0, [1, 2])] * 90, 80.0)):
+        choices = Choices.from_top1(rows, num_items=len(rows[0][1]) + 1)
+        gamma, none = default_ridges(choices.design, law)
+        assert none is None
+        assert float(gamma) == pytest.approx(1 + 5 / (comparisons / 5))
+
+
+def test_nothing_but_the_totals_tells_who_was_chosen():
+    """Bit for bit: with other choices from the same sets, the same totals give the same scores and standard errors.
+
+    A sum over a set in another order, for instance the chosen item first, differs in its last digits.
+    """
+    rng, totals = np.random.default_rng(0), np.linspace(3.3, 19.1, 9)
+    sets = [rng.choice(9, rng.integers(2, 8), replace=False).tolist() for _ in range(60)]
+    seen = set()
+    for _ in range(6):
+        rows = [(one[0], one[1:]) for one in (rng.permutation(one).tolist() for one in sets)]
+        choices = Choices.from_top1(rows, num_items=9)
+        found = fit(choices.design, totals, 0.7)
+        errors = standard_errors(found.value, choices.design, noise=2.0, gamma=0.7)
+        seen.add(np.stack([found.value, errors.standard_errors]).tobytes())
+    assert len(seen) == 1

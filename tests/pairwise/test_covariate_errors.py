@@ -1,6 +1,15 @@
+"""Errors and intervals of fits with covariates; fits with a home advantage, and without, against published ones.
+
+*Baseball*, American League East, 1987. Games: Agresti (2002), Categorical Data Analysis, 2nd edition, Table 10.10.
+Fits: his Table 10.11 and, to four digits, the output of BradleyTerry2 that its source keeps (tests/baseball.Rout.save).
+
+*Ice hockey*, US colleges, 2009-10. The fit without home advantage is published as KRACH ratings (College Hockey News,
+2009-10; Schlobotnik, Ranking Systems for D1 College Hockey, 2009-2010), beside the mean chance of a win against the 57
+others, which has no scale.
+"""
+
 from __future__ import annotations
 
-import dataclasses
 import functools
 
 import jax
@@ -9,17 +18,18 @@ import numpy as np
 import pytest
 
 from privrank_jax._quickly import quickly
-from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateTable, covariate_table
-from privrank_jax.pairwise.designs import Counts, ModelScores
+from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy import Privacy
 from tests.pairwise.flips import released
+from tests.pairwise.games import data
+from tests.quick import quick_jit
 from tests.reference.covariate_davidson import tie_probabilities
-from tests.reference.covariates import design_matrix
+from tests.reference.covariates import matrix_of
 
 ITEMS, ROWS, RELEASES = 5, 1000, 600
 TRUTH, SLOPES = np.array([0.8, 0.4, 0.0, -0.5, -0.7]), np.array([0.5, -0.3])
@@ -28,9 +38,7 @@ RNG = np.random.default_rng(0)
 PAIRS = np.array([RNG.choice(ITEMS, 2, replace=False) for _ in range(ROWS)])
 COLUMNS = {"length": RNG.normal(0, 1, ROWS).clip(-2, 2), "left": np.ones(ROWS)}
 DESIGN = covariate_table(*PAIRS.T, np.ones(ROWS), COLUMNS, num_items=ITEMS).design
-MATRIX = design_matrix(
-    *(np.asarray(part) for part in (DESIGN.first, DESIGN.second, DESIGN.features)), ITEMS
-)
+MATRIX = matrix_of(DESIGN)
 BETA = np.concatenate([TRUTH, SLOPES * np.asarray(DESIGN.units)])
 CHANCE = 1 / (1 + np.exp(-MATRIX @ BETA))
 
@@ -39,23 +47,30 @@ def intervals_of(value, design=DESIGN, level=0.95, **told):
     return confidence_intervals(standard_errors(value, design, **told), level)
 
 
-def test_standard_errors_are_those_of_the_sandwich():
-    """Against the pseudo-inverse of the information at the fit, with noise in every sum."""
-    table = CovariateTable(DESIGN, jnp.asarray(CHANCE))
-    value = quickly(mle, table).value
-    fisher = (MATRIX.T * CHANCE * (1 - CHANCE)) @ MATRIX
-    for noise, variance in (("laplace", 2 * 3.0**2), ("gaussian", 3.0**2)):
-        law = noise_on_sums(DESIGN, noise, 3.0)
+@pytest.mark.parametrize("ties", [False, True])
+def test_standard_errors_are_those_of_the_sandwich(ties):
+    """Against the covariance of (S, T) at the fit, with noise in every sum, and in T as much or 9/11 of it."""
+    fisher, numbers = np.zeros((ITEMS + 3,) * 2), ITEMS + 2 + ties
+    for row in MATRIX:
+        win, tie, _ = tie_probabilities(row @ BETA, 0.7 * ties)
+        points = np.stack([np.append(row, 0.0), np.append(row / 2, 1.0)])
+        mean = win * points[0] + tie * points[1]
+        fisher += (points.T * [win, tie]) @ points - np.outer(mean, mean)
+    fisher = fisher[:numbers, :numbers]
+    inverse = np.linalg.pinv(fisher)
+    log_tie = jnp.log(0.7) if ties else None
+    value = ModelScores(jnp.asarray(TRUTH), jnp.asarray(SLOPES), log_tie)
+    for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
+        law = noise_on_sums(DESIGN, noise, 3.0, ties=ties)
         found = quickly(functools.partial(intervals_of, noise=law), value)
-        inverse = np.linalg.pinv(fisher)
-        covariance = inverse @ (fisher + variance * np.eye(ITEMS + 2)) @ inverse
-        deviations = np.sqrt(np.diagonal(covariance))
+        spread = variance * np.diag([1.0] * (ITEMS + 2) + [ratio**2] * ties)
+        deviations = np.sqrt(np.diagonal(inverse @ (fisher + spread) @ inverse))
         np.testing.assert_allclose(found.standard_errors, deviations[:ITEMS], rtol=1e-6)
-        np.testing.assert_allclose(
-            found.coefficients.standard_errors,
-            deviations[ITEMS:] / np.asarray(DESIGN.units),
-            rtol=1e-6,
-        )
+        slopes = found.coefficients.standard_errors * DESIGN.units
+        np.testing.assert_allclose(slopes, deviations[ITEMS : ITEMS + 2], rtol=1e-6)
+        if ties and noise == "gaussian":
+            half = 0.5 * float(found.log_tie.high - found.log_tie.low)
+            assert half == pytest.approx(1.959964 * deviations[-1], rel=1e-4)
 
 
 def test_intervals_cover_scores_and_coefficients(key):
@@ -95,23 +110,10 @@ def test_intervals_cover_scores_and_coefficients(key):
     assert np.all(slopes < 0.9), slopes
 
 
-def test_a_step_that_is_too_long_gives_no_intervals(key):
-    """At ε = 0.0001 there is only noise, and the ridge hides all."""
-    table = CovariateTable(DESIGN, (CHANCE > 0.5) * 1.0)
-    little = dataclasses.replace(FLIPS, epsilon=1e-4)
-
-    def release(table):
-        found = released(key, table, little)
-        facts = found.diagnostics
-        return found.value, facts.gamma, facts.noise_scale
-
-    value, ridge, scale = quickly(release, table)
-    errors = quickly(
-        lambda value, ridge, scale: intervals_of(value, gamma=ridge, noise=scale),
-        value,
-        ridge,
-        scale,
-    )
+def test_a_step_that_is_too_long_gives_no_intervals():
+    """A ridge hides all."""
+    value = mle(CovariateTable(DESIGN, (CHANCE > 0.5) * 1.0), gamma=1e6).value
+    errors = intervals_of(value, gamma=1e6, noise=1e3)
     assert not np.any(np.isfinite(errors.coefficients.low))
     assert not np.any(errors.better)
 
@@ -125,50 +127,66 @@ def test_items_that_are_not_linked_have_no_intervals():
     assert np.all(np.isfinite(errors.coefficients.low))
 
 
-def test_bad_arguments_are_refused():
-    value = mle(CovariateTable(DESIGN, jnp.asarray(CHANCE))).value
-    with pytest.raises(ValueError, match="noise must be finite"):
-        standard_errors(value, DESIGN, noise=-1.0)
-    with pytest.raises(ValueError, match="level must lie between"):
-        intervals_of(value, level=1.0)
+# Wins of the home team (row) and of the visitor (column).
+HOME = (
+    (0, 4, 4, 4, 6, 4, 6), (3, 0, 4, 4, 6, 6, 4), (2, 4, 0, 2, 4, 4, 6), (3, 5, 2, 0, 4, 4, 6),
+    (5, 2, 3, 4, 0, 5, 6), (2, 3, 3, 4, 4, 0, 2), (2, 1, 1, 2, 1, 3, 0),
+)  # fmt: skip
+AWAY = (
+    (0, 3, 2, 3, 1, 2, 0), (3, 0, 2, 3, 0, 1, 3), (5, 3, 0, 4, 3, 2, 0), (3, 1, 5, 0, 3, 2, 1),
+    (1, 5, 3, 2, 0, 2, 0), (5, 3, 4, 3, 2, 0, 4), (5, 5, 6, 4, 6, 4, 0),
+)  # fmt: skip
+# Less Baltimore's, without and with the advantage.
+PLAIN = (1.5814, 1.4364, 1.2945, 1.2476, 1.1077, 0.6839, 0.0)
+LEVEL = (1.6196, 1.4754, 1.3271, 1.2813, 1.1438, 0.7047, 0.0)
 
 
-def test_errors_with_ties_are_those_of_the_sandwich():
-    """Against the covariance of (S, T) at the fit, with noise in every sum, and in T as much or 9/11 of it."""
-    params = np.append(BETA, -0.3)
-    fisher = np.zeros((ITEMS + 3,) * 2)
-    for row in MATRIX:
-        win, tie, _ = tie_probabilities(row @ BETA, np.exp(-0.3))
-        points = np.stack([np.append(row, 0.0), np.append(row / 2, 1.0)])
-        mean = win * points[0] + tie * points[1]
-        fisher += (points.T * [win, tie]) @ points - np.outer(mean, mean)
-    inverse = np.linalg.pinv(fisher)
-    value = ModelScores(jnp.asarray(TRUTH), jnp.asarray(SLOPES), jnp.asarray(params[-1]))
-    for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
-        law = noise_on_sums(DESIGN, noise, 3.0, ties=True)
-        found = quickly(functools.partial(intervals_of, noise=law), value)
-        spread = variance * np.diag([1.0] * (ITEMS + 2) + [ratio**2])
-        deviations = np.sqrt(np.diagonal(inverse @ (fisher + spread) @ inverse))
-        items = found.standard_errors
-        np.testing.assert_allclose(items, deviations[:ITEMS], rtol=1e-6)
-        slopes = found.coefficients.standard_errors * DESIGN.units
-        np.testing.assert_allclose(slopes, deviations[ITEMS:-1], rtol=1e-6)
-        if noise == "gaussian":
-            half = 0.5 * float(found.log_tie.high - found.log_tie.low)
-            assert half == pytest.approx(1.959964 * deviations[-1], rel=1e-4)
+fit, errors_of = quick_jit(mle), quick_jit(standard_errors)
 
 
-def test_intervals_with_ties_and_no_covariates_are_davidsons():
-    wins = WinCounts.from_matrix([[0, 60, 30], [40, 0, 45], [20, 30, 0]], ties=60)
-    value = ModelScores(jnp.asarray([0.3, 0.1, -0.4]), log_tie=jnp.asarray(-0.4))
-    rows = [(i, j) for i, j, n in ((0, 1, 100), (0, 2, 50), (1, 2, 75)) for _ in range(n)]
-    design = covariate_table(*np.array(rows).T, np.ones(225), {}, num_items=3).design
-    told = {"noise": 2.0, "gamma": 1.5, "tie_gamma": 1.2}
-    about = functools.partial(intervals_of, **told)
-    expected = quickly(about, value, Counts(wins.comparisons))
-    same = ModelScores(value.scores, np.zeros(0), value.log_tie)
-    found = quickly(about, same, design)
-    np.testing.assert_allclose(found.low, expected.low, rtol=1e-6)
-    np.testing.assert_allclose(found.high, expected.high, rtol=1e-6)
-    np.testing.assert_allclose(found.log_tie.low, expected.log_tie.low, rtol=1e-6)
-    np.testing.assert_allclose(found.log_tie.high, expected.log_tie.high, rtol=1e-6)
+def games():
+    rows = []
+    for home in range(7):
+        for away in range(7):
+            rows += [(home, away, 1)] * HOME[home][away] + [(home, away, 0)] * AWAY[home][away]
+    return np.array(rows).T
+
+
+def test_baseball():
+    first, second, won = games()
+    assert len(won) == 273
+    plain = fit(covariate_table(first, second, won, {}, num_items=7)).value.scores
+    np.testing.assert_allclose(plain - plain[-1], PLAIN, atol=6e-5)
+    table = covariate_table(first, second, won, {"at.home": np.ones(273)}, num_items=7)
+    found = fit(table)
+    scores = found.value.scores
+    np.testing.assert_allclose(scores - scores[-1], LEVEL, atol=6e-5)
+    np.testing.assert_allclose(found.value.coefficients, [0.3023], atol=6e-5)
+    errors = errors_of(found.value, table.design)
+    np.testing.assert_allclose(np.sqrt(errors.covariance[-1, -1]), 0.1309, atol=6e-5)
+    shares = np.exp(scores) / np.exp(scores).sum()
+    table_10_11 = [0.044, 0.088, 0.137, 0.157, 0.164, 0.190, 0.220]
+    np.testing.assert_allclose(np.sort(shares), table_10_11, atol=6e-4)
+
+
+KRACH = {
+    "Denver": 0.8145, "Miami": 0.7991, "Wisconsin": 0.7970, "North Dakota": 0.7812, "Boston College": 0.7441,
+    "St. Cloud State": 0.7437, "Minnesota Duluth": 0.6864, "Northern Michigan": 0.6730, "Colorado College": 0.6714,
+    "Michigan": 0.6697, "New Hampshire": 0.6648, "Minnesota": 0.6632, "Bemidji State": 0.6549, "Alaska": 0.6548,
+    "Ferris State": 0.6531, "Vermont": 0.6451, "Cornell": 0.6439, "Michigan State": 0.6435, "Maine": 0.6238,
+    "Yale": 0.5965, "Union": 0.5515, "RIT": 0.3745, "Sacred Heart": 0.3071, "Canisius": 0.2320,
+}  # fmt: skip
+
+
+def test_ice_hockey_without_home_advantage_is_krach():
+    rows = data("icehockey", "icehockey.csv")
+    names = sorted({row["opponent"] for row in rows} | {row["visitor"] for row in rows})
+    pairs = [[names.index(row[one]) for row in rows] for one in ("opponent", "visitor")]
+    won = 1 - np.array([float(row["result"]) for row in rows])
+    table = covariate_table(*pairs, won, {}, num_items=58)
+    scores = np.asarray(fit(table).value.scores)
+    chances = 1 / (1 + np.exp(scores - scores[:, None]))
+    mean = dict(zip(names, (chances.sum(1) - 0.5) / 57, strict=True))
+    assert set(KRACH) <= set(mean)
+    for team, printed in KRACH.items():
+        assert mean[team] == pytest.approx(printed, abs=6e-5), team

@@ -9,9 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise import (
-    covariate_table,
-)
+from privrank_jax.pairwise import covariate_table
 from privrank_jax.pairwise.covariate_noise import shaped_sensitivity
 from tests.reference.covariate_davidson import tied_statistic
 from tests.reference.covariates import matrix_of, shape_bound, user_sensitivity

@@ -1,4 +1,4 @@
-"""Intervals by their definition, where they are infinite, and that they contain what was released."""
+"""Intervals by their definition, critical values, quasi-variances, bootstrap, and probabilities of orders and ranks."""
 
 from __future__ import annotations
 
@@ -14,18 +14,58 @@ import scipy.stats
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import confidence_intervals, mle, standard_errors
-from privrank_jax.pairwise.intervals import _intervals
+from privrank_jax.pairwise import confidence_intervals, mle, noisy_counts, standard_errors
+from privrank_jax.pairwise.intervals import (
+    above_probabilities,
+    critical_at,
+    critical_of,
+    parametric_bootstrap,
+    quasi_variances,
+    rank_probabilities,
+)
 from privrank_jax.pairwise.uncertainty import MOST_CHANGE, totals_standard_errors
 from privrank_jax.privacy.bodies import Noise
 from tests import reference
-from tests.pairwise.releases import (
-    DESIGN,
-    SIZE,
-    TRUTH,
-)
-from tests.pairwise.test_critical_values import critical_value
+from tests.promises import promise
 from tests.quick import quick_jit
+from tests.reference.quasi_variances import quasi_variances as naive
+
+SIZE = 8
+TRUTH = np.array([1.2, 0.8, 0.4, 0.4, 0.0, -0.5, -0.9, -1.4])
+DESIGN = 200 * (1.0 - np.eye(SIZE))
+
+
+def critical_value(alpha, share):
+    share = jnp.asarray(share)
+    return critical_at(critical_of(jnp.asarray(alpha, share.dtype)), share)
+
+
+def test_critical_values_solve_their_equation():
+    shares = jnp.array([0.0, 0.01, 0.1, 0.5, 0.9, 1.0])
+    solve = jax.jit(critical_value)
+    for alpha in (0.3, 0.05, 1e-4):
+        for mixed, value in zip(shares.tolist(), solve(alpha, shares).tolist()):
+            tail = reference.gaussian_laplace_tail(value, min(max(mixed, 1e-5), 1 - 1e-5))
+            # An error of 1e-3 in the value is one of 1e-3 times -d log tail/d log value in the tail.
+            np.testing.assert_allclose(tail, alpha, rtol=1e-3 * value**2 + 2e-3)
+    single = solve(jnp.float32(0.01), shares.astype(jnp.float32))
+    assert single.dtype == jnp.float32
+    np.testing.assert_allclose(single, solve(0.01, shares), rtol=1e-3)
+
+
+def test_mixtures_of_noises_have_the_tails_of_their_first_moments():
+    """A sum of unequal Laplace variables and a Gaussian, a million draws: α within 5 %, far tails within 15 %."""
+    rng, solve = np.random.default_rng(5), jax.jit(critical_value)
+    weights = np.array([1.0, 0.4, 0.4, 0.2])
+    noise = rng.laplace(size=(1_000_000, 4)) @ weights
+    for width in (0.0, 1.0):
+        error = np.abs(noise + width * rng.standard_normal(noise.size))
+        variance = 2 * np.sum(weights**2) + width**2
+        kurtosis = 3 * 4 * np.sum(weights**4) / variance**2
+        for alpha, slack in ((0.05, 0.05), (0.005, 0.15)):
+            reach = float(solve(alpha, np.sqrt(kurtosis / 3))) * np.sqrt(variance)
+            np.testing.assert_allclose(np.mean(error > reach), alpha, rtol=slack)
+
 
 # --- coverage of intervals of noisy totals -------------------------------------------------------
 
@@ -96,6 +136,9 @@ def test_intervals_are_those_of_their_definition(noise, simultaneous):
     np.testing.assert_array_equal((best, worst), wanted)
     assert np.any(np.asarray(best) < np.asarray(worst))
     assert best.dtype == worst.dtype == jnp.int32
+    if simultaneous:
+        np.testing.assert_array_equal(found.better.sum(0), best)
+        np.testing.assert_array_equal(found.better, confidence_intervals(errors, 0.9).better)
 
 
 def test_ranks_are_bounded_within_components_alone():
@@ -118,19 +161,6 @@ def test_masked_items_do_not_count():
     padded, small = (confidence_intervals(errors, 0.9, True) for errors in (within, alone))
     for name in ("low", "high", "rank_low", "rank_high"):
         np.testing.assert_allclose(getattr(padded, name)[mask], getattr(small, name), rtol=1e-8)
-
-
-def test_levels_are_ordered_and_compile_nothing():
-    errors = scores_of(8)
-    confidence_intervals(errors, 0.5)
-    before = _intervals._cache_size()
-    found = [confidence_intervals(errors, p) for p in (0.5, 0.9, 0.99)]
-    widths = [float(jnp.mean(one.high - one.low)) for one in found]
-    spans = [float(jnp.mean(one.rank_high - one.rank_low)) for one in found]
-    assert widths == sorted(set(widths))
-    assert spans == sorted(spans)
-    assert spans[0] < spans[-1]
-    assert _intervals._cache_size() == before
 
 
 # --- the table of results ------------------------------------------------------------------------
@@ -180,7 +210,7 @@ def test_the_center_is_near_where_no_information_changes_much():
     assert seen == {True, False}
 
 
-@pytest.mark.parametrize("link", ["logistic", "laplace", "normal"])
+@pytest.mark.parametrize("link", ["logistic", "laplace"])
 def test_released_scores_lie_in_their_intervals_and_separated_ones_have_none(link):
     """Fits with every ridge, to data that are separated or not, with and without noise."""
     draw, number = np.random.default_rng(7), np.arange(80)
@@ -226,18 +256,117 @@ def test_a_step_past_what_separated_data_take_is_never_short():
         assert most - 0.02 < kept.max() < most < 1 / MOST_CHANGE
 
 
-def test_who_is_better_is_what_ranks_of_all_items_together_say():
-    errors = standard_errors(TRUTH, DESIGN, noise=3.0, gamma=2.0)
-    better = np.asarray(confidence_intervals(errors).better)
-    found = confidence_intervals(errors, simultaneous=True)
-    np.testing.assert_array_equal(better, found.better)
-    np.testing.assert_array_equal(better.sum(0), found.rank_low)
-    np.testing.assert_array_equal(SIZE - 1 - better.sum(1), found.rank_high)
-    assert 0 < better.sum() < SIZE * (SIZE - 1) / 2
-    assert not (better & better.T).any()
+SIX = 6
+EVEN = np.linspace(1.0, -1.0, SIX)
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 95, np.nan, "high"])
-def test_levels_outside_0_and_1_are_refused(level):
-    with pytest.raises(ValueError, match="level must lie between 0 and 1"):
-        confidence_intervals(scores_of(9), level)
+def design(seed=0, size=SIX):
+    met = np.triu(np.random.default_rng(seed).integers(5, 200, (size, size)), 1)
+    return (met + met.T).astype(float)
+
+
+def test_quasi_variances_are_the_least_squares_of_log_ratios():
+    errors = standard_errors(EVEN, design(), noise=2.0, gamma=3.0)
+    found = quasi_variances(errors)
+    wanted, worst = naive(np.asarray(errors.covariance))
+    np.testing.assert_allclose(found.variances, wanted, rtol=1e-6)
+    np.testing.assert_allclose(found.worst_relative_error, worst, rtol=1e-5)
+    assert 0 < worst < 0.1
+    np.testing.assert_allclose(found.standard_errors, np.sqrt(wanted), rtol=1e-6)
+
+
+def test_independent_values_keep_their_variances_whatever_the_reference_item():
+    """Firth (2003): a covariance diag(d) + u1ᵀ + 1uᵀ, as with one item as the reference, is served exactly by d."""
+    own = np.array([0.3, 0.01, 2.0, 0.7, 0.2, 1.1])
+    errors = standard_errors(EVEN, design())
+    against_first = np.diag(own) - own[0] * np.eye(SIX)[[0]] - own[0] * np.eye(SIX)[:, [0]] + own[0]
+    assert np.allclose(against_first[0], 0)
+    found = quasi_variances(dataclasses.replace(errors, covariance=jnp.asarray(against_first)))
+    np.testing.assert_allclose(found.variances, own, rtol=1e-6)
+    assert found.worst_relative_error < 1e-7
+
+
+def test_three_items_fit_exactly_and_one_may_be_negative():
+    """q_1 = (V_12 + V_13 - V_23) / 2, negative where the difference of the other two varies most."""
+    errors = standard_errors(EVEN[:3], design(size=3))
+    wide = np.array([[0.02, 0.0, 0.0], [0.0, 1.0, -0.9], [0.0, -0.9, 1.0]])
+    v = np.array([1.02, 1.02, 3.8])  # of differences 0 and 1, 0 and 2, 1 and 2
+    wanted = [(v[0] + v[1] - v[2]) / 2, (v[0] + v[2] - v[1]) / 2, (v[1] + v[2] - v[0]) / 2]
+    found = quasi_variances(dataclasses.replace(errors, covariance=jnp.asarray(wide)))
+    np.testing.assert_allclose(found.variances, wanted, rtol=1e-6)
+    assert np.isnan(found.standard_errors[0])
+
+
+def test_components_are_served_apart_and_an_item_alone_has_no_bar():
+    comparisons = design(1)
+    comparisons[:3, 3:] = comparisons[3:, :3] = 0
+    comparisons[5] = comparisons[:, 5] = 0
+    errors = standard_errors(EVEN, comparisons)
+    found = quasi_variances(errors)
+    first = quasi_variances(standard_errors(EVEN[:3], comparisons[:3, :3]))
+    np.testing.assert_allclose(found.variances[:3], first.variances, rtol=1e-5)
+    pair = np.asarray(errors.covariance)[3:5, 3:5]
+    halves = 0.5 * (np.trace(pair) - pair[0, 1] - pair[1, 0])
+    np.testing.assert_allclose(found.variances[3:5], halves, rtol=1e-5)
+    assert np.isinf(found.variances[5])
+    masked = quasi_variances(standard_errors(EVEN, comparisons, mask=np.arange(SIX) < 5))
+    np.testing.assert_allclose(masked.variances, [*found.variances[:5], 0], rtol=1e-6)
+    assert found.worst_relative_error < 1e-5
+
+
+FIVE = np.array([1.0, 0.5, 0.0, -0.4, -1.1])
+DRAWS = 2000
+MET = np.array(
+    [[0, 90, 30, 70, 60], [90, 0, 80, 40, 0], [30, 80, 0, 60, 60], [70, 40, 60, 0, 90], [60, 0, 60, 90, 0]],
+    float,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_bootstrap_draws_binomial_outcomes_and_the_noise_of_the_mechanism(masked, key):
+    """Means and variances within 5 standard errors; every comparison has one winner, counts are rounded."""
+    mask = np.array([True, True, not masked, True, True])
+
+    def all_seen(key, wins):
+        noisy = noisy_counts(key, wins, promise(0.2)).value
+        return wins.matrix, wins.item_mask, noisy - wins.totals
+
+    told = {"link": "laplace", "mask": mask}
+    counts = MET + np.where(MET > 0, 0.3, 0.0)
+    wins, masks, noise = map(
+        np.asarray, parametric_bootstrap(key, FIVE, counts, all_seen, DRAWS, **told)
+    )
+    asked = np.where(np.outer(mask, mask), MET, 0)
+    np.testing.assert_array_equal(wins + np.swapaxes(wins, 1, 2), [asked] * DRAWS)
+    np.testing.assert_array_equal(masks, [mask] * DRAWS)
+    chance = np.asarray(get_link("laplace").cdf(FIVE[:, None] - FIVE))
+    variance, met = asked * chance * (1 - chance), asked > 0
+    assert np.all(np.abs(wins.mean(0) - asked * chance) <= 5 * np.sqrt(variance / DRAWS))
+    relative = wins.var(0)[met] / variance[met] - 1
+    assert np.all(np.abs(relative) < 5 * np.sqrt(2.1 / DRAWS))  # kurtosis is near 3
+    noise, totals = noise[:, mask], wins.sum(2)[:, mask]
+    assert np.all(np.abs(noise.var(0) / (2 * (2 / 0.2) ** 2) - 1) < 5 * np.sqrt(5 / DRAWS))
+    assert len(np.unique(noise.round(9))) == noise.size
+    covariance = np.corrcoef(noise.T, totals.T)[: mask.sum(), mask.sum() :]
+    assert np.all(np.abs(covariance) < 5 / np.sqrt(DRAWS))  # one key does not draw both
+
+
+def uncertainty_of(scores, seed=0):
+    rng = np.random.default_rng(seed)
+    met = np.triu(rng.integers(20, 90, (len(scores),) * 2), 1)
+    return standard_errors(scores, met + met.T)
+
+
+def test_as_by_draws_from_the_joint_law():
+    errors = uncertainty_of([0.4, 0.2, 0.0, -0.1, -0.5])
+    center, covariance = np.asarray(errors.center, float), np.asarray(errors.covariance, float)
+    root = np.linalg.cholesky(covariance + 1e-9 * np.eye(5))
+    drawn = center + np.random.default_rng(0).normal(size=(40_000, 5)) @ root.T
+    above = np.asarray(above_probabilities(errors), float)
+    np.testing.assert_allclose(above, (drawn[:, :, None] > drawn[:, None]).mean(0), atol=0.012)
+    np.testing.assert_allclose(above + above.T, 1 - np.eye(5), atol=1e-6)
+    order = np.argsort(-drawn, axis=1)
+    naive = np.array([(order == item).mean(0) for item in range(5)])
+    ranks = np.asarray(rank_probabilities(jax.random.key(0), errors, 40_000), float)
+    np.testing.assert_allclose(ranks, naive, atol=0.015)
+    np.testing.assert_allclose([ranks.sum(0), ranks.sum(1)], 1, atol=1e-5)

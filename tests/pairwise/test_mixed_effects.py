@@ -68,18 +68,3 @@ def test_derivatives_flow_through_the_minimum():
     step = 1e-4
     slope = (spread(0.25 + step) - spread(0.25 - step)) / (2 * step)
     assert float(jax.grad(spread)(0.25)) == pytest.approx(float(slope), rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((np.ones((3, 4)),), "pairs for any number"),
-        ((np.ones(3),), "users, pairs"),
-        ((np.ones((3, 3)), np.ones((3, 1), bool)), "shape of answers"),
-    ],
-)
-def test_refusals(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        mixed_effects(*arguments)
-    with pytest.raises(ValueError, match="gamma"):
-        mixed_effects(np.ones((3, 3)), gamma=-1.0)

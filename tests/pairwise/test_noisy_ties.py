@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 
 import numpy as np
@@ -58,19 +57,3 @@ def test_sensitivity_to_a_questionnaire_by_enumeration(pairs):
     )
     few = dataclasses.replace(ASKED, contributions=1)
     assert change_of_totals("laplace", few, counts, ties=True) == 2
-
-
-def test_what_is_refused(key):
-    asked = promise(1.0, adjacency="flip")
-    with pytest.raises(ValueError, match="whole"):
-        noisy_ties.release(WinCounts.from_matrix([[0, 2.0], [1.0, 0]], ties=0.5), asked)
-    with pytest.raises(ValueError, match="multiples of 1/2"):
-        noisy_ties.release(WinCounts.from_matrix([[0, 0.3], [1.0, 0]], ties=1), asked)
-    for call in (noisy_ties.release, functools.partial(noisy_ties, key)):
-        with pytest.raises(ValueError, match="say how many"):
-            call(WinCounts.from_matrix([[0, 3.0], [1.0, 0]]), asked)
-        with pytest.raises(ValueError, match="contributions"):
-            call(WINS, ASKED)
-        users = promise(1.0, "user", "flip", 3, delta=1e-6)
-        with pytest.raises(ValueError, match="no Gaussian noise"):
-            call(WINS, users, noise="gaussian", questionnaire=CYCLE)

@@ -36,8 +36,7 @@ def drawn(seed, items=7, total=4000.0, scale=30.0):
     return scores, NoisyDesign(found[:-1], found[-1], scale)
 
 
-@pytest.mark.parametrize("items", [2, 3, 7])
-@pytest.mark.parametrize("scale", [30.0, 1e5, 1e-3])
+@pytest.mark.parametrize(("items", "scale"), [(2, 30.0), (7, 30.0), (7, 1e5), (3, 1e-3)])
 def test_errors_as_by_loops(items, scale):
     with jax.enable_x64(True):
         scores, design = drawn(items, items, scale=scale)
@@ -113,7 +112,10 @@ def test_noise_has_the_scale_of_the_theorem():
 # --- coverage -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("near", "items", "users"), [(True, 30, 20_000), (False, 30, 3000)])
+@pytest.mark.parametrize(
+    ("near", "items", "users"),
+    [(True, 30, 20_000), pytest.param(False, 30, 3000, marks=pytest.mark.slow)],
+)
 def test_intervals_cover_and_fit_their_scores(near, items, users):
     """At 93 % and more; of 60 crowds of correlated items, so a fair share of chance is left below."""
     share, crowds = 0.1, 60
@@ -133,42 +135,6 @@ def test_intervals_cover_and_fit_their_scores(near, items, users):
     inside, width, square = jax.vmap(trial)(jax.random.split(jax.random.key(items), crowds))
     assert inside.mean() >= 0.93
     assert 0.5 * width.mean() < 3 * np.sqrt(square.mean())
-
-
-def test_without_comparisons_intervals_say_nothing():
-    design = NoisyDesign(np.zeros(3), np.array(0.0), 100.0)
-    errors, _ = errors_under_private_design([0.5, 0.0, -0.5], design, noise=40.0, gamma=40.0)
-    found = confidence_intervals(errors)
-    assert np.all(np.isfinite(found.low))
-    assert np.all(found.high - found.low > 4)
-    assert not np.any(found.better)
-
-
-def test_scores_that_spread_more_than_the_prior_are_told():
-    with jax.enable_x64(True):
-        scores = np.linspace(-4, 4, 9)
-        met = np.full((9, 9), 4000.0) * (1 - np.eye(9))
-        numbers = naive.numbers(scores, met)
-        design = NoisyDesign(numbers[:-1], numbers[-1], 10.0)
-        _, spread = errors_under_private_design(scores, design, noise=40.0, gamma=40.0)
-        assert 2.6 < float(spread) < 3.5
-        assert np.sqrt(np.mean(scores**2)) < float(spread)
-
-
-def test_bad_input_is_refused():
-    wins = WinCounts.from_matrix(np.ones((2, 2)) - np.eye(2))
-    key = jax.random.key(0)
-    with pytest.raises(ValueError, match="public"):
-        noisy_design(key, wins, Privacy(1.0, unit="comparison", adjacency="flip"), [0.0, 0.0])
-    with pytest.raises(ValueError, match="contributions"):
-        noisy_design(key, wins, Privacy(1.0, unit="user", adjacency="replace"), [0.0, 0.0])
-    for scores in ([0.0], [0.0, np.nan], [[0.0, 0.0]]):
-        for release in (lambda *told: noisy_design(key, *told), noisy_design.release):
-            with pytest.raises(ValueError, match="2 finite numbers that were published"):
-                release(wins, USER, scores)
-    design = NoisyDesign(np.ones(2), np.array(1.0), 1.0)
-    with pytest.raises(ValueError, match="noise"):
-        errors_under_private_design([0.0, 0.0], design, noise=-1.0, gamma=1.0)
 
 
 # --- exact releases ---------------------------------------------------------------------------------
@@ -192,24 +158,4 @@ def test_the_law_is_that_of_the_twin_and_no_other(adjacency):
     assert stats.kstest(noise, stats.laplace(scale=1.3 * scale).cdf).pvalue < ALARM
     assert draws[0].guarantee.numerics == "exact"
     assert draws[0].guarantee.attained.epsilon == 1.0
-
-
-def test_what_is_released_is_on_a_grid():
-    found = noisy_design.release(WINS, USER, SCORES).value
-    for one in (found.items, found.along):
-        assert np.all(2048 * one == np.round(2048 * one))
-
-
-@pytest.mark.parametrize(
-    ("wins", "privacy", "words"),
-    [
-        (WINS, Privacy(1.0, unit="comparison", adjacency="flip"), "public"),
-        (WINS, Privacy(1.0, unit="user", adjacency="replace"), "contributions"),
-        (WINS, Privacy(np.inf, unit="comparison", adjacency="replace"), "epsilon"),
-        (WinCounts(np.full((3, 3), 0.3)), USER, "multiples of 1/2"),
-        (WinCounts(2.0**50 * (1 - np.eye(3))), USER, "too many"),
-    ],
-)
-def test_what_is_not_exact_is_not_released(wins, privacy, words):
-    with pytest.raises(ValueError, match=words):
-        noisy_design.release(wins, privacy, SCORES)
+    assert np.all(2048 * numbers == np.round(2048 * numbers))

@@ -1,21 +1,30 @@
+"""What answers to a questionnaire can change: sensitivities, cuts, and the body of all changes."""
+
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 
+import jax
 import numpy as np
 import pytest
 
+from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.pairwise.questionnaire import (
     _EXACT_ORDER_ITEMS,
     max_cut,
+    noise_on_totals,
+    noise_shape,
+    questionnaire_changes,
     questionnaire_counts,
     questionnaire_sensitivity,
-    totals_sensitivity,
+    read_questionnaire,
 )
 from privrank_jax.privacy import Privacy
 from tests import reference
-from tests.promises import promise
+from tests.exact.graphs import zonotope
+from tests.reference import geometry as naive
 
 ADJACENCIES = ("flip", "replace", "add-remove")
 FOUR = list(itertools.combinations(range(4), 2))
@@ -57,34 +66,15 @@ def random_graph(rng, items, share):
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_sensitivities_against_all_pairs_of_answer_patterns(adjacency):
-    """Wins, ties and missing answers. ℓ₁ is attained everywhere, ℓ₂ under flips; elsewhere it is a bound."""
+    """Wins, ties and missing answers. ℓ₁ is attained everywhere, ℓ₂ under flips and on triangles, and else a bound."""
     for pairs in QUESTIONNAIRES:
         brute = reference.questionnaire_sensitivity(pairs, 4, adjacency, 1)
         assert sensitivity(pairs, 4, user(adjacency)) == pytest.approx(brute), pairs
         euclidean = reference.questionnaire_sensitivity(pairs, 4, adjacency, 2)
         ours = sensitivity(pairs, 4, user(adjacency), norm="l2")
         assert ours >= euclidean * (1 - 1e-12), pairs
-        if adjacency == "flip":
+        if adjacency == "flip" or pairs == [(0, 1), (0, 2), (1, 2)]:
             assert ours == pytest.approx(euclidean), pairs
-
-
-def test_the_euclidean_bound_spends_no_more_than_the_sum_of_all_changes():
-    """On a triangle no more than |E| + maxcut = 5 changes under replacement, or 3 where a user comes: attained."""
-    for adjacency, squares in (("replace", 9), ("add-remove", 5)):
-        found = sensitivity(complete(3), 3, user(adjacency), norm="l2")
-        assert found == pytest.approx(math.sqrt(squares))
-        assert found == pytest.approx(
-            reference.questionnaire_sensitivity(complete(3), 3, adjacency, 2)
-        )
-
-
-def test_the_euclidean_bound_under_flips_is_below_that_of_degrees():
-    """Five triangles in a row of pairs are too many items to enumerate: 2 of 3 pairs of each can be cut."""
-    pairs = [(3 * c + i, 3 * c + j) for c in range(5) for i, j in complete(3)]
-    pairs += [(3 * c + 2, 3 * c + 3) for c in range(4)]
-    degrees = np.bincount(np.ravel(pairs))
-    found = sensitivity(pairs, 15, user("flip"), norm="l2")
-    assert found < 0.95 * np.linalg.norm(degrees)
 
 
 def test_max_cut_against_enumeration():
@@ -101,6 +91,7 @@ def test_max_cut_of_complete_and_bipartite_graphs_and_of_components():
         assert cut(complete(items, 3), items) == 3 * (items**2 // 4)
     bipartite = [(i, 10 + j) for i in range(10) for j in range(10)]
     assert cut(bipartite, 20) == 100
+    assert cut(cycle(23), 23) == 22
     triangles = [(3 * c + i, 3 * c + j) for c in range(20) for i, j in complete(3)]
     assert cut(triangles, 60) == 40
     assert cut([(0, 1)], 50) == 1
@@ -127,19 +118,6 @@ def test_max_cut_bound_of_a_large_graph_is_above_every_cut_found():
         assert bound <= 1.25 * best, "a bound that helps"
 
 
-def test_cuts_of_23_items_are_bounded():
-    """An odd cycle again: 22 of its 23 pairs."""
-    assert cut(cycle(23), 23) == 22
-
-
-def test_bounds_of_two_sides_that_are_asked_against_each_other_are_attained():
-    """Every pair of 12 and 12 items is cut, and all of them may be answered for one side: 24 items move by 12."""
-    pairs = list(itertools.product(range(12), range(12, 24)))
-    assert cut(pairs, 24) == 144
-    found = sensitivity(pairs, 24, user("flip"), norm="l2")
-    assert found == pytest.approx(12 * math.sqrt(24), rel=1e-8)
-
-
 def test_spectral_bounds_of_three_sides():
     """Items in three groups of g, all pairs between groups asked: the Laplacian's largest eigenvalue is 3g. So at most
     (3g)²/4 pairs are cut, and the totals move by at most √(3g · 3g²), which is less than the degrees allow. Of the 12
@@ -156,31 +134,15 @@ def test_spectral_bounds_of_three_sides():
     assert cut(pairs, 24) == 144
 
 
-def test_euclidean_sensitivity_of_eight_items_is_exact():
-    """A triangle with a tail of five pairs: over all orientations, below the square root of Σ degree²."""
-    pairs = [*cycle(3), *((i, i + 1) for i in range(2, 7))]
-    largest = 0.0
-    for signs in itertools.product((1, -1), repeat=len(pairs)):
-        moves = np.zeros(8)
-        for (i, j), sign in zip(pairs, signs):
-            moves[[i, j]] += [sign, -sign]
-        largest = max(largest, float(np.linalg.norm(moves)))
-    assert sensitivity(pairs, 8, user("flip"), norm="l2") == pytest.approx(largest, rel=1e-12)
-    assert largest < 0.97 * np.linalg.norm(np.bincount(np.ravel(pairs)))
-
-
 def test_every_pair_asked_once():
     """The two named data sets: cemspc has 6 items (18 instead of 30), immig 4 (8 instead of 12)."""
     assert sensitivity(complete(6), 6, user("flip")) == 18.0
     assert sensitivity(complete(6), 6, user("replace")) == 15 + 9
     assert sensitivity(complete(4), 4, user("flip")) == 8.0
-    assert totals_sensitivity(promise(1.0, "user", "flip", 15)) == 30.0
-    assert totals_sensitivity(promise(1.0, "user", "flip", 6)) == 12.0
     for items in (3, 6, 40):
-        steps = [items - 1 - 2 * i for i in range(items)]
-        assert sensitivity(complete(items), items, user("flip"), norm="l2") == pytest.approx(
-            math.sqrt(sum(step**2 for step in steps))
-        )
+        steps = np.arange(1 - items, items, 2)
+        found = sensitivity(complete(items), items, user("flip"), norm="l2")
+        assert found == pytest.approx(np.linalg.norm(steps))
 
 
 def test_euclidean_bound_of_graphs_too_large_to_enumerate():
@@ -203,27 +165,75 @@ def test_euclidean_bound_of_graphs_too_large_to_enumerate():
     assert sensitivity(paths, 20, user("flip"), norm="l2") == pytest.approx(math.sqrt(5) * one)
 
 
-@pytest.mark.parametrize(
-    ("pairs", "message"),
-    [
-        ([], "questionnaire is empty"),
-        ([0, 1], "must have shape"),
-        ([(0, 1, 2)], "must have shape"),
-        ([(0, 4)], "items 0..3"),
-        ([(-1, 0)], "items 0..3"),
-        ([(0, 1), (2, 2)], "one item twice"),
-    ],
-)
-def test_bad_questionnaires_are_refused(pairs, message):
-    with pytest.raises(ValueError, match=message):
-        questionnaire_counts(pairs, 4)
+ITEMS = 4
+SMALL = {
+    "one pair": [(0, 1)],
+    "path": [(0, 1), (1, 2)],
+    "asked again": [(0, 1), (0, 1), (1, 2)],
+    "triangle": [(0, 1), (1, 2), (0, 2)],
+    "two parts": [(0, 1), (2, 3)],
+    "cycle": [(0, 1), (1, 2), (2, 3), (0, 3)],
+}
+CHANGED = {"flip": 2, "replace": 1}  # c, in halves of a win
 
 
-def test_unknown_names_are_refused():
-    for unit in ("comparison", "rank"):
-        with pytest.raises(ValueError, match="promise unit='user', not"):
-            sensitivity([(0, 1)], 2, Privacy(1.0, unit=unit, adjacency="replace"))
-    with pytest.raises(TypeError, match="privacy must be a Privacy"):
-        sensitivity([(0, 1)], 2, "flip")
-    with pytest.raises(ValueError, match="norm must be one of"):
-        sensitivity([(0, 1)], 2, user("flip"), norm="linf")
+def contents(pairs, adjacency):
+    """Twice the totals of one user, for every pattern of wins, ties and, under replacement, missing answers."""
+    unit = np.eye(ITEMS, dtype=int)
+    answers = [[2 * unit[i], 2 * unit[j], unit[i] + unit[j]] for i, j in pairs]
+    if adjacency == "replace":
+        answers = [[*known, 0 * unit[0]] for known in answers]
+    return np.array([np.sum(chosen, axis=0) for chosen in itertools.product(*answers)])
+
+
+@functools.cache
+def differences(name, adjacency):
+    """Twice the changes of the totals, with the coordinate of item "no answer" where there is one."""
+    totals = contents(SMALL[name], adjacency)
+    found = np.unique((totals[:, None] - totals[None, :]).reshape(-1, ITEMS), axis=0)
+    if adjacency == "flip":
+        return found
+    return np.hstack([found, -found.sum(1, keepdims=True)])
+
+
+def body(name, adjacency):
+    edges, parts = questionnaire_changes(questionnaire_counts(SMALL[name], ITEMS), adjacency)
+    return list(map(tuple, Graph.of_counts(np.asarray(edges)).edges.tolist())), len(edges), parts
+
+
+@pytest.mark.parametrize("adjacency", CHANGED)
+@pytest.mark.parametrize("name", SMALL)
+def test_changes_lie_in_the_body_and_fill_it(name, adjacency):
+    edges, vertices, parts = body(name, adjacency)
+    found = differences(name, adjacency)
+    gauges = [naive.zonotope_gauge(change, edges, vertices) for change in found]
+    assert max(gauges) == CHANGED[adjacency] == 2 // parts
+    # The support function of the body is that of the changes, in all directions: the body is their hull.
+    rng = np.random.default_rng(2)
+    for direction in rng.normal(size=(200, vertices)):
+        reached = (found @ direction).max()
+        width = sum(abs(direction[i] - direction[j]) for i, j in edges)
+        assert reached == pytest.approx(CHANGED[adjacency] * width)
+
+
+@pytest.mark.parametrize("adjacency", CHANGED)
+def test_the_shape_is_that_body_in_wins(adjacency):
+    for name in SMALL:
+        edges, vertices, parts = body(name, adjacency)
+        shape = noise_shape(questionnaire_counts(SMALL[name], ITEMS), adjacency)
+        lengths = np.asarray(zonotope(edges, vertices).lengths) / parts
+        np.testing.assert_array_equal(shape.lengths, lengths)
+        assert shape.complete == (adjacency == "flip" and name in ("one pair", "triangle"))
+
+
+def test_a_user_may_answer_less_than_asked_and_under_flips_the_questionnaire_is_public_anyway():
+    counts = questionnaire_counts([(0, 1), (1, 2)], 3)
+    asked = Privacy(1.0, unit="user", adjacency="flip", contributions=1)
+    np.testing.assert_array_equal(read_questionnaire(counts, asked, 3, "k-norm", None), counts)
+
+
+def test_variance_per_dimension():
+    """One pair: Laplace noise of scale 1 along e_0 - e_1, of variance 2·‖(1, -1)‖²; also from inside a program."""
+    noise = noise_on_totals("k-norm", 1.0, 3, questionnaire_counts([(0, 1)], 3), "flip")
+    assert noise.variance_per_dimension() == pytest.approx(4.0)
+    assert jax.jit(lambda: noise.variance_per_dimension() * 1.0)() == pytest.approx(4.0)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise import debiased_rr, report_sums
+from privrank_jax.pairwise import debiased_rr
 from privrank_jax.pairwise.debiased_fit import debiased_sums
 from privrank_jax.pairwise.report_sums import _rounded_up, finish, init, merge, to_sums, update
 from tests.reference import local as reference_local
@@ -59,12 +59,9 @@ def test_limbs_are_python_integers(length, items, dtype):
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5, 1 + 1e-12, 2.0**24 + 1, 1.1754943e-38, 1e-50])
 def test_the_largest_epsilon_is_rounded_up(epsilon):
-    """To the next number of float32, of those below 1.2e-38 to that."""
+    """To the next number of float32, of those below 1.2e-38 to that; what is beyond is infinite."""
     found = float(_rounded_up(jnp.float64(epsilon)))
     assert epsilon <= found <= max(epsilon * (1 + 2**-22), 1.2e-38 * (epsilon > 0))
-
-
-def test_an_epsilon_beyond_float32_is_infinite():
     assert float(_rounded_up(jnp.float64(3.5e38))) == np.inf
 
 
@@ -107,57 +104,37 @@ def test_any_order_and_any_shards_give_the_same_bits(items, dtype):
     _equal(merge(update(init(items), *rows, keep), update(init(items), *rows, mask=~keep)), whole)
 
 
-def test_vmapped_shards_merge_to_the_whole():
-    rows = _rows(3, 4 * 250, 6)
-    stacked = [row.reshape(4, 250) for row in rows]
-    states = jax.vmap(lambda *shard: update(init(6), *shard))(*stacked)
-    parts = [jax.tree.map(lambda x, k=k: x[k], states) for k in range(4)]
-    _equal(functools.reduce(merge, parts), update(init(6), *rows))
-
-
 # --- the estimate --------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("link", "dtype"), [("logistic", np.float64), ("laplace", np.float32)])
-def test_finish_is_debiased_rr(link, dtype):
+def test_finish_is_debiased_rr():
     rng = np.random.default_rng(4)
     users, items = 200, 5
     i, j = np.triu_indices(items, 1)
     reports = rng.random((users, 10)) < np.linspace(0.45, 0.8, 10)
     observed = rng.random((users, 10)) < 0.6
-    epsilon = rng.uniform(0.2, 3.0, users).astype(dtype)
+    epsilon = rng.uniform(0.2, 3.0, users)
     user, pair = np.nonzero(observed)
     swap = rng.random(user.size) < 0.5  # the same comparison with its items swapped
     first, second = np.where(swap, j[pair], i[pair]), np.where(swap, i[pair], j[pair])
-    told = reports[user, pair] ^ swap
-    state = update(init(items), first, second, told, epsilon[user])
-
-    expected = debiased_rr(reports, observed, epsilon, link, 0.7)
-    found = finish(state, link, 0.7, reports_per_user=int(observed.sum(1).max()), dtype=dtype)
-    assert found.value.dtype == dtype
-    tolerance = 1e-10 if dtype == np.float64 else 1e-5
-    np.testing.assert_allclose(found.value, expected.value, atol=tolerance)
+    state = update(init(items), first, second, reports[user, pair] ^ swap, epsilon[user])
+    expected = debiased_rr(reports, observed, epsilon, gamma=0.7)
+    found = finish(state, gamma=0.7, dtype=np.float64)
+    np.testing.assert_allclose(found.value, expected.value, atol=1e-10)
     sums = debiased_sums(reports, observed, epsilon)
-    np.testing.assert_allclose(to_sums(state, dtype).wins, sums.wins, rtol=100 * tolerance)
-    assert int(found.diagnostics.fit.code) == 0
-    assert float(found.diagnostics.smallest_eigenvalue) == pytest.approx(
-        float(expected.diagnostics.smallest_eigenvalue), rel=1e4 * tolerance
-    )
+    np.testing.assert_allclose(to_sums(state, np.float64).wins, sums.wins, rtol=1e-8)
+    ours, theirs = (one.diagnostics.smallest_eigenvalue for one in (found, expected))
+    assert float(ours) == pytest.approx(float(theirs), rel=1e-6)
+    assert finish(state, dtype=np.float32).value.dtype == np.float32
 
 
 def test_guarantee():
     state = update(init(3), [0, 1], [1, 2], [1, 0], [0.5, 0.75])
     bare = finish(state).guarantee
-    assert (bare.trust, bare.unit, bare.adjacency, float(bare.epsilon)) == (
-        "local", "comparison", "flip", 0.75,
-    )  # fmt: skip
-    assert bare.also == ()
-    full = finish(state, reports_per_user=4).guarantee
-    assert float(full.also[0].epsilon) == 3.0
-    assert "when one user" in full.in_words()
-    again = finish(update(state, 0, 2, True, 0.1)).guarantee
-    assert float(again.epsilon) == 0.75
+    told = (bare.trust, bare.unit, bare.adjacency, float(bare.epsilon), bare.also)
+    assert told == ("local", "comparison", "flip", 0.75, ())
+    assert float(finish(state, reports_per_user=4).guarantee.also[0].epsilon) == 3.0
+    assert float(finish(update(state, 0, 2, True, 0.1)).guarantee.epsilon) == 0.75
     assert float(finish(update(state, 0, 2, True, np.inf)).guarantee.epsilon) == np.inf
 
 
@@ -188,40 +165,3 @@ def test_masked_and_traced_nonsense_is_dropped():
     _equal(update(init(3), *padded, keep), expected)
     arrays = [jnp.asarray(row) for row in padded]
     _equal(jax.jit(lambda *rows: update(init(3), *rows))(*arrays), expected)
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": np.array([1.0, np.nan])}, "epsilon must be positive"),
-        ({"epsilon": np.ones(3)}, "one number or of shape"),
-        ({"reports": [1, 2]}, "must be 0 or 1"),
-        ({"reports": [1, np.nan]}, "must be 0 or 1"),
-        ({"reports": [1]}, "one shape"),
-        ({"mask": [True]}, "one shape"),
-        ({"first": [0, 3]}, "outside 0..2"),
-        ({"second": [-1, 1]}, "outside 0..2"),
-        ({"first": [0.0, 1.0]}, "integer item indices"),
-        ({"first": [0, 2]}, "with itself"),
-    ],
-)
-def test_refused_rows(changed, message):
-    rows = {"first": [0, 1], "second": [1, 2], "reports": [1, 0], "epsilon": 1.0} | changed
-    with pytest.raises(ValueError, match=message):
-        update(init(3), **rows)
-
-
-def test_refused_states():
-    for wrong in (1, 0, 2.0, True, "3", 50_000):
-        with pytest.raises(ValueError, match="num_items must be an integer"):
-            init(wrong)
-    with pytest.raises(ValueError, match="can't be merged"):
-        merge(init(3), init(4))
-    with pytest.raises(ValueError, match="no reports yet"):
-        finish(init(3))
-    state = update(init(3), 0, 1, True, 1.0)
-    with pytest.raises(ValueError, match="reports_per_user"):
-        finish(state, reports_per_user=0)
-    with pytest.raises(ValueError, match="gamma"):
-        report_sums.finish(state, gamma=-1.0)

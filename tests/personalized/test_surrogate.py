@@ -8,7 +8,6 @@ import itertools
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from privrank_jax import mallows
 from privrank_jax.personalized import (
@@ -131,19 +130,3 @@ def test_accuracy_is_that_of_a_slow_twin():
         np.testing.assert_allclose(found, reference.accuracy(scores, ranks), rtol=1e-12)
     assert pairwise_accuracy(-RANKS, RANKS) == 1.0
     assert np.isnan(pairwise_accuracy(SCORES, [-1, -1, -1, 0, -1]))
-
-
-def test_refusals():
-    with pytest.raises(ValueError, match="unbounded below"):
-        pairwise_risk([1.0, 0.0], [[0, 2], [-1, 0]], "exponential")
-    assert pairwise_risk([1.0, 0.0], [[0, 2], [-1, 0]], "psi") == -0.5
-    with pytest.raises(ValueError, match="loss"):
-        pairwise_risk([1.0, 0.0], [[0, 1], [0, 0]], "hinge")
-    with pytest.raises(ValueError, match="weights"):
-        pairwise_risk([1.0, 0.0], [1, 0])
-    with pytest.raises(ValueError, match="wins"):
-        logistic_risk([1.0, 0.0], [1, 0, 2])
-    with pytest.raises(ValueError, match="vmap"):
-        logistic_risk([[1.0, 0.0]], [1, 0])
-    with pytest.raises(ValueError, match="vmap"):
-        wins_from_ranks([[0, 1]])

@@ -20,14 +20,12 @@ def test_ranking_has_the_best_on_top_and_the_guarantee_below():
     )
     (axis,) = figure.axes
     assert [t.get_text() for t in axis.get_yticklabels()] == ["3. low", "2. middle", "1. high"]
-    assert axis.get_xlabel() == "score (log-odds)"
     assert [text.get_text() for text in figure.texts] == ["Private ranking", "ε = 1 for each user"]
     assert len(axis.get_lines()) == 3
     assert len(axis.collections) == 2  # no interval where its ends are NaN
-    with pytest.raises(ValueError, match="one entry per item"):
-        plotting.ranking_intervals(["a"], [1.0, 2.0], [0.0], [3.0])
-    with pytest.raises(ValueError, match="does not hold"):
-        plotting.ranking_intervals(["a"], [1.0], [2.0], [3.0])
+    for scores, low, word in (([1.0, 2.0], [0.0], "one entry"), ([1.0], [2.0], "not hold")):
+        with pytest.raises(ValueError, match=word):
+            plotting.ranking_intervals(["a"], scores, low, [3.0])
 
 
 def test_rank_intervals_have_a_panel_and_a_given_order_stays():
@@ -38,20 +36,15 @@ def test_rank_intervals_have_a_panel_and_a_given_order_stays():
     assert [t.get_text() for t in scores.get_yticklabels()] == ["2. b", "1. a"]
     assert [line.get_xdata()[0] for line in ranks.get_lines()] == [2, 1]
     assert len(ranks.collections) == 2
-    with pytest.raises(ValueError, match="one entry per item"):
-        plotting.ranking_intervals(["a"], [1.0], [0.0], [2.0], best=[1], worst=[1, 2])
 
 
 @pytest.mark.parametrize(
     ("items", "ticks"),
     [
         (1, [1]),
-        (8, [1, 2, 3, 4, 5, 6, 7, 8]),
         (12, [*range(1, 13)]),
         (13, [1, 5, 10]),
-        (40, [1, *range(5, 41, 5)]),
         (41, [1, 10, 20, 30, 40]),
-        (1000, [1, 200, 400, 600, 800, 1000]),
     ],
 )
 def test_ranks_are_marked_from_1_on(items, ticks):

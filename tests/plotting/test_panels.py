@@ -32,27 +32,9 @@ def test_curves_have_bands_of_two_standard_errors_and_infinity_stands_apart():
     assert labels == ["1", "4", "no\nprivacy"]
 
 
-def test_a_legend_that_is_too_wide_puts_line_styles_below_the_colors():
-    colors, styles = ["10", "20", "30"], ["two-step", "two-step, corrected"]
-    heights = []
-    for width in (12.0, 4.5):
-        figure = frame.new_figure(width, 3)
-        figure.subplots()
-        panels.legend(figure, "x: printed; color: items m", colors, "method", styles)
-        figure.canvas.draw()
-        (legend,) = figure.legends
-        extent = legend.get_window_extent()
-        assert extent.x0 >= 0
-        assert extent.x1 <= figure.bbox.width
-        assert {*colors, *styles} <= {text.get_text() for text in legend.get_texts()}
-        heights.append(extent.height)
-    assert "color: items m; line: method; bands" in legend.get_title().get_text()
-    assert heights[1] > 1.25 * heights[0]
-
-
-@pytest.mark.parametrize("colors", [1, 6, 9])
-@pytest.mark.parametrize("styles", [1, 3, 7])
-@pytest.mark.parametrize("width", [5.5, 6.4, 9.6])
+@pytest.mark.parametrize("colors", [1, 9])
+@pytest.mark.parametrize("styles", [1, 7])
+@pytest.mark.parametrize("width", [5.5, 9.6])
 def test_a_legend_takes_as_many_rows_as_it_needs(colors, styles, width):
     figure = frame.new_figure(width, 3)
     figure.subplots()

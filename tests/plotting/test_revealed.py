@@ -9,7 +9,7 @@ from privrank_jax import plotting
 FOUND = [plotting.Guess("first", 0.5, 0.6, 0.7, 1.0), plotting.Guess("all", 0.1, 0.2, 0.3, 0.9)]
 
 
-def test_leaderboards_are_drawn_on_one_scale(tmp_path):
+def test_leaderboards_are_drawn_on_one_scale():
     figure = plotting.changed_leaderboards(
         ["a", "b"], [2, 0], [-5.0, 1.5], epsilon=0.5, guarantee_text="words", title="one"
     )
@@ -19,13 +19,12 @@ def test_leaderboards_are_drawn_on_one_scale(tmp_path):
     assert left.get_xlim() == right.get_xlim()
     assert left.get_xlim()[0] < -5
     assert [text.get_text() for text in left.texts] == ["+2", "0"]
-    assert [tick.get_text() for tick in left.get_yticklabels()] == ["a", "b"]
     assert left.patches[0].get_y() > left.patches[1].get_y()  # the first is on top
-    assert "ε = 0.5" in right.get_title()
-    plotting.save(figure, tmp_path / "one.png")
+    with pytest.raises(ValueError, match="one change"):
+        plotting.changed_leaderboards(["a"], [1, 2], [1], epsilon=1)
 
 
-def test_guesses_are_drawn_in_percent(tmp_path):
+def test_guesses_are_drawn_in_percent():
     figure = plotting.best_guesses(FOUND, epsilon=2.0, title="two")
     (axis,) = figure.axes
     points = {line.get_label(): line.get_xydata().tolist() for line in axis.get_lines()}
@@ -36,11 +35,5 @@ def test_guesses_are_drawn_in_percent(tmp_path):
         "exact results": [[100, 1], [90, 0]],
     }
     assert [tick.get_text() for tick in axis.get_yticklabels()] == ["first", "all"]
-    plotting.save(figure, tmp_path / "two.png")
-
-
-def test_nothing_to_draw():
-    with pytest.raises(ValueError, match="one change for each"):
-        plotting.changed_leaderboards(["a"], [1, 2], [1], epsilon=1)
     with pytest.raises(ValueError, match="no guesses"):
         plotting.best_guesses([], epsilon=1)

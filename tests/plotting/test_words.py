@@ -30,7 +30,6 @@ def test_names_titles_and_guarantees_are_no_mathematics():
     words = literal(MATHEMATICS)
     assert drawn(ranked(MATHEMATICS), words)
     assert drawn(ranked("a", title=MATHEMATICS), words)
-    assert drawn(ranked("a", guarantee_text=MATHEMATICS), words)
     row = {"metric": "m", "group": MATHEMATICS, "other": 1, "mean": 1.0, "standard_error": 0.1}
     rows = [{**row, "x": x} for x in (1, 2)]
     assert drawn(plotting.study_curves(rows, "x", curve="group"), words)
@@ -38,35 +37,16 @@ def test_names_titles_and_guarantees_are_no_mathematics():
     assert literal(r"a\$b") == r"a\\$b"
 
 
-def test_long_names_are_cut_beside_the_axis_only():
-    name = "word " * 10
-    assert label(name) == "word word word word word word w…"
-    assert label("x" * 32) == "x" * 32
-    assert label("two\nlines") == "two lines"
-    narrow, wide = ranked("x" * 32), ranked("x" * 300)
-    for figure in (narrow, wide):
-        figure.draw_without_rendering()
-    assert wide.axes[0].get_position().width == pytest.approx(
-        narrow.axes[0].get_position().width, abs=0.05
-    )
-
-
 @pytest.mark.parametrize("name", ["قهوة عربية", "קפה"])
 def test_a_rank_stays_before_a_name_read_from_the_right(name, monkeypatch):
     monkeypatch.setattr(matplotlib, "__version_info__", (3, 11, 0))
     assert label(name, "1. ") == f"1. \u2068{name}\u2069"
+    assert label("word " * 10) == "word word word word word word w…"
+    assert label("two\nlines") == "two lines"
     assert label(name) == name
     assert label("plain", "1. ") == "1. plain"
     monkeypatch.setattr(matplotlib, "__version_info__", (3, 10, 0))  # would draw boxes for these
     assert label(name, "1. ") == f"1. {name}"
-
-
-@pytest.mark.skipif(matplotlib.__version_info__ < (3, 11), reason="it has no isolates")
-def test_isolates_are_not_drawn(tmp_path):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for suffix in ("png", "svg", "pdf"):
-            plotting.save(ranked("قهوة"), tmp_path / f"a.{suffix}")
 
 
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
@@ -76,14 +56,17 @@ def test_characters_that_the_font_lacks_give_one_warning(tmp_path, suffix):
     (one,) = found
     assert one.category is MissingCharacters
     assert one.filename == __file__
-    assert "lacks 2 of the characters in its words, such as '日'" in str(one.message)
+    assert "'日'" in str(one.message)
 
 
 def test_a_reader_is_told_each_sentence_once_and_other_warnings_stay(tmp_path):
+    """Isolates, which are not drawn, give none."""
     told = []
     with warnings.catch_warnings(record=True) as found, told_by(told.append):
         for name in ("a.png", "b.png"):
             plotting.save(ranked(LACKING), tmp_path / name)
         warnings.warn("old", DeprecationWarning, stacklevel=1)
+        if matplotlib.__version_info__ >= (3, 11):
+            plotting.save(ranked("قهوة"), tmp_path / "c.png")
     assert len(told) == 1
     assert [str(one.message) for one in found] == ["old"]

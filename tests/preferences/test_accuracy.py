@@ -75,23 +75,3 @@ def test_an_estimate_beyond_one_keeps_an_interval_that_is_not_empty():
     found = debiased_accuracy(np.ones(5), np.ones(5, int), 0.2)
     assert float(found.value) > 1
     assert 0 <= float(found.low) < float(found.high) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"score_difference": np.ones(0)}, "shape"),
-        ({"score_difference": np.array([1.0, np.nan])}, "NaN"),
-        ({"reports": [1, 2]}, "reports must be 0 or 1"),
-        ({"reports": [1, 0, 1]}, "reports must be one number"),
-        ({"epsilon": 0.0}, "epsilon"),
-        ({"epsilon": np.ones(3)}, "epsilon must be one number"),
-        ({"level": 1.0}, "level"),
-        ({"interval": "exact"}, "interval must be one of"),
-        ({"coding": "-1/1"}, "coding='-1/1'"),
-    ],
-)
-def test_refusals(change, said):
-    arguments = {"score_difference": np.ones(2), "reports": [1, 0], "epsilon": 1.0} | change
-    with pytest.raises(ValueError, match=said):
-        debiased_accuracy(**arguments)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
-import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
@@ -123,23 +122,3 @@ def test_the_guarantee_is_exact_and_for_any_number_of_labels():
         LABELS, PRIVATE, linear, np.zeros(2), 0 * PAIRS, users=USERS, steps=1
     )
     np.testing.assert_array_equal(none.value, np.zeros(2))
-
-
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"privacy": promise(np.inf, "user", "flip", delta=1e-5)}, "finite"),
-        ({"privacy": promise(1.0, "user", "flip")}, "needs delta > 0"),
-        ({"privacy": promise(1.0, "user", "replace", delta=1e-5)}, "can't promise"),
-        ({"labels": LABELS[:0], "users": USERS[:0]}, "no labels"),
-        ({"labels": np.full(6, np.nan)}, "labels must"),
-        ({"candidates": PAIRS[:3]}, "leading axis of 6"),
-        ({"clip": np.nan}, "clip must be positive"),
-        ({"score_difference": lambda p, x: jnp.sqrt(p[0]) * x[0]}, "slopes of scores are not"),
-    ],
-)
-def test_refusals(changed, said):
-    given = {"labels": LABELS, "privacy": PRIVATE, "start": np.zeros(2), "candidates": PAIRS}
-    given |= {"users": USERS, "score_difference": linear} | changed
-    with pytest.raises(ValueError, match=said):
-        train_on_labels.release(**given)

@@ -65,13 +65,6 @@ def test_without_noise_it_is_the_twin(key, clip, releases, steps):
     np.testing.assert_allclose([found["a"], found["b"]], expected, rtol=1e-12)
 
 
-def test_soft_labels_count_by_their_probability(key):
-    soft = np.array([0.9, 0.2, 0.5, 1.0, 0.0, 0.7, 0.1, 0.4])
-    found = on_linear(key, soft, FREE, clip=0.7, optimizer=PLAIN, steps=3).value
-    expected = reference.trained(reference.linear, [0, 0], PAIRS, soft, USERS, 0.7, 1, 3, 0.5)
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
 @pytest.mark.parametrize("clip", [0.5, 1.0, np.inf])
 def test_no_user_moves_the_sum_by_more_than_its_noise_allows(key, clip):
     """All labels of each user, given all others' labels: at most 2C, which is attained where some are clipped."""
@@ -135,36 +128,6 @@ def test_the_guarantee_is_for_users_with_any_number_of_labels(key):
     assert single.guarantee.unit == "user"
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"labels": LABELS * 2}, "labels must be 0 or 1"),
-        ({"privacy": promise(1.0, "user", "flip")}, "needs delta > 0"),
-        ({"privacy": promise(1.0, "user", "replace", delta=1e-5)}, "can't promise"),
-        ({"privacy": promise(np.ones(2), "user", "flip", delta=1e-5)}, "one number"),
-        ({"users": USERS[:3]}, "users must have the shape"),
-        ({"labels": LABELS[:0], "users": USERS[:0]}, "no labels"),
-        ({"candidates": PAIRS[:3]}, "leading axis of 8"),
-        ({"candidates": ()}, "leading axis of 8"),
-        ({"releases": 0}, "releases must be a whole number of at least 1"),
-        ({"releases": 1.5}, "releases must be a whole number"),
-        ({"steps": 0}, "steps must be a whole number of at least 1"),
-        ({"clip": 0.0}, "clip must be positive"),
-        ({"start": np.zeros(2, int)}, "floats"),
-    ],
-)
-def test_refusals(key, changed, said):
-    given = {"labels": LABELS, "privacy": PRIVATE, "start": np.zeros(2), "candidates": PAIRS}
-    given |= {"users": USERS, "score_difference": linear} | changed
-    with pytest.raises(ValueError, match=said):
-        train_on_labels(key, **given)
-
-
-def test_a_score_of_all_pairs_at_once_is_refused(key):
-    with pytest.raises(TypeError, match="score_difference must be a function of"):
-        train_on_labels(key, LABELS, PRIVATE, lambda pair: pair, 0.0, PAIRS, users=USERS)
-
-
 def test_functions_of_a_model_stay_and_users_may_have_names(key):
     model = {"weights": jnp.zeros(2), "activation": jnp.tanh}
     names = [f"user {user}" for user in USERS]
@@ -183,7 +146,3 @@ def test_functions_of_a_model_stay_and_users_may_have_names(key):
     )
     np.testing.assert_allclose(found.value["weights"], plain.value, rtol=1e-6)
     assert found.value["activation"] is jnp.tanh
-    with pytest.raises(ValueError, match="numbers beside functions"):
-        train_on_labels(key, LABELS, PRIVATE, linear, model | {"rate": 0.5}, PAIRS, users=names)
-    with pytest.raises(ValueError, match="none may be missing"):
-        on_linear(key, LABELS, PRIVATE, users=[None, *names[1:]])

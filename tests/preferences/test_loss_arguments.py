@@ -1,20 +1,21 @@
-"""Arguments of the losses: which types they take, and what is the same for all of them."""
+"""Arguments of losses: which types they take; objectives are what TRL computes."""
 
 from __future__ import annotations
+
+import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import privacy
 from privrank_jax.preferences import (
     LOSSES,
     debiased_accuracy,
     dpo_loss,
-    randomized_labels,
+    label_smoothing,
     reward_loss,
-    soft_label_loss,
+    square_loss,
 )
 
 S = jnp.array([1.0, -2.0, 0.5, 3.0])
@@ -30,62 +31,16 @@ def test_labels_and_epsilon_of_few_bits_are_taken(name, dtype):
     exact = loss(S, LABELS, EPSILON)
     np.testing.assert_array_equal(loss(S, LABELS, EPSILON.astype(dtype)), exact)
     np.testing.assert_array_equal(loss(S, LABELS.astype(dtype), EPSILON), exact)
+    if dtype == jnp.bfloat16:  # scores that float32 takes from
+        assert loss(S.astype(dtype), LABELS, EPSILON).dtype == jnp.float32
+        slope = jax.grad(lambda s: jnp.sum(loss(s, LABELS, EPSILON)))(S.astype(dtype))
+        assert slope.dtype == dtype
     np.testing.assert_array_equal(loss(S, SIGNS.astype(dtype), EPSILON, coding="-1/1"), exact)
-    with pytest.raises(ValueError, match="reports must be 0 or 1"):
+    with pytest.raises(ValueError, match="reports"):
         loss(S, LABELS.astype(dtype) + 2, EPSILON)
 
 
-def test_numbers_of_few_bits_are_taken_beside_the_losses(key):
-    half = EPSILON.astype(jnp.bfloat16)
-    np.testing.assert_array_equal(
-        dpo_loss(S, 0, 0, 0, 1.0, beta=jnp.bfloat16(0.5)), dpo_loss(S, 0, 0, 0, 1.0, beta=0.5)
-    )
-    found, exact = (debiased_accuracy(S, LABELS, epsilon) for epsilon in (half, EPSILON))
-    np.testing.assert_array_equal(jnp.stack(found), jnp.stack(exact))
-    information = privacy.report_information(half).astype(float)
-    np.testing.assert_allclose(information, privacy.report_information(EPSILON), rtol=0.01)
-    reports = privacy.randomized_response(key, LABELS.astype(jnp.bfloat16), jnp.full(4, jnp.inf))
-    assert reports.tolist() == LABELS.tolist()
-    assert privacy.randomized_response(key, LABELS, half).shape == (4,)
-    soft = jnp.array([0.25, 1.0], jnp.bfloat16)
-    promise = privacy.Privacy(jnp.inf, unit="comparison", adjacency="flip")
-    assert randomized_labels(key, soft, promise).value[1]
-
-
-COLUMN, MANY = S[:, None], "squeeze the last axis: scores"
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_scores_in_a_column_are_refused_beside_rows(name):
-    """(n, 1) and (n,) broadcast to (n, n) losses, whose mean looks like any other."""
-    loss = LOSSES[name]
-    for labels, epsilon in ((LABELS, 1.0), (1, EPSILON), (LABELS, EPSILON)):
-        with pytest.raises(ValueError, match=MANY):
-            loss(COLUMN, labels, epsilon)
-        with pytest.raises(ValueError, match=MANY):
-            jax.jit(loss)(COLUMN, labels, epsilon)
-    with pytest.raises(ValueError, match="squeeze the last axis: epsilon"):
-        loss(S, LABELS, EPSILON[:, None])
-    with pytest.raises(ValueError, match="squeeze the last axis: reports"):
-        loss(1.0, LABELS[:, None], EPSILON)
-    with pytest.raises(ValueError, match=r"epsilon has shape \(3,\), scores \(4,\): give"):
-        loss(S, LABELS, EPSILON[:3])
-
-
-def test_columns_are_refused_by_all_that_takes_scores():
-    for refused in (
-        lambda: reward_loss(COLUMN, S, 1.0),
-        lambda: reward_loss(COLUMN, -COLUMN, EPSILON),
-        lambda: dpo_loss(COLUMN, COLUMN, S, S, 1.0),
-        lambda: dpo_loss(COLUMN, COLUMN, COLUMN, COLUMN, EPSILON),
-        lambda: soft_label_loss(COLUMN, EPSILON / 2),
-    ):
-        with pytest.raises(ValueError, match=MANY):
-            refused()
-    with pytest.raises(ValueError, match="squeeze the last axis, scores"):
-        debiased_accuracy(COLUMN, LABELS, 1.0)
-    with pytest.raises(ValueError, match=r"rejected has shape \(3,\): give them one shape"):
-        reward_loss(S, S[:3], 1.0)
+COLUMN = S[:, None]
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -123,14 +78,49 @@ def test_a_traced_epsilon_that_is_not_positive_gives_nan(name, bad):
     assert np.all(np.isfinite(good))
 
 
-@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan])
-def test_an_accuracy_with_a_traced_epsilon_that_is_not_positive_is_nan(bad):
-    found = jax.jit(debiased_accuracy)(S, LABELS, EPSILON.at[2].set(bad))
-    assert np.all(np.isnan(jnp.stack(found)))
-    assert np.all(np.isfinite(jnp.stack(jax.jit(debiased_accuracy)(S, LABELS, EPSILON))))
+def test_what_is_no_label_gives_nan_where_it_is_traced():
+    wrong = jnp.array([2, 0.5, -0.5, -2, np.nan, np.inf])
+    for loss in LOSSES.values():
+        assert np.isnan(jax.jit(loss)(1.0, wrong, 1.0)).all()
+    accuracy = jax.jit(debiased_accuracy)(S, LABELS, EPSILON.at[2].set(-1.0))
+    assert np.all(np.isnan(jnp.stack(accuracy)))
 
 
-def test_an_epsilon_of_zero_is_told_what_infinity_means():
-    for refused in (debiased_accuracy, *LOSSES.values()):
-        with pytest.raises(ValueError, match="or inf, which means labels that were not randomized"):
-            refused(S, LABELS, 0.0)
+LOG_PROBABILITIES = np.array(
+    [[-120.0, -80.5, -3.0], [-118.0, -82.5, -9.0], [-121.0, -81.0, -4.0], [-119.0, -81.0, -4.0]]
+)
+
+
+def test_rewards_are_the_loss_of_their_difference():
+    chosen, rejected = jnp.array([1.0, -2.0]), jnp.array([0.25, 3.0])
+    epsilon = jnp.array([0.5, 2.0])
+    for name, loss in LOSSES.items():
+        np.testing.assert_array_equal(
+            reward_loss(chosen, rejected, epsilon, loss=name), loss(chosen - rejected, 1, epsilon)
+        )
+    flat = functools.partial(square_loss, coding="0/1")
+    np.testing.assert_array_equal(
+        reward_loss(chosen, rejected, 1.0, loss=flat), flat(chosen - rejected, 1, 1.0)
+    )
+
+
+def test_dpo_is_trls_robust_loss_and_that_of_the_paper_without_randomization():
+    """TRL: (-logsigmoid(β z)(1 - q) + logsigmoid(-β z) q)/(1 - 2q), z the difference of the two log-ratios."""
+    policy, other, reference, other_reference = LOG_PROBABILITIES
+    z = (policy - other) - (reference - other_reference)
+    q = label_smoothing(0.8)
+    log_sigmoid = jax.nn.log_sigmoid
+    robust = (-log_sigmoid(0.3 * z) * (1 - q) + log_sigmoid(-0.3 * z) * q) / (1 - 2 * q)
+    np.testing.assert_allclose(
+        dpo_loss(*LOG_PROBABILITIES, 0.8, beta=0.3, loss="debiased"), robust, rtol=1e-12
+    )
+    plain = dpo_loss(*LOG_PROBABILITIES, jnp.inf, beta=0.3)
+    np.testing.assert_allclose(plain, -log_sigmoid(0.3 * z), rtol=1e-12)
+
+
+def test_half_precision_log_probabilities_are_subtracted_in_float32():
+    half = jnp.asarray(LOG_PROBABILITIES, jnp.bfloat16)
+    found = dpo_loss(*half, 0.8, beta=0.3)
+    exact = dpo_loss(*half.astype(jnp.float32), 0.8, beta=0.3)
+    assert found.dtype == jnp.float32
+    np.testing.assert_array_equal(found, exact)

@@ -21,14 +21,14 @@ def test_a_user_shares_epsilon_among_labels(key):
     assert float(found.guarantee.epsilon) == 1.2
     alone = randomized_labels(key, np.ones(6, int), COMPARISON).diagnostics.epsilon
     np.testing.assert_array_equal(alone, np.ones(6))
-
-
-def test_a_bound_on_contributions_is_not_needed(key):
-    found = randomized_labels(
-        key, [1, 0], promise(1.0, "user", "flip", contributions=1), users=[0, 0]
-    )
+    bounded = promise(1.0, "user", "flip", contributions=1)  # no bound is needed
+    found = randomized_labels(key, [1, 0], bounded, users=[0, 0])
     assert found.guarantee.attained.contributions is None
     assert found.diagnostics.epsilon.tolist() == [0.5, 0.5]
+    users = jnp.array([[0, 0, 0], [0, 1, 1]])  # of each problem of a batch
+    run = jax.vmap(lambda key, users: randomized_labels(key, np.ones(3, int), USER, users=users))
+    found = run(jax.random.split(key, 2), users)
+    np.testing.assert_allclose(found.diagnostics.epsilon, [[0.4] * 3, [1.2, 0.6, 0.6]])
 
 
 def test_labels_are_flipped_and_soft_ones_rounded_as_often_as_stated(key):
@@ -50,38 +50,11 @@ def test_losses_of_soft_reports_are_unbiased_for_the_soft_label():
     np.testing.assert_allclose(mean, soft_label_loss(s, p), rtol=1e-12)
 
 
-def test_under_vmap_each_problem_has_its_own_users(key):
-    users = jnp.array([[0, 0, 0], [0, 1, 1]])
-    labels = jnp.ones((2, 3), bool)
-    keys = jax.random.split(key, 2)
-    found = jax.vmap(lambda k, y, u: randomized_labels(k, y, USER, users=u))(keys, labels, users)
-    np.testing.assert_allclose(found.diagnostics.epsilon, [[0.4] * 3, [1.2, 0.6, 0.6]])
-
-
 def test_traced_nonsense_is_protected(key):
     free = promise(jnp.inf, "comparison", "flip")
     traced = jax.jit(lambda labels: randomized_labels(key, labels, free).value)
     assert traced(jnp.array([-1.0, jnp.nan, 2.0, 0.0, 1.0])).tolist() == [0, 0, 1, 0, 1]
     assert traced(jnp.array([5, 1, 0])).tolist() == [0, 1, 0]
-
-
-@pytest.mark.parametrize(
-    ("labels", "privacy", "users", "said"),
-    [
-        ([1, 2], COMPARISON, None, "labels must be 0 or 1"),
-        ([0.5, np.nan], COMPARISON, None, r"probabilities in \[0, 1\]"),
-        (["a", "b"], COMPARISON, None, "labels must be"),
-        (1, COMPARISON, None, "shape"),
-        ([1, 0], USER, None, "needs users"),
-        ([1, 0], USER, [1], "users must have the shape"),
-        ([1, 0], USER, [0.5, 1.0], "users must be integers"),
-        ([1, 0], promise(1.0, "user", "replace"), [0, 0], "can't promise"),
-        ([1, 0], promise(np.ones(2), "comparison", "flip"), None, "one number"),
-    ],
-)
-def test_refusals(labels, privacy, users, said, key):
-    with pytest.raises(ValueError, match=said):
-        randomized_labels(key, labels, privacy, users=users)
 
 
 def test_the_scale_is_the_chance_of_a_flip(key):

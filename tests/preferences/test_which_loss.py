@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import jax.numpy as jnp
 import optax
 import pytest
 
-from privrank_jax import preferences, privacy
-from privrank_jax.preferences import LOSSES, label_losses
+from privrank_jax import privacy
+from privrank_jax.preferences import LOSSES
 
 PAGE = Path(__file__).parents[2] / "notebooks" / "labels.md"
 TRUTH = jnp.array([1.5, -1.0, 0.5, 0.0, -0.8])
@@ -58,25 +57,6 @@ def slope(gap, reports, epsilon, weights, name):
     start = jnp.zeros(5)
     (found, _), _ = jax.lax.scan(step, (start, optimizer.init(start)), None, length=STEPS)
     return found @ TRUTH / (TRUTH @ TRUTH)
-
-
-@pytest.mark.parametrize("function", [preferences.reward_loss, preferences.dpo_loss])
-def test_functions_begin_with_the_loss_that_the_page_and_the_head_begin_with(function):
-    (named,) = re.findall(r"Begin with `(\w+)_loss`", PAGE.read_text("utf-8"))
-    (said,) = re.findall(r"Begin with the (\w+) loss", label_losses.__doc__ or "")
-    assert inspect.signature(function).parameters["loss"].default == named == said
-
-
-def test_the_page_and_the_head_warn_of_trl():
-    """What was run: "sigmoid" ignores label_smoothing from 0.29 on."""
-    for text in (
-        PAGE.read_text("utf-8"),
-        label_losses.__doc__,
-        preferences.label_smoothing.__doc__,
-    ):
-        told = " ".join((text or "").replace("*", "").split()).lower()
-        for words in ('loss_type="robust"', "0.28", "from ", "0.29", "ignore", "without a warning"):
-            assert words in told
 
 
 @pytest.mark.parametrize(

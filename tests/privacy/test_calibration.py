@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.privacy import calibration
-from privrank_jax.privacy.calibration import (
-    additive_scale,
-    gaussian_scale,
-    laplace_scale,
-)
+from privrank_jax.privacy.calibration import additive_scale, gaussian_scale, laplace_scale
 from privrank_jax.privacy.noise import kept_by_noise
 from tests import reference
 from tests.promises import promise
@@ -27,12 +23,6 @@ GRID = [
 # --- single mechanisms ---------------------------------------------------------------------------
 
 
-def test_laplace_scale():
-    assert laplace_scale(3.0, 0.5) == 6.0
-    assert laplace_scale(3.0, math.inf) == 0.0
-    np.testing.assert_array_equal(laplace_scale(1.0, jnp.array([0.5, 2.0])), [2.0, 0.5])
-
-
 def test_gaussian_scale_is_the_smallest_that_suffices():
     epsilons, deltas = np.array(GRID).T
     ours = jax.jit(jax.vmap(lambda e, d: gaussian_scale(2.0, e, d)))(epsilons, deltas)
@@ -45,6 +35,7 @@ def test_gaussian_scale_is_the_smallest_that_suffices():
 
 
 def test_noise_is_what_was_asked_for_whatever_delta_is():
+    np.testing.assert_array_equal(laplace_scale(1.0, jnp.array([0.5, 2.0, math.inf])), [2, 0.5, 0])
     for delta in (0.0, 1e-4):
         assert additive_scale("laplace", promise(0.5, delta=delta), 3.0, 2.0) == 6.0
     expected = reference.gaussian_scale(2.0, 0.5, 1e-4)
@@ -59,9 +50,9 @@ def test_attained_delta_is_that_of_the_noise():
     found = kept_by_noise("laplace", flips, "sums", *kinds)
     assert (found.kind, found.delta) == (("comparison", "replace"), 0.0)
     assert kept_by_noise("gaussian", flips, "sums", *kinds).delta == 1e-4
-    with pytest.raises(ValueError, match=r"needs delta > 0, .* or choose noise='laplace'"):
+    with pytest.raises(ValueError, match="delta"):
         kept_by_noise("gaussian", promise(0.5), "sums", *kinds)
-    with pytest.raises(ValueError, match="sums can't promise unit 'user', adjacency 'add-remove'"):
+    with pytest.raises(ValueError, match="'add-remove'"):
         kept_by_noise("laplace", promise(0.5, "user", "add-remove"), "sums", *kinds)
     swept = jax.vmap(
         lambda delta: kept_by_noise("gaussian", promise(0.5, delta=delta), "sums", *kinds).delta
@@ -110,26 +101,17 @@ def test_gaussian_scale_of_numbers_is_that_of_arrays(double):
                     assert told.dtype == computed.dtype == jnp.result_type(float)
 
 
-def test_gaussian_scale_falls_in_both_budgets_and_is_zero_without_privacy():
-    scales = jax.vmap(
-        lambda e: jax.vmap(lambda d: gaussian_scale(1.0, e, d))(jnp.array([1e-8, 1e-4, 0.1]))
-    )(jnp.array([0.1, 1.0, 10.0, math.inf]))
-    assert np.all(np.diff(scales[:3], axis=0) < 0)
-    assert np.all(np.diff(scales[:3], axis=1) < 0)
-    np.testing.assert_array_equal(scales[3], 0.0)
-
-
-@pytest.mark.parametrize("scale", [laplace_scale, lambda s, e: gaussian_scale(s, e, 0.1)])
 @pytest.mark.parametrize(
-    ("sensitivity", "epsilon"),
-    [(0.0, 1.0), (math.inf, 1.0), (1.0, 0.0), (1.0, math.nan), (1.0, True)],
+    ("scale", "told", "word"),
+    [
+        *(
+            (scale, told, "must be")
+            for scale in (laplace_scale, lambda *told: gaussian_scale(*told, 0.1))
+            for told in ((0.0, 1.0), (math.inf, 1.0), (1.0, 0.0), (1.0, math.nan), (1.0, True))
+        ),
+        *((gaussian_scale, (1.0, 1.0, delta), "delta") for delta in (0.0, 1.0, -0.1, math.nan)),
+    ],
 )
-def test_scales_refuse_bad_arguments(scale, sensitivity, epsilon):
-    with pytest.raises(ValueError, match=r"sensitivity must be|epsilon must be"):
-        scale(sensitivity, epsilon)
-
-
-@pytest.mark.parametrize("delta", [0.0, 1.0, -0.1, math.nan])
-def test_gaussian_scale_refuses_a_bad_delta(delta):
-    with pytest.raises(ValueError, match="delta must be between 0 and 1"):
-        gaussian_scale(1.0, 1.0, delta)
+def test_scales_refuse_bad_arguments(scale, told, word):
+    with pytest.raises(ValueError, match=word):
+        scale(*told)

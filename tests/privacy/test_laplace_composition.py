@@ -43,19 +43,6 @@ def test_composition_is_the_sum_over_all_outcomes(scale, changes, count):
     assert_bounds(epsilon(releases, delta), exact, 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected"), [((1,), 4.775), ((4,), 4.697), ((1, 1), 3.276), ((2, 2), 3.252)]
-)
-def test_a_hundred_releases_at_a_tenth(changes, expected):
-    """On one number little is gained, on two a third."""
-    scale = Fraction(sum(changes) * 10)
-    exact = naive.least_epsilon(
-        lambda at: naive.convolved_delta(float(1 / scale), changes, 100, at), 1e-6, 10.0
-    )
-    assert exact == pytest.approx(expected, abs=5e-4)
-    assert_bounds(epsilon([LaplaceRelease(scale, changes)] * 100, 1e-6), exact, 1e-5)
-
-
 def test_unlike_releases_and_other_kinds_beside_them():
     """Scales without a common step: each loss is split on the grid; a pure release and failures come on top."""
     releases = [LaplaceRelease(math.pi, (2, 1)), LaplaceRelease(7.7, (3, 3)), (0.3, 1e-6)]
@@ -74,24 +61,7 @@ def test_unlike_releases_and_other_kinds_beside_them():
     assert beside < epsilon([(0.1, 0), GaussianRelease(5.0)], 1e-6)
 
 
-def test_numbers_of_unlike_releases_add_up():
-    """Six numbers that change by one at a tenth each, in four releases of two kinds."""
-    tenth = Fraction(1, 10)
-    unlike = [Budget(tenth), Budget(tenth, changes=(1,)), *[Budget(2 * tenth, changes=(1, 1))] * 2]
-    for at in (0, 1):
-        exact = naive.repeated_response_delta(0.1, 6, 0.25 * at)
-        assert_bounds(delta_at([*unlike, Budget(Fraction(0))], Fraction(at, 4)), exact, 1e-6)
-
-
 # --- the theorem ---------------------------------------------------------------------------------
-
-
-def partitions(most, numbers):
-    return [
-        one
-        for one in itertools.product(range(most + 1), repeat=numbers)
-        if sum(one) <= most and list(one) == sorted(one, reverse=True)
-    ]
 
 
 def holds(larger, smaller):
@@ -110,7 +80,9 @@ def dominates(larger, smaller, unit):
 
 @pytest.mark.parametrize("unit", [0.05, 0.7])
 def test_changes_dominate_those_that_are_smaller_or_spread_more(unit):
-    every = partitions(5, 3)
+    every = [
+        x for x in itertools.product(range(6), repeat=3) if sum(x) <= 5 and x[0] >= x[1] >= x[2]
+    ]
     for larger, smaller in itertools.product(every, repeat=2):
         if holds(larger, smaller):
             assert dominates(larger, smaller, unit), (larger, smaller)
@@ -118,28 +90,8 @@ def test_changes_dominate_those_that_are_smaller_or_spread_more(unit):
             assert not dominates(larger, smaller, unit), (larger, smaller)
 
 
-def test_a_larger_scale_is_dominated():
-    assert dominates((2, 1), (2, 1), 0.5)
-    for at in np.arange(-2, 2, 0.1):
-        assert naive.laplace_delta(0.5, (2, 1), at) >= naive.laplace_delta(0.4, (2, 1), at) - 1e-15
-
-
-def test_the_sum_over_the_losses_of_two_numbers():
-    """φ_ab of the proof, at its knots."""
-    q = math.exp(-0.3)
-    for a, b in itertools.combinations_with_replacement(range(5), 2):
-        for j in range((a + b) // 2 + 1):
-            phi = 1 - naive.laplace_delta(0.3, (a, b), 0.3 * (a + b - 2 * j))
-            assert phi == pytest.approx(q**j * (1 + min(a, j) * (1 - q) / (1 + q)), rel=1e-13)
-
-
 def test_noise_on_real_numbers_is_dominated():
-    """Its δ is 1 - e^{(t-a)/2}, which that on integers touches at the knots, and ever finer units approach."""
-    for parts in (1, 2, 5):
-        for at in np.linspace(-1, 1, 41):
-            real = 1 - math.exp((at - 1) / 2)
-            whole = naive.laplace_delta(1 / parts, (parts,), at)
-            assert whole >= real - 1e-15
+    """Ever finer units approach it."""
     fine = epsilon([LaplaceRelease(10 * 10**18, (10**18,))] * 100, 1e-6)
     coarse = epsilon([LaplaceRelease(10 * 64, (64,))] * 100, 1e-6)
     assert 0.999 * coarse < fine <= coarse < epsilon([LaplaceRelease(10, (1,))] * 100, 1e-6)
@@ -185,14 +137,3 @@ def test_edges():
     assert epsilon([LaplaceRelease(0, (1,))], 1e-6) == math.inf
     assert epsilon([LaplaceRelease(math.inf, (1,)), (0.5, 0)], 0) == 0.5
     assert compose([LaplaceRelease(40, (2, 2))] * 3, delta=0, **USERS).epsilon == 0.3
-    with pytest.raises(ValueError, match="give a list of releases"):
-        compose(LaplaceRelease(1, (1,)), delta=0, **USERS)
-    with pytest.raises(ValueError, match="scale must be one number, at least 0"):
-        LaplaceRelease(-1, (1,))
-    with pytest.raises(ValueError, match="at least one number"):
-        LaplaceRelease(1, ())
-    for bad in ((0,), (1.5,), (True,), [1], 2):
-        with pytest.raises(ValueError, match="changes must be a tuple of whole numbers"):
-            LaplaceRelease(1, bad)
-        with pytest.raises(ValueError, match="changes must be a tuple of whole numbers"):
-            Guarantee(Privacy.proven(0.1, **KIND), changes=bad)

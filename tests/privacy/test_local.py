@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 
 import jax
@@ -14,6 +13,7 @@ from privrank_jax.privacy.local import flip_threshold
 from tests.reference import local as reference_local
 
 EPSILONS = [1e-6, 1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 12.0, 20.0]
+KEY = jax.random.key(0)
 both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 
 
@@ -53,18 +53,6 @@ def test_drawn_probabilities_lose_epsilon_and_never_more(dtype):
     assert beyond == [1, 1, 0]
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-def test_exact_loss_of_one_report_and_of_a_user(epsilon):
-    """Over all answers and reports: ε for one, 3ε for three, both attained; 1 % fewer flips exceed it."""
-    flip = float(privacy.flip_probability(epsilon))
-    for reports in (1, 3):
-        loss = reference_local.largest_loss(flip, reports)
-        assert loss == pytest.approx(reports * epsilon, rel=1e-12)
-        stated = privacy.local_guarantee([epsilon], [reports])
-        assert loss <= float(stated.also[0].epsilon) * (1 + 1e-12)
-        assert reference_local.largest_loss(0.99 * flip, reports) > reports * epsilon * (1 + 1e-3)
-
-
 @both_dtypes
 def test_debiasing_is_the_printed_formula_and_unbiased(dtype):
     """E[z̃ | y] = y by summing over the two reports, at every ε."""
@@ -85,21 +73,6 @@ def test_debiasing_is_the_printed_formula_and_unbiased(dtype):
             assert mean == pytest.approx(answer, abs=8 * eps * max(one, 1))
 
 
-def test_variance_is_lemma_2_and_debiasing_is_differentiable():
-    for epsilon, chance in [(0.4, 0.9), (2.0, 0.3)]:
-        flip = reference_local.flip_probability(epsilon)
-        says_one = chance * (1 - flip) + (1 - chance) * flip
-        zero, one = np.asarray(privacy.debias(np.array([0, 1]), epsilon))
-        mean = says_one * one + (1 - says_one) * zero
-        variance = says_one * one**2 + (1 - says_one) * zero**2 - mean**2
-        expected = 0.25 * (1 / float(privacy.report_information(epsilon)) - (2 * chance - 1) ** 2)
-        assert (mean, variance) == (pytest.approx(chance), pytest.approx(expected))
-    for epsilon in (1e-3, 1.0, 100.0, 1000.0):
-        for report in (0, 1):
-            slope = jax.grad(lambda e, r: privacy.debias(r, e))(jnp.float32(epsilon), report)
-            assert bool(jnp.isfinite(slope))
-
-
 def test_reports_are_flipped_as_often_as_promised(key):
     """400,000 reports at each of four ε, within 5 standard errors (false alarms 6e-7 each); 10 % off is rejected.
     Both answers alike, and reports of one user are uncorrelated."""
@@ -116,17 +89,6 @@ def test_reports_are_flipped_as_often_as_promised(key):
         assert abs(np.corrcoef(flips[place][1:], flips[place][:-1])[0, 1]) < 5 / math.sqrt(400_000)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int32, np.uint8, np.float32])
-def test_reports_keep_shape_and_type(dtype, key):
-    bits = (np.arange(12).reshape(3, 4) % 3 == 0).astype(dtype)
-    reports = privacy.randomized_response(key, bits, 0.5)
-    assert reports.shape == bits.shape
-    assert reports.dtype == dtype
-    assert set(np.asarray(reports, float).ravel().tolist()) == {0.0, 1.0}
-    np.testing.assert_array_equal(reports, privacy.randomized_response(key, bits, 0.5))
-    np.testing.assert_array_equal(privacy.randomized_response(key, bits, np.inf), bits)
-
-
 def test_epsilon_is_one_number_or_personal_or_per_report(key):
     """Square bits, where users and reports of a user are as many: the leading axis is that of users."""
     bits = np.ones((3, 3), bool)
@@ -137,9 +99,8 @@ def test_epsilon_is_one_number_or_personal_or_per_report(key):
     rates = 1 - np.asarray(draws).mean((0, 2))
     np.testing.assert_allclose(rates, [0.5, 0.0, 1 / (1 + math.e)], atol=5 * 0.5 / math.sqrt(6000))
     by_report = np.broadcast_to(personal[:, None], (3, 3))
-    for function in (privacy.randomized_response, privacy.laplace_reports):
-        np.testing.assert_array_equal(function(key, bits, personal), function(key, bits, by_report))
-    np.testing.assert_array_equal(privacy.debias(bits, personal), privacy.debias(bits, by_report))
+    for name in ("randomized_response", "laplace_reports", "debias"):
+        np.testing.assert_array_equal(USES[name](personal, bits), USES[name](by_report, bits))
 
 
 def test_laplace_reports(key):
@@ -150,54 +111,48 @@ def test_laplace_reports(key):
     for wrong in (0.95, 1.05):
         assert scipy.stats.kstest(noise, scipy.stats.laplace(scale=wrong * 1.25).cdf).pvalue < 1e-6
     assert privacy.laplace_reports(key, bits[:5], np.float32(1)).dtype == np.float32
-    np.testing.assert_array_equal(privacy.laplace_reports(key, bits[:5], np.inf), bits[:5])
 
 
 def test_guarantee_shows_comparison_and_user():
     guarantee = privacy.local_guarantee(np.array([1.0, 0.5, 9.0]), np.array([2, 10, 0]))
     assert (guarantee.trust, guarantee.unit, guarantee.adjacency) == ("local", "comparison", "flip")
-    words = guarantee.in_words()
-    assert "epsilon = 1:" in words
-    assert "before they leave the user's hands" in words
-    assert "As well, with epsilon = 5, it changes by a factor of at most 148 when one user" in words
-    plain = json.loads(json.dumps(guarantee.as_dict()))
-    assert plain["epsilon"] == 1.0
-    assert [other["unit"] for other in plain["also"]] == ["user"]
-    assert plain["also"][0]["epsilon"] == 5.0
-    infinite = privacy.local_guarantee(np.array([np.inf, 1.0]), np.array([0, 3]))
-    assert float(infinite.also[0].epsilon) == 3.0
+    assert "148" in guarantee.in_words()
+    (whole,) = guarantee.also
+    assert (float(guarantee.epsilon), whole.unit, float(whole.epsilon)) == (1.0, "user", 5.0)
     batch = jax.vmap(privacy.local_guarantee)(jnp.ones((2, 3)), jnp.array([[1, 2, 3], [0, 0, 4]]))
     np.testing.assert_array_equal(batch.also[0].epsilon, [3.0, 4.0])
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, "one", True])
-def test_bad_epsilon_is_refused(epsilon, key):
-    for call in (
-        lambda: privacy.flip_probability(epsilon),
-        lambda: privacy.report_information(epsilon),
-        lambda: privacy.randomized_response(key, [True], epsilon),
-        lambda: privacy.laplace_reports(key, [True], epsilon),
-        lambda: privacy.debias([True], epsilon),
-        lambda: privacy.local_guarantee(epsilon),
-    ):
-        with pytest.raises(ValueError, match="epsilon must be positive"):
-            call()
+BIT = [True]
+USES = {
+    "flip_probability": lambda epsilon, bits: privacy.flip_probability(epsilon),
+    "report_information": lambda epsilon, bits: privacy.report_information(epsilon),
+    "local_guarantee": lambda epsilon, bits: privacy.local_guarantee(epsilon),
+    "randomized_response": lambda epsilon, bits: privacy.randomized_response(KEY, bits, epsilon),
+    "laplace_reports": lambda epsilon, bits: privacy.laplace_reports(KEY, bits, epsilon),
+    "debias": lambda epsilon, bits: privacy.debias(bits, epsilon),
+}
 
 
-@pytest.mark.parametrize("bits", [[0, 2], [0.5], [math.nan], [-1], ["yes"]])
-def test_bad_bits_are_refused(bits, key):
-    for call in (
-        lambda: privacy.randomized_response(key, bits, 1.0),
-        lambda: privacy.laplace_reports(key, bits, 1.0),
-        lambda: privacy.debias([0, *bits], 1.0),
-    ):
-        with pytest.raises(ValueError, match="must be 0 or 1"):
-            call()
+@pytest.mark.parametrize("name", USES)
+def test_bad_arguments_are_refused(name):
+    for epsilon in (0.0, -1.0, math.nan, "one", True):
+        with pytest.raises(ValueError, match="epsilon"):
+            USES[name](epsilon, BIT)
+    if name in ("randomized_response", "laplace_reports", "debias"):
+        for bits in ([0, 2], [0.5], [math.nan], [-1], ["yes"]):
+            with pytest.raises(ValueError, match="0 or 1"):
+                USES[name](1.0, [0, *bits])
+    for wrong in (np.ones(4), np.ones((3, 1, 1)), np.ones((3, 2))):
+        with pytest.raises(ValueError, match="one per user"):
+            privacy.randomized_response(KEY, np.ones((3, 4), bool), wrong)
+    with pytest.raises(ValueError, match="reports_per_user"):
+        privacy.local_guarantee([1.0], [-1])
 
 
 @pytest.mark.parametrize(
     "odd",
-    [np.int8([0, -1, 2, 100, 7]), np.uint8([0, 255, 2, 100, 7]), [0.0, -1.0, 0.5, 1e6, math.nan]],
+    [np.int8([0, -1, 2, 100, 7]), np.uint8([0, 255, 2, 100, 7]), np.float32([0, 0.5, math.nan])],
 )
 def test_traced_bits_of_any_content_are_protected(odd, key):
     """What can't be checked must not leak: whatever isn't 1 is reported as 0 would be."""
@@ -205,6 +160,7 @@ def test_traced_bits_of_any_content_are_protected(odd, key):
     for mechanism in (privacy.randomized_response, privacy.laplace_reports):
         draw = jax.jit(mechanism)
         np.testing.assert_array_equal(draw(key, odd, 0.5), draw(key, np.zeros_like(odd), 0.5))
+        np.testing.assert_array_equal(mechanism(key, odd == 1, np.inf), odd == 1)
     reports = jax.jit(privacy.randomized_response)(key, odd, 0.5)
     assert reports.dtype == odd.dtype
     assert set(reports.tolist()) == {0, 1}
@@ -220,11 +176,3 @@ def test_debiased_reports_of_either_coding_are_the_same_traced_or_not():
     ):
         np.testing.assert_allclose(found, plain, rtol=1e-14)
     assert np.isnan(jax.jit(privacy.debias)(np.array([2.0, math.nan]), 0.3)).all()
-
-
-def test_epsilon_of_the_wrong_shape_is_refused(key):
-    for wrong in (np.ones(4), np.ones((3, 1, 1)), np.ones((3, 2))):
-        with pytest.raises(ValueError, match="one per user"):
-            privacy.randomized_response(key, np.ones((3, 4), bool), wrong)
-    with pytest.raises(ValueError, match="reports_per_user"):
-        privacy.local_guarantee([1.0], [-1])

@@ -51,32 +51,11 @@ def test_secret_questions_are_the_bound_by_clones(users, local):
         assert shuffled_delta(users, local, share * local) == pytest.approx(naively, rel=1e-6)
 
 
-@pytest.mark.parametrize("questions", [1, 3])
-@pytest.mark.parametrize(("users", "local"), [(1, 2.0), (7, 0.5), (30, 3.0)])
-def test_the_bound_by_clones_is_the_blanket_divergence(questions, users, local):
-    """So its computation by fast Fourier transforms has nothing to add here."""
-    for share in SHARES:
-        found = shuffled_delta(users, local, share * local)
-        blanket = naive.blanket_delta(users, local, share * local, questions)
-        assert found == pytest.approx(blanket, rel=1e-6)
-
-
-def test_one_question_takes_less_than_secret_ones():
-    for users, local, share in itertools.product((2, 30, 500, 20_000), (0.5, 3.0), SHARES):
-        secret = shuffled_delta(users, local, share * local)
-        assert shuffled_delta(users, local, share * local, question="public") <= secret * (1 + 1e-6)
-
-
 @pytest.mark.parametrize("question", ["secret", "public"])
-def test_monotone(question):
+def test_more_users_hide_more(question):
     sizes = (1, 2, 10, 500, 501, 5_000, 10**6)
     by_users = [shuffled_delta(n, 2.0, 0.4, question=question) for n in sizes]
     assert by_users == sorted(by_users, reverse=True)
-    by_local = [shuffled_delta(200, e, 0.4, question=question) for e in (0.4, 0.5, 1, 3, 10, 40)]
-    assert by_local == sorted(by_local)
-    by_epsilon = [shuffled_delta(200, 2.0, e, question=question) for e in (0, 0.1, 0.5, 1, 1.9, 2)]
-    assert by_epsilon == sorted(by_epsilon, reverse=True)
-    assert by_local[0] == by_epsilon[-1] == 0
 
 
 @pytest.mark.parametrize("question", ["secret", "public"])
@@ -103,11 +82,6 @@ def test_many_users_are_a_gaussian_mechanism(users):
     assert reference.gaussian_delta(1.0, shift, epsilon) == pytest.approx(delta, rel=0.02)
 
 
-def test_local_epsilon_grows_with_the_logarithm_of_the_users():
-    few, many = (shuffled_local_epsilon(users, 1.0, 1e-6) for users in (10**6, 10**7))
-    assert many - few == pytest.approx(math.log(10), rel=0.02)
-
-
 def test_at_the_ends():
     assert shuffled_delta(100, math.inf, 5.0) == 1.0
     assert shuffled_epsilon(100, math.inf, 1e-6) == math.inf
@@ -120,30 +94,22 @@ def test_at_the_ends():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("call", "told", "word"),
     [
-        ({"num_users": 0}, "num_users must be an integer from 1"),
-        ({"num_users": 2.5}, "num_users must be an integer from 1"),
-        ({"num_users": 10**10}, "num_users must be an integer from 1"),
-        ({"num_users": math.nan}, "num_users must be an integer from 1"),
-        ({"local_epsilon": 0.0}, "local_epsilon"),
-        ({"local_epsilon": math.nan}, "local_epsilon"),
-        ({"epsilon": -1.0}, "epsilon"),
-        ({"question": "both"}, "question"),
+        (shuffled_delta, (0, 1.0, 0.5), "num_users"),
+        (shuffled_delta, (2.5, 1.0, 0.5), "num_users"),
+        (shuffled_delta, (10**10, 1.0, 0.5), "num_users"),
+        (shuffled_delta, (math.nan, 1.0, 0.5), "num_users"),
+        (shuffled_delta, (10, 0.0, 0.5), "local_epsilon"),
+        (shuffled_delta, (10, math.nan, 0.5), "local_epsilon"),
+        (shuffled_delta, (10, 1.0, -1.0), "epsilon"),
+        *((shuffled_epsilon, (10, 1.0, delta), "delta") for delta in (-0.1, 1.0, math.nan)),
+        *((shuffled_local_epsilon, (10, 1.0, delta), "delta") for delta in (-0.1, 1.0, math.nan)),
+        *((shuffled_local_epsilon, (10, one, 1e-6), "epsilon") for one in (0.0, math.inf)),
     ],
 )
-def test_invalid_arguments(arguments, message):
-    good = {"num_users": 10, "local_epsilon": 1.0, "epsilon": 0.5}
-    with pytest.raises(ValueError, match=message):
-        shuffled_delta(**{**good, **arguments})
-
-
-def test_invalid_targets():
-    for delta in (-0.1, 1.0, math.nan):
-        with pytest.raises(ValueError, match="delta"):
-            shuffled_epsilon(10, 1.0, delta)
-        with pytest.raises(ValueError, match="delta"):
-            shuffled_local_epsilon(10, 1.0, delta)
-    for epsilon in (0.0, math.inf):
-        with pytest.raises(ValueError, match="epsilon"):
-            shuffled_local_epsilon(10, epsilon, 1e-6)
+def test_what_does_not_fit_is_refused(call, told, word):
+    with pytest.raises(ValueError, match=word):
+        call(*told)
+    with pytest.raises(ValueError, match="question"):
+        shuffled_delta(10, 1.0, 0.5, question="both")

@@ -1,12 +1,20 @@
-"""Largest privacy losses, by the densities that audits use."""
+"""Privacy losses of the perturbed MLE, by the densities that audits use."""
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
+import numpy as np
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.privacy_audit import minimizers
+
+
+def counts(size, *rows):
+    """``(m, m)`` wins from ``(winner, loser, times)``."""
+    matrix = np.zeros((size, size))
+    for winner, loser, times in rows:
+        matrix[winner, loser] += times
+    return WinCounts.from_matrix(matrix)
 
 
 def perturbed_mle_log_density(theta, wins, *, noise_scale, gamma, link="logistic", noise="laplace"):
@@ -23,16 +31,3 @@ def perturbed_mle_privacy_loss(theta, wins, neighbor, **mechanism):
     """
     first = perturbed_mle_log_density(theta, wins, **mechanism)
     return first - perturbed_mle_log_density(theta, neighbor, **mechanism)
-
-
-def largest_loss(thetas, wins, neighbors, **mechanism):
-    """Largest \\|privacy loss\\| of the perturbed MLE over outputs ``(T, m)`` and neighbors ``(K, m, m)``."""
-
-    def densities(matrix):
-        data = WinCounts(matrix, wins.mask)
-        return jax.vmap(lambda theta: perturbed_mle_log_density(theta, data, **mechanism))(
-            jnp.asarray(thetas)
-        )
-
-    here = densities(wins.matrix)
-    return jnp.max(jnp.abs(jax.vmap(densities)(jnp.asarray(neighbors)) - here))

@@ -12,21 +12,6 @@ from privrank_jax.privacy_audit import contents, neighbors
 from tests.reference import footrule, scores
 
 
-def test_units_of_comparisons():
-    """Three items: 6 wins, 3 ties; what one comparison can be replaced, flipped or joined by."""
-    units = contents.comparisons(3)
-    assert len(units.contents) == 1 + 9
-    sizes = {one: len(units.instances(one).pairs) for one in ("flip", "replace")}
-    assert sizes == {"flip": 9, "replace": 45}
-    added = units.instances("add-remove")
-    assert added.data[0].sum() == 0
-    assert {0} == set(added.pairs[:, 0].tolist())
-    two = units.instances("flip", np.zeros((3, 3)), np.ones((3, 3)))
-    assert len(two.pairs) == 18
-    assert all((two.data[i] - two.data[j]).sum() == 0 for i, j in two.pairs)
-    assert len(contents.answers(3, 2)) == 1 + 9 + 45
-
-
 def test_a_tie_marks_the_halves_of_its_own_pair():
     found = contents.with_ties(2).instances("flip")
     plain = contents.comparisons(2).instances("flip")
@@ -67,18 +52,6 @@ def test_rankings_are_read_as_data_are(missing):
         np.testing.assert_allclose(positions.numbers(counts[None])[0], prefixes)
         assert shares.tobytes() in known[0]
         assert counts.tobytes() in known[1]
-
-
-def test_profiles_differ_in_one_user():
-    units = contents.weights_of_rankings()
-    found = units.instances("replace", *units.contents)
-    assert (len(found.data), len(found.pairs)) == (19 * 19, 19 * 171)
-    gaps = found.data[found.pairs[:, 0]] - found.data[found.pairs[:, 1]]
-    assert np.abs(gaps).max() == 1
-    joined = units.instances("add-remove", *units.contents)
-    assert len(joined.pairs) == 19 * 19
-    users = units.count(joined.data)[joined.pairs]
-    assert users.tolist() == [[1, 2]] * len(users)
 
 
 @pytest.mark.parametrize(("most", "limit"), [(1, None), (2, None), (1, 1), (2, 2)])

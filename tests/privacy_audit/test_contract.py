@@ -18,6 +18,8 @@ from privrank_jax.privacy_audit import Audited, get, names
 
 ROWS = [get(name) for name in names()]
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+# What additive records keep beyond that, tests/mechanism holds.
+OTHERS = [row for row in ROWS if row.twin is None]
 # Random pivots, pairs or sets are published, or a rest is shuffled: without noise the result is still random.
 BY_CHANCE = (
     *("dp-kwiksort", "dp-kwiksort-published", "hay-kwiksort"),
@@ -49,7 +51,7 @@ def _values(row, key, epsilons):
     return np.asarray(_batched(row)[0](*_inputs(row, key, epsilons)))
 
 
-@every_row
+@pytest.mark.parametrize("row", OTHERS, ids=lambda row: row.name)
 def test_contract(row: Audited, key: jax.Array) -> None:
     """vmap equals a loop and jit the eager run; equal keys give equal values, others don't; one compilation."""
     epsilons = np.geomspace(0.1, 5.0, BATCH)
@@ -122,7 +124,7 @@ def test_without_noise_the_numbers_are_those_of_the_naive_twin(
 
 
 @pytest.mark.parametrize(
-    "row", [row for row in ROWS if row.name not in BY_CHANCE], ids=lambda row: row.name
+    "row", [row for row in OTHERS if row.name not in BY_CHANCE], ids=lambda row: row.name
 )
 def test_error_falls_with_epsilon(row: Audited, key: jax.Array) -> None:
     """How far values are from those without noise, where these don't depend on chance (ties broken at random do)."""
@@ -142,7 +144,7 @@ def test_error_falls_with_epsilon(row: Audited, key: jax.Array) -> None:
 
 
 @every_row
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), "one", True])
-def test_bad_epsilon_is_refused(row: Audited, key: jax.Array, epsilon: object) -> None:
-    with pytest.raises(ValueError, match="epsilon must be positive"):
-        row.release(key, jnp.asarray(row.neighbors[0]), row.at(epsilon))
+def test_bad_epsilon_is_refused(row: Audited, key: jax.Array) -> None:
+    for epsilon in (0.0, -1.0, float("nan"), "one", True):
+        with pytest.raises(ValueError, match="epsilon"):
+            row.release(key, jnp.asarray(row.neighbors[0]), row.at(epsilon))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 
@@ -13,7 +12,6 @@ import scipy.integrate
 import scipy.stats
 
 from privrank_jax import aggregation, privacy_audit
-from privrank_jax.mechanism import Mechanism
 from privrank_jax.privacy_audit import enumeration, worst_case
 from privrank_jax.privacy_audit.empirical import draw
 
@@ -88,23 +86,6 @@ def test_the_neighbors_of_a_row_are_neighbors():
             assert any(tuple(sorted(p)) in near for p in itertools.product(*places)), row.name
         assert enumeration.exact_loss(row, 1.0) <= worst_of(row, 1.0).loss + 1e-9, row.name
     assert held >= 20
-
-
-def test_refusals():
-    with pytest.raises(ValueError, match="did you mean"):
-        worst_case("dp-bordda")
-    with pytest.raises(ValueError, match="one finite number"):
-        worst_case("dp-borda", np.inf)
-    for share in (1.0, -0.1):
-        with pytest.raises(ValueError, match="share of the noise"):
-            worst_case("dp-borda", less=share)
-    with pytest.raises(ValueError, match=r"no audit is about .*: make a privacy_audit\.Audited"):
-        Mechanism.audit(worst_case)
-    bare = dataclasses.replace(ROWS[0], law=None, instances=None)
-    with pytest.raises(ValueError, match="lists no small instances"):
-        worst_case(bare)
-    with pytest.raises(ValueError, match="neither a law nor a loss"):
-        enumeration.exact_loss(bare)
 
 
 # --- the laws are those of the mechanisms -------------------------------------------------------------

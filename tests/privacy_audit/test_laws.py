@@ -1,22 +1,21 @@
-"""Laws of outputs, against other ways to compute them."""
+"""Laws of outputs, norms by facets and naive losses, against other ways to compute them."""
 
 from __future__ import annotations
 
 import itertools
+import math
 
-import jax
 import numpy as np
 import pytest
 import scipy.integrate
 import scipy.special
 import scipy.stats
+from scipy import optimize
 
-from privrank_jax import mallows, privacy_audit
-from privrank_jax.aggregation import kemeny_score
 from privrank_jax.aggregation.split_weights import private_weights
 from privrank_jax.mechanism import Facts
-from privrank_jax.privacy_audit import audited_rankings, enumeration, laws, neighbors
-from privrank_jax.privacy_audit.contents import pair_weights
+from privrank_jax.privacy_audit import audited_rankings, contents, laws, minimizers
+from privrank_jax.privacy_audit.contents import questionnaire_facets
 from tests.promises import user
 
 
@@ -61,31 +60,6 @@ def test_additive_noise_loses_its_shift():
         assert np.abs(logs[i] - logs[j]).max() == pytest.approx(shift / 0.7)
 
 
-def test_mallows_law_is_log_prob():
-    orders = neighbors.strict_orders(4)
-    logs = laws.softmax(-1.2 / 3 * laws.kendall_distances(orders, orders))
-    found = jax.vmap(lambda c: jax.vmap(lambda r: mallows.log_prob(r, c, 1.2))(orders))(orders)
-    np.testing.assert_allclose(logs, found, atol=1e-12)
-
-
-def test_exponential_law_is_that_of_enumeration():
-    row = privacy_audit.get("exponential-kemeny")
-    logs = enumeration.log_densities(row, 0.7, np.stack(row.neighbors))
-    for counts, found in zip(row.neighbors, logs):
-        weights = pair_weights(counts)
-        costs = [kemeny_score(ranks, weights) for ranks in neighbors.strict_orders(3)]
-        logits = -0.7 / 6 * weights.num_users * np.array(costs)
-        np.testing.assert_allclose(found, logits - scipy.special.logsumexp(logits), atol=1e-12)
-
-
-@pytest.mark.parametrize("gap", [-40.0, -3.0, 0.0, 1.5, 12.0])
-def test_the_largest_of_two_noisy_scores_in_closed_form(gap):
-    """The difference of two Laplace variables exceeds g >= 0 with probability (1 + g/(2λ)) e^{-g/λ}/2."""
-    tail = (1 + abs(gap) / 4) * np.exp(-abs(gap) / 2) / 2
-    found = np.exp(laws.one_shot(np.array([[gap, 0.0]]), 2.0, 1)[0])
-    np.testing.assert_allclose(found, [tail, 1 - tail] if gap < 0 else [1 - tail, tail], rtol=1e-12)
-
-
 @pytest.mark.parametrize("focus", [0.5, 0.9])
 def test_scales_of_both_releases_of_weights_follow_from_what_is_reported(focus):
     """1/(nφε) on scores and 1/(n(1 - φ)ε) on pairs."""
@@ -93,3 +67,43 @@ def test_scales_of_both_releases_of_weights_follow_from_what_is_reported(focus):
     names = ("gradient_scale", "cycle_scale")
     found = audited_rankings.scales(dict(zip(names, map(float, reported))))
     np.testing.assert_allclose(found, [1 / (7 * focus), 1 / (7 * (1 - focus))], rtol=1e-5)
+
+
+PAIRS = ((0, 1), (0, 1), (0, 2), (1, 2))
+BODIES = {
+    "cube": np.eye(3),
+    "zonotope": questionnaire_facets(3, PAIRS, "flip"),
+    "replaced": questionnaire_facets(3, PAIRS, "replace"),
+}
+
+
+def corners(name):
+    """Points whose hull is the body: corners of the cube, and all differences of two users' totals."""
+    if name.endswith("cube"):
+        every = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=3)))
+        named = np.maximum((every > 0).sum(axis=1), (every < 0).sum(axis=1))
+        return every[(every != 0).all(axis=1) if name == "cube" else named <= 2]
+    unit = np.eye(3)
+    answers = [[unit[i], unit[j]] + [0 * unit[0]] * (name == "replaced") for i, j in PAIRS]
+    totals = np.array([np.sum(chosen, axis=0) for chosen in itertools.product(*answers)])
+    return np.unique((totals[:, None] - totals[None, :]).reshape(-1, 3), axis=0)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_the_norm_is_that_of_the_hull_of_changes(name):
+    """The least sum of weights on the corners, by linear programming."""
+    every, rng = corners(name), np.random.default_rng(0)
+    for weights in rng.standard_normal((12, len(every))):
+        point = weights @ every
+        least = optimize.linprog(np.ones(len(every)), A_eq=every.T, b_eq=point).fun
+        assert laws.body_norm(BODIES[name], point) == pytest.approx(least)
+
+
+@pytest.mark.parametrize("step", [1.0, 0.5])
+def test_davidsons_model(step):
+    """Odds of a win, a loss and a tie are e^{gap/2}, e^{-gap/2} and ν; a half stands on both sides of the diagonal."""
+    theta, told = np.array([0.7, -0.4, 0.9]), contents.with_ties_of(2, (0, 1, 2), (1, 0, 1), ties=3)
+    gap, nu = theta[0] - theta[1], math.exp(step * theta[2])
+    odds = np.array([math.exp(gap / 2), math.exp(-gap / 2), nu])
+    wanted = np.array([2, 1, 3]) @ np.log(odds / odds.sum())
+    assert float(minimizers.of_ties(step)(theta, told)) == pytest.approx(-wanted)

@@ -6,9 +6,7 @@ import importlib
 import inspect
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from privrank_jax import (
     aggregation,
@@ -18,12 +16,8 @@ from privrank_jax import (
     privacy,
     privacy_audit,
 )
-from privrank_jax.aggregation import PairWeights, dp_borda
-from privrank_jax.comparisons import WinCounts
 from privrank_jax.mechanism import Mechanism
-from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.guarantee import TRUSTS
-from privrank_jax.privacy_audit import Audited, audit
 from tests.house.docstrings import described
 from tests.replays.commands import COMMANDS_OF
 
@@ -62,111 +56,6 @@ def test_rows_make_sense():
         first, second = (jax.tree.leaves(data) for data in row.neighbors)
         assert [np.shape(x) for x in first] == [np.shape(x) for x in second]
         assert not all(map(np.array_equal, first, second))
-
-
-def test_what_rows_take_as_public():
-    """Of covariates, sets and ties the meetings are public: outcomes flip; fits with private ones protect all."""
-    for row in ROWS:
-        if row.function in ("noisy_ties", "noisy_choices", "noisy_sums", "noisy_sums_and_ties"):
-            assert row.promise.adjacency == "flip"
-        of_covariates = row.function.startswith("noisy_sums") or row.name.startswith("covariate-")
-        of_questions = row.name == "questionnaire-replace"
-        assert (
-            row.promise.public
-            == ("covariates",) * of_covariates + ("questionnaire",) * of_questions
-        )
-
-
-# --- mechanisms of one's own -----------------------------------------------------------------------
-
-
-def noisy(key, data, privacy):
-    return data + jax.random.laplace(key, data.shape) / privacy.epsilon
-
-
-WEIGHTS = PairWeights.from_ranks([[0, 1]])
-WINS = WinCounts.from_matrix([[0, 1], [2, 0]])
-
-
-def own(**changed):
-    """Noise that is enough for one of two totals, where a comparison turned moves both."""
-    row = {
-        "name": "own",
-        "neighbors": (np.array([5.0, 3.0]), np.array([4.0, 4.0])),
-        "release": noisy,
-        "promise": Privacy(1.0, unit="comparison", adjacency="flip"),
-        "reduce": lambda value: value[0] - value[1],
-    }
-    return Audited(**row | changed)
-
-
-def test_weights_are_audited_as_the_array_that_release_builds_them_from(key):
-    """As the refusal of a pytree says."""
-    found = audit(
-        key,
-        own(
-            neighbors=(WEIGHTS.matrix, WEIGHTS.matrix.T),
-            release=lambda key, data, privacy: dp_borda(key, PairWeights(data, 1), privacy),
-            promise=Privacy(1.0, unit="user", adjacency="replace"),
-        ),
-        draws=2000,
-    )
-    assert found.verdict != "violated"
-
-
-def test_a_mechanism_of_ones_own_needs_no_words(key):
-    found = audit(key, own(neighbors=([5.0, 3.0], [4.0, 4.0])), draws=20_000)
-    assert found.verdict == "violated"
-    assert found.event.startswith("the statistic is ")
-    facts = found.as_dict()
-    assert (facts["name"], facts["title"], facts["function"]) == ("own", "own", "noisy")
-    assert facts["calibration"] is None
-    assert own(outcomes=("a", "b")).sees == "the outcome"
-
-
-@pytest.mark.parametrize(
-    ("changed", "kind", "message"),
-    [
-        ({"promise": 1.0}, TypeError, r"must be a Privacy, got 1\.0"),
-        (
-            {"neighbors": (np.ones(2), np.ones(1))},
-            ValueError,
-            r"one shape, got .*\[2\] and .*\[1\]",
-        ),
-        ({"neighbors": (np.ones(2),)}, ValueError, "two arrays of real numbers"),
-        ({"neighbors": {"a": 1}}, ValueError, "two arrays of real numbers"),
-        ({"neighbors": (WEIGHTS, WEIGHTS)}, ValueError, "got PairWeights and .*release"),
-        ({"neighbors": (WINS, WINS)}, ValueError, "got WinCounts and .*release"),
-        ({"neighbors": (np.ones(2) + 1j,) * 2}, ValueError, r"numbers, .*got complex128\[2\]"),
-        ({"neighbors": (np.array(["a"]),) * 2}, ValueError, r"numbers, .*got <U1\[1\]"),
-    ],
-)
-def test_what_no_audit_can_run_is_refused_at_once(changed, kind, message):
-    with pytest.raises(kind, match=message):
-        own(**changed)
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"reduce": lambda value: value}, r"one real number .* got float64\[2\]: give a `reduce`"),
-        ({"reduce": lambda value: value[:1]}, r"got float64\[1\]"),
-        ({"reduce": lambda value: {"a": value[0]}}, "got dict"),
-        ({"reduce": lambda value: value[0] + 1j}, r"got complex128\[\]"),
-        (
-            {"outcomes": ("a", "b")},
-            r"the number of an outcome of each release, and got float64\[\]",
-        ),
-    ],
-)
-def test_releases_must_be_reduced_to_one_number(changed, message, key):
-    with pytest.raises(ValueError, match=message):
-        audit(key, own(**changed), draws=1000)
-
-
-def test_truth_values_are_outcomes(key):
-    row = own(reduce=lambda value: jnp.less(value[0], value[1]), outcomes=("no", "yes"))
-    assert audit(key, row, draws=20_000).event in ("the outcome is no", "the outcome is yes")
 
 
 def test_an_audit_of_a_mechanism_leaves_out_what_was_published_wrongly():

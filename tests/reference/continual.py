@@ -77,17 +77,15 @@ def largest_change(encode, items, limit, adjacency, order, units=None):
         for chosen in itertools.combinations_with_replacement(kinds, number):
             asked = tuple(sorted(where for where, _ in chosen))
             held.append((asked, sum((row for _, row in chosen), np.zeros((steps, size)))))
-    moved = [encode @ rows for _, rows in held]
-    largest = 0.0
-    for (asked, _), one in zip(held, moved):
-        for (other_asked, _), other in zip(held, moved):
-            if adjacency == "flip" and asked != other_asked:
-                continue
-            if adjacency == "add-remove" and other_asked:
-                continue
-            change = np.abs(one - other)
-            largest = max(largest, change.sum() if order == 1 else math.sqrt((change**2).sum()))
-    return largest
+    moved = np.array([(encode @ rows).ravel() for _, rows in held])
+    change = np.abs(moved[:, None] - moved)
+    sizes = change.sum(-1) if order == 1 else np.sqrt((change**2).sum(-1))
+    if adjacency == "flip":
+        alike = np.array([[one == other for other, _ in held] for one, _ in held])
+        return sizes[alike].max()
+    if adjacency == "add-remove":
+        return sizes[:, [place for place, (asked, _) in enumerate(held) if not asked]].max()
+    return sizes.max()
 
 
 def unbounded_root(steps):

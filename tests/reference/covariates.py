@@ -60,39 +60,19 @@ def covariate_fit(matrix, sums, ridge, num_items):
             bent += chance * (1 - chance) * np.outer(row, row)
         return bent
 
-    beta = np.zeros(matrix.shape[1])
-    found = scipy.optimize.minimize(
-        lambda b: sum(np.logaddexp(0, row @ b) for row in matrix) - sums @ b + ridge @ (b * b) / 2,
-        beta,
-        jac=gradient,
-        hess=hessian,
-        method="trust-exact",
-        options={"gtol": 1e-11},
-    )
-    beta = scipy.optimize.root(gradient, found.x, jac=hessian, tol=1e-13).x
+    found = scipy.optimize.root(gradient, np.zeros(matrix.shape[1]), jac=hessian, tol=1e-13)
+    beta = found.x
     beta[:num_items] -= beta[:num_items].mean()
     return beta
 
 
-def default_covariate_ridge(matrix, num_items, scale, noise):
-    """1 + V/h for scores, h = d/5; x²(1 + V/h) for features, h = Σx²/5 and x the largest size."""
+def default_covariate_ridge(matrix, num_items, scale, noise, part=5):
+    """1 + V/h for scores, h = d/part; x²(1 + V/h) for features, h = Σx²/part and x the largest size."""
     variance = (2 if noise == "laplace" else 1) * scale**2
-    found = [1 + variance / (2 * len(matrix) / num_items / 5)] * num_items
+    found = [1 + variance / (2 * len(matrix) / num_items / part)] * num_items
     for column in matrix[:, num_items:].T:
-        found.append(max(abs(column)) ** 2 * (1 + variance / (sum(column**2) / 5)))
+        found.append(max(abs(column)) ** 2 * (1 + variance / (sum(column**2) / part)))
     return np.array(found)
-
-
-def least_squares_fit(matrix, outcomes, steps=50):
-    """Logistic regression by iterated least squares, and its standard errors."""
-    beta = np.zeros(matrix.shape[1])
-    for _ in range(steps):
-        chances = 1 / (1 + np.exp(-matrix @ beta))
-        weights = chances * (1 - chances)
-        pull = matrix @ beta + (outcomes - chances) / weights
-        information = matrix.T @ (weights[:, None] * matrix)
-        beta = np.linalg.solve(information, matrix.T @ (weights * pull))
-    return beta, np.sqrt(np.diag(np.linalg.inv(information)))
 
 
 def user_shape(first, second, features, users, num_items):

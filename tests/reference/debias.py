@@ -4,42 +4,8 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
-
-
-def pair_transition(num_items: int, q: Any) -> dict[tuple[int, int], dict[tuple[int, int], Any]]:
-    """P(items of ranks c < d get ranks (a, b)) by enumeration of all rankings, in the arithmetic of q."""
-    chances: dict[tuple[int, ...], Any] = {}
-    for ranks in itertools.permutations(range(num_items)):
-        pairs = itertools.combinations(ranks, 2)
-        chances[ranks] = q ** sum(first > second for first, second in pairs)
-    whole = sum(chances.values())
-    found = {}
-    for c, d in itertools.combinations(range(num_items), 2):
-        law: dict[tuple[int, int], Any] = {}
-        for ranks, chance in chances.items():
-            pair = ranks[c], ranks[d]
-            law[pair] = law.get(pair, 0) + chance / whole
-        found[c, d] = law
-    return found
-
-
-def solved_kernel(num_items: int, q: float) -> np.ndarray:
-    """The kernel as the solution of the linear system E k = sign, in float64."""
-    pairs = list(itertools.permutations(range(num_items), 2))
-    place = {pair: row for row, pair in enumerate(pairs)}
-    transition = np.zeros((len(pairs), len(pairs)))
-    for (c, d), law in pair_transition(num_items, q).items():
-        for (a, b), chance in law.items():
-            transition[place[c, d], place[a, b]] += chance
-            transition[place[d, c], place[b, a]] += chance
-    signs = np.array([1.0 if c < d else -1.0 for c, d in pairs])
-    kernel = np.zeros((num_items, num_items))
-    for (a, b), value in zip(pairs, np.linalg.solve(transition, signs), strict=True):
-        kernel[a, b] = value
-    return kernel
 
 
 def exact_kernel(num_items: int, q: Fraction) -> list[list[Fraction]]:

@@ -83,17 +83,6 @@ def gauge_law(numbers, rate):
     return weights / weights.sum()
 
 
-def lattice_points(pairs, num_items, radius):
-    """All whole vectors in the zonotope of that radius."""
-    degree = [sum(item in pair for pair in pairs) for item in range(num_items)]
-    boxes = [range(-radius * d, radius * d + 1) for d in degree]
-    return {
-        point
-        for point in itertools.product(*boxes)
-        if sum(point) == 0 and zonotope_gauge(point, pairs, num_items) <= radius
-    }
-
-
 def spanning_forests(pairs, num_items):
     """Sets of indices of pairs without a cycle, as many as can be."""
     for size in range(num_items, -1, -1):

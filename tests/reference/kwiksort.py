@@ -108,11 +108,3 @@ def clipped_cells(mean, scale, cells):
     above = laplace_exceeds(1 - mean, scale)
     values = np.concatenate([[0.0], (edges[1:] + edges[:-1]) / 2, [1.0]])
     return values, np.concatenate([[below], inside, [above]])
-
-
-def largest_log_ratio(one, other):
-    """Largest |log p/q| over outcomes of positive probability; infinite where the supports differ."""
-    one, other = np.asarray(one), np.asarray(other)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where((one == 0) & (other == 0), 0.0, np.log(one) - np.log(other))
-    return float(np.abs(ratio).max())

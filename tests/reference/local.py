@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -21,59 +20,9 @@ def debias(report, epsilon):
     return ((math.exp(epsilon) + 1) * report - 1) / math.expm1(epsilon)
 
 
-def largest_loss(flip, reports=1):
-    """Largest log-probability ratio of any reports between any two sets of answers, by enumeration."""
-    worst = 0.0
-    for answers, others, seen in itertools.product(
-        itertools.product((0, 1), repeat=reports), repeat=3
-    ):
-        loss = 0.0
-        for answer, other, report in zip(answers, others, seen):
-            loss += math.log(1 - flip if report == answer else flip)
-            loss -= math.log(1 - flip if report == other else flip)
-        worst = max(worst, loss)
-    return worst
-
-
 def pairs_of(items):
     """Pairs (i, j), i < j, in the order of ``np.triu_indices``."""
     return [(i, j) for i in range(items) for j in range(i + 1, items)]
-
-
-def weights_and_targets(reports, epsilon, weighted, debiased, laplace=False):
-    """Published w_l, summing to 1, and z of every report."""
-    tanh = [math.tanh(e / 2) for e in epsilon]
-    weight = [1.0 for _ in epsilon]
-    if weighted:
-        weight = [e * e / (e * e + 8) for e in epsilon] if laplace else [t * t for t in tanh]
-    total = sum(weight)
-    targets = [
-        [debias(y, e) if debiased and not laplace else y for y in row]
-        for row, e in zip(reports, epsilon)
-    ]
-    return [w / total for w in weight], targets, total
-
-
-def published_objective(
-    theta, reports, observed, epsilon, name, constant, weighted=True, debiased=True, laplace=False
-):
-    """Equation (5) of Xu, Sun and Cheng, one report at a time, λ = c/Σ tanh²; and its gradient."""
-    ridge = constant / sum(math.tanh(e / 2) ** 2 for e in epsilon)
-    weight, targets, _ = weights_and_targets(reports, epsilon, weighted, debiased, laplace)
-    value = ridge * sum(t * t for t in theta)
-    gradient = [2 * ridge * t for t in theta]
-    for user in range(len(epsilon)):
-        for place, (i, j) in enumerate(pairs_of(len(theta))):
-            if observed[user][place]:
-                won = weight[user] * targets[user][place]
-                lost = weight[user] - won
-                _, log_win, score_win, _ = link_functions(name, theta[i] - theta[j])
-                _, log_lose, score_lose, _ = link_functions(name, theta[j] - theta[i])
-                value -= won * log_win + lost * log_lose
-                pull = lost * score_lose - won * score_win
-                gradient[i] += pull
-                gradient[j] -= pull
-    return value, np.array(gradient)
 
 
 def stationary_point(objective, start):
@@ -81,17 +30,6 @@ def stationary_point(objective, start):
     found = scipy.optimize.minimize(objective, start, jac=True, tol=1e-10)
     root = scipy.optimize.root(lambda theta: objective(theta)[1], found.x, tol=1e-13)
     return root.x if root.success else found.x
-
-
-def debiased_scores(reports, observed, epsilon, name, constant=1.0, **settings):
-    """Minimizer of the published objective."""
-    items = (1 + math.isqrt(1 + 8 * len(reports[0]))) // 2
-    return stationary_point(
-        lambda theta: published_objective(
-            theta, reports, observed, epsilon, name, constant, **settings
-        ),
-        np.zeros(items),
-    )
 
 
 def signed_objective(theta, wins, name, constant):
@@ -124,16 +62,6 @@ def smallest_nonzero_eigenvalue(hessian):
     """Over the directions that sum to 0, by an explicit basis of them."""
     basis = np.linalg.svd(np.ones((1, len(hessian))))[2][1:]
     return float(np.linalg.eigvalsh(basis @ hessian @ basis.T)[0])
-
-
-def report_counts(reports, observed, items):
-    """Wins of each item in the reports as they come."""
-    totals = np.zeros(items)
-    for row, seen in zip(reports, observed):
-        for (i, j), report, here in zip(pairs_of(items), row, seen):
-            if here:
-                totals[i if report else j] += 1
-    return totals
 
 
 def fixed_point_sums(first, second, reports, tanh, items):

@@ -7,7 +7,7 @@ import numpy as np
 from tests.reference.links import link
 
 
-def score_attack(estimate, scores, matrix, name, printed_sign=False):
+def score_attack(estimate, scores, matrix, name):
     """Sum over the comparisons of k of (M_k - θ_k) (y - F) F' / (F (1 - F)), k's own wins as y = 1."""
     size = len(scores)
     totals = np.zeros(size)
@@ -18,6 +18,5 @@ def score_attack(estimate, scores, matrix, name, printed_sign=False):
             cdf, _, score, _ = link(name, scores[k] - scores[j])
             slope = score * cdf / (cdf * (1 - cdf))
             residual = matrix[k][j] * (1 - cdf) - matrix[j][k] * cdf
-            sign = -1 if printed_sign and j < k else 1
-            totals[k] += sign * (estimate[k] - scores[k]) * residual * slope
+            totals[k] += (estimate[k] - scores[k]) * residual * slope
     return totals

@@ -88,27 +88,3 @@ def clones_delta(users, local_epsilon, epsilon):
                 one - math.exp(epsilon) * other, 0.0
             )
     return total
-
-
-def blanket_delta(users, local_epsilon, epsilon, questions):
-    """The blanket divergence of Balle and others (2019) for one bit on a secret question, by sums over all draws.
-
-    Every report has probability at least p/N, p the flip probability, N the number of questions: with probability 2p a
-    user's report is a draw from the uniform law of all 2N. The bound is E[(l(Y_1) + ... + l(Y_M))₊]/(2pn), M ~ Bin(n,
-    2p), the Y uniform, and l(y) the probability of y under the one answers of user 1 less e^ε times that under the
-    others, divided by 1/(2N).
-    """
-    flip = 1 / (1 + math.exp(local_epsilon))
-    one = {(j, bit): (1 - flip if bit else flip) for j in range(questions) for bit in (0, 1)}
-    losses = [one[j, bit] - math.exp(epsilon) * one[j, 1 - bit] for j, bit in one]
-    losses = [2 * questions * loss / questions for loss in losses]
-    sums, total = {0.0: 1.0}, 0.0
-    for number in range(1, users + 1):
-        longer = defaultdict(float)
-        for so_far, chance in sums.items():
-            for loss in losses:
-                longer[round(so_far + loss, 10)] += chance / len(losses)
-        sums = longer
-        mean = math.fsum(max(value, 0.0) * chance for value, chance in sums.items())
-        total += float(binom.pmf(number, users, 2 * flip)) * mean
-    return total / (2 * flip * users)

@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.continual import continual_score_sums, continual_totals
+from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.privacy import Guarantee
-from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.release import Leaderboard, Ledger
 from privrank_jax.release.leaderboard import stored_board
 from privrank_jax.release.ledger import create
@@ -45,47 +44,11 @@ def published(path, steps, **terms):
 
 
 def put(names, one, other):
-    """Copy a state, or what lies beside it."""
-    for name in names:
+    for name in names:  # a state, or what lies beside it
         shutil.copy(f"{one}{name}", f"{other}{name}")
 
 
 BOTH = ("", ".published")
-
-# --- what is published ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("noise", "steps", "strategy"),
-    [
-        ("gaussian", 50, "square-root"),
-        ("gaussian", None, "unbounded-root"),
-        ("laplace", None, "unbounded-tree"),
-    ],
-)
-def test_errors_are_those_of_the_simulation(tmp_path, noise, steps, strategy, key):
-    stream = np.ones((50, 3))
-    with opened(tmp_path / "board", noise, steps=steps) as board:
-        board.publish(stream)
-        told = board.diagnostics
-    asked = promise(1.0, "user", "flip", 2, delta=DELTA[noise])
-    simulated = continual_totals(key, stream, asked, noise=noise, strategy=strategy).diagnostics
-    np.testing.assert_allclose(told.deviations, simulated.deviations, rtol=1e-3)
-    assert told.noise_scale == pytest.approx(float(simulated.noise_scale), rel=1e-4)
-
-
-def test_errors_of_scores_are_those_of_the_simulation_and_those_of_many_steps_of_the_plan(
-    tmp_path, key
-):
-    asked = promise(0.7, "user", "replace", 5, delta=1e-6)
-    with Leaderboard(tmp_path / "board", asked, items=("a", "b", "c"), steps=5) as board:
-        told = board.diagnostics
-    simulated = continual_score_sums(key, WinCounts(jnp.zeros((5, 3, 3))), asked).diagnostics
-    for name in ("noise_scale", "deviations", "pair_scale", "pair_deviations"):
-        np.testing.assert_allclose(getattr(told, name), getattr(simulated, name), rtol=1e-4)
-    many = continual_totals.rows(dataclasses.replace(asked, adjacency="flip"), 3, 1000)
-    ratio = many.deviations(1000) / prefix_sum_errors("square-root", 1000, "gaussian")
-    assert np.ptp(ratio) < 0.02 * ratio[0]
 
 
 @NOISES
@@ -93,17 +56,18 @@ def test_errors_of_scores_are_those_of_the_simulation_and_those_of_many_steps_of
 def test_it_goes_on_as_it_was(tmp_path, noise, steps):
     """A step at a time and several, over the first long interval of the tree; earlier totals stay, bit for bit."""
     path, stream = tmp_path / "board", np.random.default_rng(2).integers(0, 9, (40, 3)) / 2
+    asked = promise(1.0, "user", "flip", 2, delta=DELTA[noise])
     with opened(path, noise, steps=steps) as board:
         first = board.publish(stream[0], ["x"])
-        asked = promise(1.0, "user", "flip", 2, delta=DELTA[noise])
         assert first.guarantee == Guarantee(asked, asked, numerics="exact")
         shown = [first.value, *board.publish(stream[1:31]).value]
     with opened(path, noise, steps=steps) as board:
         assert (board.notes, board.published) == (["x", *[""] * 30], 31)
         later = [board.publish(stream[31], after=31).value, *board.publish(stream[32:]).value]
-        np.testing.assert_array_equal(board.totals, [*shown, *later])
-        assert board.diagnostics.deviations.shape == (40,)
-        assert len(np.unique(board.totals - np.cumsum(stream, 0))) > 60
+        np.testing.assert_array_equal(board.sums, [*shown, *later])
+        once = continual_totals.release(stream, asked, noise=noise, steps=steps).diagnostics
+        np.testing.assert_array_equal(board.diagnostics.deviations, once.deviations)
+        assert len(np.unique(board.sums - np.cumsum(stream, 0))) > 60
         if steps:
             with pytest.raises(LeaderboardError, match="promised 40"):
                 board.publish(stream[0])
@@ -121,19 +85,16 @@ def test_little_noise_shows_all_that_it_publishes(tmp_path, adjacency, noise, st
         rest = [wins if adjacency == "flip" else sums] * 69
         found = np.stack([one, *board.publish(np.array(rest)).value])
         np.testing.assert_allclose(
-            board.totals, np.outer(np.arange(1, 71), wins), atol=1.5 if steps else 2.5
+            board.sums[:, :3], np.outer(np.arange(1, 71), wins), atol=1.5 if steps else 2.5
         )
         if adjacency == "flip":
-            np.testing.assert_array_equal(found, board.totals)
+            np.testing.assert_array_equal(found, board.sums)
         else:
             assert np.all(found.argsort(1) == [1, 0, 2])
             np.testing.assert_array_equal(board.scores(), found)
             assert np.any(board.scores(gamma=50.0) != found)
             np.testing.assert_allclose(found.sum(1), 0, atol=1e-9)
             assert board.diagnostics.pair_deviations.shape == (70,)
-
-
-# --- noise of a key ------------------------------------------------------------------------------
 
 
 @NOISES
@@ -157,15 +118,10 @@ def test_other_data_have_other_noise_in_this_step_and_all_later_ones(tmp_path, n
 SUMS = [[3, 1, 0.5, 1, 2, 1.5, 2.5, 1, 1], [0, 2, 7.5, 4, 3.5, 2, 2, 2, 5.5]]
 DRAWN = [
     ("flip", "gaussian", 5, [[1690400, -1719336, -446342], [-1629790, 86988, -1629852], [1578801, -208094, 1175095]]),
-    ("flip", "laplace", 5, [[0, 0, -10], [11, -1, -4], [1, 29, -16]]),
     ("flip", "laplace", 1000, [[91, 133, 100], [-44, 33, 247], [15, 230, -65]]),
     ("replace", "gaussian", 5, [
         [-2336348, 458788, 1641396, 3147479, -997685, 1158645, 554025, -817746, -504581],
         [-4012379, 3377853, -1748117, 3267914, 895395, 117199, 4021519, 3331119, 3997841],
-    ]),
-    ("replace", "gaussian", None, [
-        [-1196006, -106762, 1182597, -2922030, -347483, 295464, 1184607, -365849, -2344539],
-        [-3019519, -883897, 244757, -1557034, 1366696, 3266881, -49584, 2627657, 1192526],
     ]),
     ("replace", "laplace", None, [
         [33, 4, 43, -9, 106, -140, 11, -20, 5], [-45, -63, 27, -24, -65, -16, -107, 6, 32],
@@ -184,81 +140,65 @@ def test_noise_of_a_key_stays_as_it_is(tmp_path, monkeypatch, adjacency, noise, 
         assert [step["noisy"] for step in board._steps()] == drawn
 
 
-# --- older copies --------------------------------------------------------------------------------
+def book(folder):
+    budget = promise(2.0, "user", "flip", 2, delta=1e-3).for_any_user()
+    create(folder / "ledger", budget, data="v", sha256="0" * 64)
+    return folder / "ledger"
 
 
-@NOISES
-def test_a_step_comes_out_once(tmp_path, noise):
-    """From an older state and from a copy, one at a time or together."""
-    path, older = tmp_path / "board", tmp_path / "older"
-    first = published(path, STREAM[:1], noise=noise)
-    put(BOTH, path, older)
-    more = published(path, STREAM[1:4], noise=noise)
-    np.testing.assert_array_equal(
-        [published(older, step, noise=noise) for step in STREAM[1:4]], more
-    )
-    with opened(older, noise) as board:
-        np.testing.assert_array_equal(board.totals, [*first, *more])
-
-
-def book(folder, sha256="0" * 64):
-    path = folder / "ledger"
-    budget = promise(2.0, "user", "flip", 2, delta=1e-3)
-    create(path, budget.for_any_user(), data="v", sha256=sha256)
-    return path
-
-
-@pytest.mark.parametrize("names", [("",), BOTH], ids=["state", "all beside it"])
-@pytest.mark.parametrize("shared", [False, True])
-def test_an_older_state_goes_on_with_the_same_data_alone(tmp_path, names, shared):
+@pytest.mark.parametrize(
+    ("names", "shared", "noise"),
+    [(("",), False, "gaussian"), (("",), True, "laplace"), (BOTH, False, "laplace")],
+)
+def test_an_older_state_goes_on_with_the_same_data_alone(tmp_path, names, shared, noise):
     """The file beside the state remembers; where that was put back too, a ledger does, unless it is the state."""
-    ledger = book(tmp_path)
+    ledger, older = book(tmp_path), tmp_path / "older"
     path = ledger if shared else tmp_path / "board"
-    if shared and names == BOTH:
-        return
-    with Ledger(ledger) as paid, opened(path, ledger=paid) as board:
+
+    @contextlib.contextmanager
+    def board_of():
+        with Ledger(ledger) as paid, opened(path, noise, ledger=paid) as board:
+            yield board
+
+    with board_of() as board:
         board.publish(STREAM[0])
-    put(BOTH, path, tmp_path / "older")
-    with Ledger(ledger) as paid, opened(path, ledger=paid) as board:
+    put(BOTH, path, older)
+    with board_of() as board:
         more = board.publish(STREAM[1:4]).value
-    put(names, tmp_path / "older", path)
-    with Ledger(ledger) as paid, opened(path, ledger=paid) as board:
+    put(names, older, path)
+    with board_of() as board:
         assert (board.published, board.remembered) == (1, 4)
-        for wrong in (STREAM[1:4] + np.eye(3), STREAM[2:4], STREAM[1:4][:, ::-1]):
+        changed = ([one] for one in (STREAM[1:4] + np.eye(3), STREAM[2:4], STREAM[1:4][:, ::-1]))
+        for wrong in (*changed, (STREAM[1], ["other rows"])):
             with pytest.raises(LeaderboardError, match="published before"):
-                board.publish(wrong)
-        with pytest.raises(LeaderboardError, match="published before"):
-            board.publish(STREAM[1], ["other rows"])
+                board.publish(*wrong)
         assert board.published == 1
         np.testing.assert_array_equal(board.publish(STREAM[1:3]).value, more[:2])
         np.testing.assert_array_equal(board.publish(STREAM[3]).value, more[2])
         assert board.remembered == 4
+    copied = [published(older, step, noise=noise) for step in STREAM[1:4]]
+    np.testing.assert_array_equal(copied, more)
 
 
 def test_two_copies_of_a_state_that_share_a_ledger_publish_a_step_once(tmp_path, monkeypatch):
     """Also where each looked into the ledger before the other one wrote there."""
-    path, copy = tmp_path / "board", tmp_path / "copy"
+    path, copy, ledger = tmp_path / "board", tmp_path / "copy", book(tmp_path)
     published(path, STREAM[0])
     put(BOTH, path, copy)
-    ledger = book(tmp_path)
-    with (
-        Ledger(ledger) as one,
-        Ledger(ledger) as other,
-        opened(path, ledger=one) as board,
-        opened(copy, ledger=other) as late,
-    ):
-        told = Leaderboard._tell
+    remember = Store.remember
+    with Ledger(ledger) as paid, opened(path, ledger=paid) as board:
 
-        def between(self, witnesses):
-            monkeypatch.setattr(Leaderboard, "_tell", told)
+        def between(*told):
+            monkeypatch.setattr(Store, "remember", remember)
             board.publish(STREAM[1])
-            told(self, witnesses)
+            remember(*told)
 
-        monkeypatch.setattr(Leaderboard, "_tell", between)
+        with opened(copy, ledger=paid) as late:
+            monkeypatch.setattr(Store, "remember", between)
+            with pytest.raises(LeaderboardError, match="published before"):
+                late.publish(STREAM[2])
         with pytest.raises(LeaderboardError, match="published before"):
-            late.publish(STREAM[2])
-    with Ledger(ledger) as one, pytest.raises(LeaderboardError, match="published before"):
-        opened(copy, ledger=one)
+            opened(copy, ledger=paid)
 
 
 def test_the_file_beside_the_state_belongs_to_it(tmp_path):
@@ -266,40 +206,36 @@ def test_the_file_beside_the_state_belongs_to_it(tmp_path):
     published(path, STREAM[0])
     published(other, STREAM[0])
     whole = beside.read_bytes()
+
+    def refused():
+        with pytest.raises(LeaderboardError, match="published, which"):
+            opened(path)
+
     beside.unlink()
-    with pytest.raises(LeaderboardError, match="is missing"):
-        opened(path)
+    refused()
     put([".published"], other, path)
-    with pytest.raises(LeaderboardError, match="another leaderboard"):
-        opened(path)
+    refused()
     beside.write_bytes(whole)
     (tmp_path / "link").symlink_to(path)
     published(tmp_path / "link", STREAM[1])
     with opened(path) as board:
         assert board.published == board.remembered == 2
     path.unlink()
-    with pytest.raises(LeaderboardError, match="another leaderboard"):
-        opened(path)
+    refused()
 
 
 @pytest.mark.parametrize(
     ("change", "word"),
-    [
-        ("steps SET counts = '[0, 0, 0]' WHERE step = 1", "not what was drawn"),
-        ("steps SET counts = '[' WHERE step = 1", "is damaged"),
-        (f"boards SET key = '{'0' * 64}'", "not what was drawn"),
-        ("boards SET key = 'none'", "key is none"),
-    ],
-)
+    [("steps SET counts = '[0, 0, 0]' WHERE step = 1", "was altered"),
+     ("steps SET counts = '[' WHERE step = 1", "is damaged"),
+     (f"boards SET key = '{'0' * 64}'", "was altered"), ("boards SET key = 'none'", "hexadecimal")],
+)  # fmt: skip
 def test_an_altered_state_is_refused(tmp_path, change, word):
     published(tmp_path / "board", STREAM[:2])
     with contextlib.closing(sqlite3.connect(tmp_path / "board")) as connection, connection:
         connection.execute(f"UPDATE {change}")
-    with opened(tmp_path / "board") as board, pytest.raises(LeaderboardError, match=word):
+    with opened(tmp_path / "board") as board, pytest.raises(ValueError, match=word):
         board.publish(STREAM[2])
-
-
-# --- the first step, and crashes -----------------------------------------------------------------
 
 
 def test_there_is_no_state_before_the_first_step(tmp_path):
@@ -314,28 +250,18 @@ def test_there_is_no_state_before_the_first_step(tmp_path):
     assert stored_board(path) is None
     with opened(path, steps=9) as board, opened(path, steps=9) as late:
         board.publish(STREAM[0])
-        with pytest.raises(LeaderboardError, match="another process began"):
+        with pytest.raises(LeaderboardError, match="another process"):
             late.publish(STREAM[1])
-        found = stored_board(path)
-        assert found is not None
+        found = stored_board(path) or {}
         assert (found["identifier"], found["terms"]["steps"]) == (board.identifier, "9")
     for name in BOTH:
         assert (tmp_path / f"board{name}").stat().st_mode & 0o777 == 0o600
 
 
-def test_of_two_processes_the_later_one_goes_on(tmp_path, monkeypatch):
+def test_of_two_processes_the_later_one_goes_on(tmp_path):
+    published(tmp_path / "board", STREAM[0])
     with opened(tmp_path / "board") as board, opened(tmp_path / "board") as other:
-        board.publish(STREAM[0])
-        other.close()
-    with opened(tmp_path / "board") as board, opened(tmp_path / "board") as other:
-        drawn = Leaderboard._drawn
-
-        def late(self, *given):
-            monkeypatch.setattr(Leaderboard, "_drawn", drawn)
-            other.publish(STREAM[1])
-            return drawn(self, *given)
-
-        monkeypatch.setattr(Leaderboard, "_drawn", late)
+        other.publish(STREAM[1])
         board.publish(STREAM[2])
         np.testing.assert_array_equal([step["counts"] for step in board._steps()], 2 * STREAM[:3])
 
@@ -346,18 +272,14 @@ class Killed(BaseException):
 
 def killed_after(patch, statements):
     """End the process, as it were, after so many statements in any of the files."""
-    left = itertools.count(statements, -1)
+    left, run = itertools.count(statements, -1), Store.run
 
-    def counted(done):
-        def one(*given, **cells):
-            if next(left) <= 0:
-                raise Killed
-            return done(*given, **cells)
+    def counted(store, query, *cells):
+        if "PRAGMA" not in query and next(left) <= 0:
+            raise Killed
+        return run(store, query, *cells)
 
-        return one
-
-    for name in ("run", "insert"):
-        patch.setattr(Store, name, counted(getattr(Store, name)))
+    patch.setattr(Store, "run", counted)
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -381,7 +303,7 @@ def test_a_crash_between_any_two_statements_loses_no_spend_and_draws_nothing_twi
                     board.publish(STREAM[board.published : number], pay=spend)
                 assert board.remembered == board.published == number
                 spend()
-                return board.totals.tolist()
+                return board.sums.tolist()
 
     def whole(folder, last):
         folder.mkdir()
@@ -407,26 +329,15 @@ def test_a_crash_between_any_two_statements_loses_no_spend_and_draws_nothing_twi
         assert statements > 20
 
 
-# --- refusals ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    ("terms", "word"),
-    [
-        ({"epsilon": 2.0}, "epsilon: "),
-        ({"asked": {"contributions": 3}}, "contributions: "),
-        ({"asked": {"adjacency": "replace"}}, "adjacency: "),
-        ({"asked": {"users": "column 'u'"}}, "users: "),
-        ({"steps": 6}, "steps: "),
-        ({"steps": None}, "without end"),
-        ({"noise": "laplace"}, "noise: "),
-        ({"schedule": "weeks"}, "schedule: "),
-        ({"items": ("a", "b")}, "items: "),
-    ],
-)
-def test_other_terms_are_refused(tmp_path, terms, word):
+    "terms",
+    [{"epsilon": 2.0}, {"asked": {"contributions": 3}}, {"asked": {"adjacency": "replace"}},
+     {"asked": {"users": "column 'u'"}}, {"steps": 6}, {"steps": None}, {"noise": "laplace"},
+     {"schedule": "weeks"}, {"items": ("a", "b")}],
+)  # fmt: skip
+def test_other_terms_are_refused(tmp_path, terms):
     published(tmp_path / "board", STREAM[0])
-    with pytest.raises(LeaderboardError, match=word):
+    with pytest.raises(LeaderboardError, match=f"{next(iter(terms.get('asked', terms)))}: "):
         opened(tmp_path / "board", **terms)
     opened(tmp_path / "board").close()
 
@@ -439,14 +350,14 @@ def publishing(counts, after=None, **terms):
     ("call", "error", "word"),
     [
         (lambda path: opened(path, steps=20_000), ValueError, "20,000"),
-        (lambda path: opened(path, items=()), ValueError, "needs items"),
         (lambda path: opened(path, epsilon=math.inf), ValueError, "epsilon"),
         (lambda path: opened(path, "laplace", 9e-10, None), ValueError, "too large"),
         (lambda path: opened(path).scores(), ValueError, "fit scores"),
         (publishing(STREAM[0] + 0.25), ValueError, "multiples"),
-        (publishing(STREAM[0, :2]), ValueError, "got 2"),
+        (publishing(STREAM[0, :2]), ValueError, r"\(2,\)"),
         (publishing(STREAM[0], asked={"adjacency": "replace"}), ValueError, "9 numbers"),
-        (publishing(3.0), ValueError, "stacked"),
+        (publishing(3.0), ValueError, r"\(\)"),
+        (publishing(np.ones((1, 1, 3))), ValueError, r"\(1, 1, 3\)"),
         (publishing([2.0**45, 0, 0]), ValueError, "at most"),
         (publishing(STREAM[0], after=2), LeaderboardError, "not 2"),
         (publishing(np.ones((6, 3))), LeaderboardError, "promised 5"),
@@ -456,4 +367,4 @@ def publishing(counts, after=None, **terms):
 def test_refusals(tmp_path, call: Any, error, word):
     with pytest.raises(error, match=word):
         call(tmp_path / "board")
-    assert not list(tmp_path.iterdir())
+    assert stored_board(tmp_path / "board") is None

@@ -13,30 +13,17 @@ import pytest
 from privrank_jax.jobs.spending import price
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
 from privrank_jax.release.decimals import noise_cell, noise_from
-from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError, create
+from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError
 from privrank_jax.release.ledger_filter import Filter
 from tests.reference import accounting as naive
-from tests.release.ledgers import USERS, promise
+from tests.release.conftest import USERS, promise
 
 SPREAD = (2,) * 10
-
-
-@pytest.fixture
-def made(tmp_path):
-    def make(epsilon, delta="1e-6", slack="1e-6", name="votes"):
-        path = tmp_path / f"{name}.ledger"
-        budget = promise(epsilon, delta)
-        create(path, budget, data="votes.csv", sha256="0" * 64, slack=slack)
-        return path
-
-    return make
+SLACK = {"delta": "1e-6", "slack": "1e-6"}
 
 
 def rule(epsilon="3", slack="1e-6"):
     return Filter.of(Decimal(epsilon), Decimal(slack))
-
-
-# --- the numbers ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("changes", [(1,), (4,), (2, 2), (5, 3, 3, 1)])
@@ -55,9 +42,9 @@ def test_costs_are_divergences(changes, epsilon, slack):
 
 def test_costs_at_the_ends():
     one = rule()
-    for epsilon in ("1e-300", "1e-12", "5000", "1e300"):
-        assert 0 < one.cost(Decimal(epsilon)) <= float(epsilon) * (1 + 1e-9)
-        assert 0 < one.cost(Decimal(epsilon), (10**30, 3)) <= float(epsilon) * (1 + 1e-9)
+    for epsilon in map(Decimal, ("1e-300", "1e-12", "5000", "1e300")):
+        for changes in ((), (10**30, 3)):
+            assert 0 < one.cost(epsilon, changes) <= float(epsilon) * (1 + 1e-9)
     assert rule("1e12", "0.5").order == Decimal("1.01")
     assert 0 < rule("1", "1e-400").most < 1
 
@@ -82,9 +69,6 @@ def test_what_may_be_spent(epsilon, slack):
     assert one.left(one.most) == 0
 
 
-# --- the theorem ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("epsilon", "slack"), [("1", "0.02"), ("0.5", "0.1"), ("2", "0.05")])
 def test_no_strategy_exceeds_the_budget(epsilon, slack):
     one, single = rule(epsilon, slack), Decimal(epsilon) / 4
@@ -93,9 +77,7 @@ def test_no_strategy_exceeds_the_budget(epsilon, slack):
     def outcomes(of, changes):
         unit = float(of) / (sum(changes) or 1)
         each = [naive.laplace_outcomes(unit, change) for change in changes or (1,)]
-        return [
-            tuple(math.prod(law) for law in zip(*several)) for several in itertools.product(*each)
-        ]
+        return [tuple(map(math.prod, zip(*several))) for several in itertools.product(*each)]
 
     releases = [(float(of), 0.0, one.cost(of, changes), False) for of, changes in kinds]
     of_ledger = naive.LedgerRule(float(epsilon), float(slack), float(slack), float(one.order))
@@ -117,11 +99,8 @@ def test_gaussian_noise_fails_within_the_plain_sum(counts):
     cost = one.cost(Decimal("0.3"), (), Decimal(rho))
     assert 0.99 * cost < divergence <= cost
     failure = math.fsum(max(0.0, p - math.exp(0.3) * q) for p, q in gaussian)
-    releases = [
-        (0.3, failure, cost, True),
-        (1e-9, 0.05, 1e-9, False),
-        (0.7, 0.0, one.cost(Decimal("0.7")), False),
-    ]
+    last = one.cost(Decimal("0.7"))
+    releases = [(0.3, failure, cost, True), (1e-9, 0.05, 1e-9, False), (0.7, 0.0, last, False)]
     of_ledger = naive.LedgerRule(epsilon, delta, 0.01, order, counts)
     laws = [gaussian, failing, pure]
     found = naive.worst_adaptive_delta(of_ledger, releases, laws, epsilon, most=4)
@@ -129,26 +108,17 @@ def test_gaussian_noise_fails_within_the_plain_sum(counts):
     assert found > 0.05
 
 
-# --- the ledger ----------------------------------------------------------------------------------
-
-
-def spend_all(path, epsilon, changes):
-    with Ledger(path) as ledger:
-        for number in itertools.count():
-            try:
-                ledger.spend(promise(epsilon), changes=changes)
-            except BudgetExhausted:
-                return number
-
-
 @pytest.mark.parametrize(
     ("slack", "changes", "count"),
     [("1e-6", (), 40), ("1e-6", (2, 2), 76), ("1e-6", SPREAD, 370), (0, SPREAD, 30)],
 )
 def test_noise_on_several_numbers_allows_more_releases(made, slack, changes, count):
-    path = made(3, slack=slack)
-    assert spend_all(path, "0.1", changes) == count
+    path = made(3, **SLACK | {"slack": slack})
     with Ledger(path) as ledger:
+        for _ in range(count):
+            ledger.spend(promise("0.1"), changes=changes)
+        with pytest.raises(BudgetExhausted):
+            ledger.spend(promise("0.1"), changes=changes)
         assert ledger.spends()[-1].changes == tuple(sorted(changes))
         assert ledger.spent()[0] == count * Decimal("0.1")
         assert 0 <= ledger.left()[0] < Decimal("0.2")
@@ -163,17 +133,15 @@ def test_noise_on_several_numbers_allows_more_releases(made, slack, changes, cou
 def test_a_ledger_keeps_the_rule_for_any_mixture(made, delta, slack, seed):
     """What may be spent, what is left, and that the plain sum suffices; δ of Gaussian noise counts while it holds."""
     draw = random.Random(seed)
-    with Ledger(made(2, delta, slack)) as ledger:
+    with Ledger(made(2, delta, slack=slack)) as ledger:
         one, most = ledger.account.filter, float(delta) - float(slack)
         of_ledger = naive.LedgerRule(2.0, float(delta), float(slack), float(one.order))
         state, refused, over, known = of_ledger.start, Counter(), 0, []
         for _ in range(40):
             epsilon, rho = (Decimal(draw.choice(["0.05", "0.2", "0.45"])) for _ in range(2))
             failure = Decimal(draw.choice(["0", "0.01", "0.003"]))
-            kinds = {"changes": (2, 2, 2)}, {"rho": rho / 20}, {}
-            noise = draw.choice(kinds)
-            cost = one.cost(epsilon, **noise)
-            release = float(epsilon), float(failure), cost, "rho" in noise
+            noise = draw.choice(({"changes": (2, 2, 2)}, {"rho": rho / 20}, {}))
+            release = float(epsilon), float(failure), one.cost(epsilon, **noise), "rho" in noise
             after = of_ledger.after(state, release)
             if after is None:
                 refused["rho" in noise, failure > 0] += 1
@@ -188,27 +156,22 @@ def test_a_ledger_keeps_the_rule_for_any_mixture(made, delta, slack, seed):
             plain = Decimal(2) - ledger.spent()[0] if state[3] else 0
             assert left[0] == max(plain, one.left(state[2]))
             over += not state[3]
-        kept = ledger.spends()
+        assert [(one.changes, one.rho) for one in ledger.spends()] == known
         assert over > 0
-        assert [(one.changes, one.rho) for one in kept] == known
-        assert ledger.spent()[1] == sum(one.privacy.delta for one in kept)
-        assert ledger.spent()[0] == sum(one.privacy.epsilon for one in kept)
         assert refused.total() > 3
 
 
 def test_a_ledger_beyond_its_rule_is_damaged(made, monkeypatch):
-    path = made(3)
-    with Ledger(path) as ledger:
+    with Ledger(made(3, **SLACK)) as ledger:
         monkeypatch.setattr(Ledger, "check", lambda *_: None)
         for _ in range(45):
             ledger.spend(promise("0.1"))
-        with pytest.raises(LedgerError, match="more was spent"):
+        with pytest.raises(LedgerError, match="damaged"):
             ledger.left()
 
 
 def test_what_is_not_known_yet_is_not_refused_early(made):
-    path = made(3)
-    with Ledger(path) as ledger:
+    with Ledger(made(3, **SLACK)) as ledger:
         for _ in range(36):
             ledger.spend(promise("0.1"))
         with pytest.raises(BudgetExhausted):
@@ -216,44 +179,29 @@ def test_what_is_not_known_yet_is_not_refused_early(made):
         ledger.check(promise(1), (2,) * 100)
         ledger.check(promise(1), None)
         ledger.check(promise(1, "1e-9"), None)  # which Gaussian noise does not spend
-    with Ledger(made(1, name="full")) as ledger:
+    with Ledger(made(1, name="full", **SLACK)) as ledger:
         ledger.spend(promise(1))
         with pytest.raises(BudgetExhausted):
             ledger.check(promise("1e-9"), None)
 
 
-@pytest.mark.parametrize(
-    "noise",
-    [
-        {"changes": (2, 2), "rho": None},
-        {"changes": (), "rho": 0.01},
-    ],
-)
-def test_noise_is_paid_with_the_guarantee_that_it_is_of(tmp_path, noise):
+@pytest.mark.parametrize("noise", [{"changes": (2, 2), "rho": None}, {"changes": (), "rho": 0.01}])
+def test_noise_is_paid_with_the_guarantee_that_it_is_of(made, noise):
     flips = Privacy.proven(0.1, unit="comparison", adjacency="flip")
     found = Guarantee(flips, also=(Privacy.proven(0.2, **USERS),), **noise)
-    for kind, expected in ((("user", "replace"), {}), (("comparison", "flip"), noise)):
-        path = tmp_path / kind[0]
-        budget = promise(1, unit=kind[0], adjacency=kind[1])
-        create(path, budget, data="votes.csv", sha256="0" * 64)
-        with Ledger(path) as ledger:
+    for kind, expected in (({}, {}), ({"unit": "comparison", "adjacency": "flip"}, noise)):
+        with Ledger(made(1, name=f"{kind}", **kind)) as ledger:
             used, paid = price(found, ledger)
-            assert (used.kind, paid) == (kind, expected)
-
-
-@pytest.mark.parametrize("slack", ["2e-6", -1, "nan", "x"])
-def test_bad_slack(made, slack):
-    with pytest.raises(LedgerError, match="slack"):
-        made(3, "1e-6", slack)
+            assert (used.kind, paid) == (ledger.account.budget.kind, expected)
 
 
 def test_what_is_known_of_noise_is_text(made):
     assert noise_from(noise_cell((3, 1, 3))) == ((1, 3, 3), None)
     assert noise_from(noise_cell(rho=0.25)) == ((), Decimal("0.25"))
     for cell in ("x", "2", "0*3", "2*3*4", "-1*2", "rho 0", "rho", "rho x"):
-        with pytest.raises(ValueError, match=r"whole number|unpack|rho must"):
+        with pytest.raises(ValueError, match=r"int|unpack|must"):
             noise_from(cell)
-    with Ledger(made(3)) as ledger:
+    with Ledger(made(3, **SLACK)) as ledger:
         for noise in ({"changes": (0,)}, *({"rho": rho} for rho in (0, -1, math.nan))):
             with pytest.raises(ValueError, match=next(iter(noise))):
                 ledger.spend(promise(1), **noise)

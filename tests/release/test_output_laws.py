@@ -1,8 +1,7 @@
-"""The exact samplers' own output against the laws of their proofs: χ², scale, tails, each place by itself, neighbors.
+"""The exact samplers' own output against the laws of their proofs: χ², scale, tails.
 
-The noise can't be seeded. Each comparison fails by chance once in 10⁹ runs (``RATE``), all of this file together once
-in 10⁷. Noise that is 5 % smaller than it must be fails the comparison of scale, in each test that has one, with
-probability 99 % and more: ``power`` computes that from the law before anything is drawn, and the test asserts it.
+Each comparison fails by chance once in 10⁹ runs (``RATE``). Noise that is 5 % smaller than it must be fails that of
+scale with probability 99 % and more, which ``power`` computes from the law before anything is drawn.
 """
 
 from __future__ import annotations
@@ -10,36 +9,23 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.aggregation import PairWeights, dp_kwiksort, sub_ranking_weights
+from privrank_jax.aggregation import PairWeights, dp_kwiksort
 from privrank_jax.exact import integer_noise as exact
-from privrank_jax.exact import selection, sorting
-from privrank_jax.exact.integer_laplace import geometric
+from privrank_jax.exact import sorting
 from privrank_jax.exact.randomized_response import flipped_bits, kept_below
-from privrank_jax.mallows import sample
-from privrank_jax.mechanism import BoundedScores, Moves
-from privrank_jax.pairwise import noisy_counts, one_shot_top_k
-from privrank_jax.release import (
-    exact_bound,
-)
-from tests.exact.laws import (
-    LESS,
-    RATE,
-    assert_mean,
-    assert_shares,
-    gaussian_pmf,
-    laplace_pmf,
-    power,
-)
+from privrank_jax.pairwise import noisy_counts
+from privrank_jax.release import exact_bound
+from tests.exact import laws
+from tests.exact.laws import LESS, RATE, assert_mean, assert_shares, power
 from tests.promises import promise, user
 from tests.totals import wins_of
 
-PMF = {"laplace": laplace_pmf, "gaussian": gaussian_pmf}
+PMF = {"laplace": laws.laplace_pmf, "gaussian": laws.gaussian_pmf}
 
 
 def size_of_noise(noise, scale):
@@ -68,69 +54,21 @@ def assert_noise(draws, noise, scale):
         assert stats.binomtest(int(tail.sum()), draws.size, beyond).pvalue > RATE
 
 
-# --- noise on totals -----------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module", params=["laplace", "gaussian"])
-def totals(request):
-    """Noise on eight totals, one call a row, and its scale; on twice the totals, where it is of integers."""
-    noise, calls = request.param, {"laplace": 4500, "gaussian": 2400}[request.param]
-    delta = 1e-5 if noise == "gaussian" else 0.0
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("discrete_laplace", "discrete_gaussian"):
-            patch.setattr(exact, name, functools.cache(getattr(exact, name)))
-        found = [
-            noisy_counts.release(
-                wins_of(np.arange(8.0)), promise(1.0, delta=delta), sensitivity=1.5, noise=noise
-            )
-            for _ in range(calls)
-        ]
-    draws = 2 * (np.stack([estimate.value for estimate in found]) - np.arange(8))
-    return noise, draws, 2 * found[0].diagnostics.noise_scale
-
-
-def test_noise_on_totals_has_its_law(totals):
-    noise, draws, scale = totals
+@pytest.mark.parametrize(
+    ("noise", "calls", "delta"), [("laplace", 4500, 0.0), ("gaussian", 2400, 1e-5)]
+)
+def test_noise_on_totals_has_its_law(monkeypatch, noise, calls, delta):
+    """Of eight totals a call, on twice the totals, where it is of integers."""
+    for name in ("discrete_laplace", "discrete_gaussian"):
+        monkeypatch.setattr(exact, name, functools.cache(getattr(exact, name)))
+    given, asked = wins_of(np.arange(8.0)), promise(1.0, delta=delta)
+    told = {"sensitivity": 1.5, "noise": noise}
+    found = [noisy_counts.release(given, asked, **told) for _ in range(calls)]
+    draws = 2 * (np.stack([one.value for one in found]) - np.arange(8))
+    scale = 2 * found[0].diagnostics.noise_scale
     if noise == "laplace":
         assert scale == pytest.approx(3.0)  # 2·1.5/ε
     assert_noise(draws, noise, scale)
-
-
-def in_fifths(draws, noise, scale):
-    """Each draw's cell of five, and the cells' probabilities."""
-    edges = np.array([-1.4, -0.4, 0.4, 1.4]) * scale
-    grid = np.arange(-math.ceil(60 * scale), math.ceil(60 * scale) + 1)
-    chances = np.bincount(np.searchsorted(edges, grid), PMF[noise](grid, scale))
-    return np.searchsorted(edges, draws), chances
-
-
-def test_noise_on_each_total_has_the_law_by_itself(totals):
-    noise, draws, scale = totals
-    cells, chances = in_fifths(draws, noise, scale)
-    for cell in cells.T:
-        assert_shares(np.bincount(cell, minlength=5), chances)
-
-
-def test_noise_on_two_totals_is_independent(totals):
-    """Neighbors in a call, its ends, and the last of a call with the first of the next."""
-    noise, draws, scale = totals
-    cells, chances = in_fifths(draws, noise, scale)
-    both = np.outer(chances, chances).ravel()
-    for first, second in (
-        (cells[:, :-1], cells[:, 1:]),
-        (cells[:, 0], cells[:, -1]),
-        (cells[:-1, -1], cells[1:, 0]),
-    ):
-        assert_shares(np.bincount((5 * first + second).ravel(), minlength=25), both)
-
-
-def first_is_ahead(gap, scale):
-    """P(X_1 + gap >= X_2): of two integers with Laplace noise the first stays ahead, or level, where it comes first."""
-    grid = np.arange(-math.ceil(50 * scale), math.ceil(50 * scale) + 1)
-    pmf = laplace_pmf(grid, scale)
-    at_least = np.append(np.cumsum(pmf[::-1])[::-1], 0)
-    place = np.clip(grid - gap + len(grid) // 2, 0, len(grid))  # X_1 >= X_2 - gap
-    return float(np.sum(pmf * at_least[place]))
 
 
 def assert_coin(hits, draws, chance, less):
@@ -138,26 +76,6 @@ def assert_coin(hits, draws, chance, less):
     right, wrong = ((p, math.sqrt(p * (1 - p))) for p in (chance, less))
     assert power(draws, right, wrong) > 0.99
     assert stats.binomtest(hits, draws, chance).pvalue > RATE
-
-
-@pytest.mark.slow
-def test_the_order_of_a_list_has_its_law(monkeypatch):
-    """1,000 pairs of items a call, 2.5 scales apart, and the pairs far from each other."""
-    monkeypatch.setattr(selection, "discrete_laplace", functools.cache(exact.discrete_laplace))
-    calls, pairs, gap, scale = 80, 1000, 10.0, 4.0
-    totals = (1000.0 * np.arange(pairs)[:, None] + np.array([gap, 0.0])).ravel()
-    ahead = 0
-    for _ in range(calls):
-        given = BoundedScores(totals, Moves(9, 2))
-        found = one_shot_top_k.release(given, promise(1.0), 2 * pairs)
-        assert found.diagnostics.noise_scale == pytest.approx(scale)
-        place = np.argsort(found.value)
-        ahead += int(np.sum(place[::2] < place[1::2]))
-    right, less = (first_is_ahead(round(2 * gap), factor * 2 * scale) for factor in (1, LESS))
-    assert_coin(ahead, calls * pairs, right, less)
-
-
-# --- noise on rankings ---------------------------------------------------------------------------
 
 
 def test_answers_to_queries_have_their_law(monkeypatch):
@@ -179,9 +97,6 @@ def test_answers_to_queries_have_their_law(monkeypatch):
         return math.exp(-33 / scale) / (1 + math.exp(-1 / scale))
 
     assert_coin(sum(heard), queries, chance(scale), chance(LESS * scale))
-
-
-# --- randomized response -------------------------------------------------------------------------
 
 
 def test_every_position_of_a_call_is_flipped_alike():
@@ -206,82 +121,6 @@ def test_flips_have_their_rate_and_neighbors_are_independent():
         for apart in (1, 2, 8, 64):  # bits, bytes and words
             pair = 2 * flips[:-apart] + flips[apart:]
             assert_shares(np.bincount(pair, minlength=4), both)
-
-
-def test_answers_of_one_user_each_have_their_rate():
-    users, epsilon = 160_000, 1.0
-    chance = 1 - kept_below(epsilon) / 2**64
-    found = sub_ranking_weights.release(np.tile([1, 0], (users, 1)), user(epsilon)).value
-    unbiased = (1 - chance) / (1 - 2 * chance), -chance / (1 - 2 * chance)  # of a yes, of a no
-    yes = float(found[0, 1] - unbiased[1]) / (unbiased[0] - unbiased[1]) * users
-    assert yes == pytest.approx(round(yes), abs=1e-4)
-    assert_coin(round(yes), users, chance, LESS * chance)
-    assert found[1, 0] == pytest.approx(1 - found[0, 1])
-
-
-# --- rankings ------------------------------------------------------------------------------------
-
-
-def mallows_law(items, gamma):
-    """Every ranking of some items, the pairs that it turns, and its probability."""
-    every = np.array(list(itertools.permutations(range(items))))
-    turned = np.sum(np.triu(every[:, :, None] > every[:, None, :], 1), axis=(1, 2))
-    odds = np.exp(-gamma * turned)
-    return every, turned, odds / odds.sum()
-
-
-def assert_rankings(found, gamma):
-    """Rankings drawn around the order of the items: how often each came, and the pairs that are turned."""
-    every, turned, chances = mallows_law(found.shape[1], gamma)
-    code = found.shape[1] ** np.arange(found.shape[1])
-    order = np.argsort(every @ code)
-    drawn = order[np.searchsorted(every[order] @ code, found @ code)]
-    np.testing.assert_array_equal(every[drawn], found)
-
-    def moments(chances):
-        mean = np.sum(chances * turned)
-        return mean, math.sqrt(np.sum(chances * turned**2) - mean**2)
-
-    right = moments(chances)
-    assert power(len(found), right, moments(mallows_law(found.shape[1], gamma / LESS)[2])) > 0.99
-    assert_mean(turned[drawn], *right)
-    assert_shares(np.bincount(drawn, minlength=len(every)), chances)
-
-
-@pytest.mark.parametrize(("items", "epsilon", "draws"), [(3, 1.6, 60_000), (5, 4.0, 25_000)])
-def test_synthetic_rankings_have_their_law(items, epsilon, draws):
-    found = sample.release(np.tile(np.arange(items), (draws, 1)), epsilon)
-    assert_rankings(found, epsilon / (items - 1))
-
-
-def test_steps_of_one_user_and_neighboring_users_are_independent():
-    items, users, epsilon = 4, 30_000, 3.0
-    found = sample.release(np.tile(np.arange(items), (users, 1)), epsilon)
-    back = [np.sum(found[:, :t] > found[:, t : t + 1], axis=1) for t in range(items)]
-    law = [np.exp(-epsilon / (items - 1) * np.arange(t + 1)) for t in range(items)]
-    law = [odds / odds.sum() for odds in law]
-    for first, second in ((1, 2), (1, 3), (2, 3)):
-        cell = back[first] * (second + 1) + back[second]
-        both = np.outer(law[first], law[second]).ravel()
-        assert_shares(np.bincount(cell, minlength=both.size), both)
-    cell = back[3][:-1] * 4 + back[3][1:]
-    assert_shares(np.bincount(cell, minlength=16), np.outer(law[3], law[3]).ravel())
-
-
-@pytest.mark.parametrize("gamma", [0.02, 1.0])
-def test_places_back_have_the_tail_of_their_law(gamma):
-    draws = 40_000
-    drawn = geometric(np.full(draws, 1 / gamma), lambda _: 1 / Fraction(gamma)).astype(float)
-    law = stats.geom(-math.expm1(-gamma), loc=-1)
-    wrong = stats.geom(-math.expm1(-gamma / LESS), loc=-1)
-    assert power(draws, (law.mean(), law.std()), (wrong.mean(), wrong.std())) > 0.99
-    assert_mean(drawn, law.mean(), law.std())
-    for far in (3, 6):  # means
-        edge = math.floor(far / gamma)
-        assert stats.binomtest(int(np.sum(drawn > edge)), draws, law.sf(edge)).pvalue > RATE
-
-
-# --- rows that stay ------------------------------------------------------------------------------
 
 
 def test_rows_that_stay_are_any_and_users_independent():

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.data.errors import DataError
 from privrank_jax.data.preferences import read_preferences
 from privrank_jax.preferences import randomized_labels
 from privrank_jax.preferences.label_reports import split_epsilon
@@ -27,44 +26,56 @@ def test_shares_add_up_to_epsilon_at_most_and_nearly(epsilon):
         assert share * number > epsilon * (1 - 1e-15 * 4)
 
 
-def test_reports_and_their_guarantee():
-    users = np.array([3, 1, 3])
-    found = randomized_labels.release([1, 0, 0], promise(100.0, "user", "flip"), users=users)
-    assert found.value.tolist() == [True, False, False]
-    assert found.diagnostics.epsilon.tolist() == [50.0, 100.0, 50.0]
-    guarantee = found.guarantee
-    assert (guarantee.numerics, guarantee.trust, guarantee.unit) == ("exact", "local", "user")
-
-
 def test_labels_are_flipped_and_soft_ones_rounded_as_often_as_stated():
     """Shares of 40,000 reports from the operating system: 6 standard errors are 0.015, passed once in 5 * 10^8 times;
     the law without rounding, or at 2ε, is 0.05 off."""
-    labels = np.repeat([0.0, 0.3, 1.0], 40_000)
-    found = randomized_labels.release(labels, promise(1.0, "comparison", "flip")).value.reshape(
-        3, -1
-    )
+    asked, labels = promise(1.0, "comparison", "flip"), np.repeat([0.0, 0.3, 1.0], 40_000)
+    found = randomized_labels.release(labels, asked).value.reshape(3, -1)
     flip = 1 / (1 + np.e)
     expected = flip + (1 - 2 * flip) * np.array([0.0, 0.3, 1.0])
     np.testing.assert_allclose(found.mean(1), expected, atol=0.015)
     users = np.repeat(np.arange(20_000), 2)
-    shared = randomized_labels.release(
-        np.ones(40_000, int), promise(2.0, "user", "flip"), users=users
-    ).value
+    asked, ones = promise(2.0, "user", "flip"), np.ones(40_000, int)
+    shared = randomized_labels.release(ones, asked, users=users).value
     np.testing.assert_allclose(shared.mean(), 1 - flip, atol=0.015)
+    halves = jnp.array([0.0, 0.5, 1.0] * 20, jnp.bfloat16)
+    asked = promise(80.0, "comparison", "flip")
+    found = randomized_labels.release(halves, asked).value.reshape(20, 3)
+    assert not found[:, 0].any()
+    assert found[:, 2].all()
+    assert found[:, 1].any()  # all 20 coins fail once in 10^6
+
+
+def of_labels(*labels):
+    return lambda source, out, asked: randomized_labels.release(labels, asked)
+
+
+def of_file(**more):
+    return lambda source, out, asked: privatize_preferences(source, asked, out, **more)
+
+
+def of_ties(source, out, asked):
+    source.write_text('{"chosen": "a", "rejected": "a"}')
+    privatize_preferences(source, asked, out)
 
 
 @pytest.mark.parametrize(
-    ("labels", "privacy", "said"),
+    ("call", "privacy", "word"),
     [
-        ([1, 2], promise(1.0, "comparison", "flip"), "labels must be 0 or 1"),
-        ([1, 0], promise(np.inf, "comparison", "flip"), "epsilon must be finite"),
-        ([1, 0], promise(1.0, "user", "flip"), "needs users"),
-        ([1, 0], promise(1.0, "comparison", "replace"), "can't promise"),
+        (of_labels(1, 2), promise(1.0, "comparison", "flip"), "0 or"),
+        (of_labels(1, 0), promise(np.inf, "comparison", "flip"), "finite"),
+        (of_labels(1, 0), promise(1.0, "user", "flip"), "users"),
+        (of_labels(1, 0), promise(1.0, "comparison", "replace"), "replace"),
+        (of_file(max_per_user=2), promise(1.0, "comparison", "flip"), "max_per_user"),
+        (of_file(), promise(1.0, "user", "replace"), "replace"),
+        (of_file(user=None), promise(1.0, "user", "flip"), "'user'"),
+        (of_ties, promise(1.0, "comparison", "flip"), "same"),
     ],
 )
-def test_refusals(labels, privacy, said):
-    with pytest.raises(ValueError, match=said):
-        randomized_labels.release(labels, privacy)
+def test_refusals(source, tmp_path, call, privacy, word):
+    with pytest.raises(ValueError, match=word):
+        call(source, tmp_path / "out.jsonl", privacy)
+    assert not (tmp_path / "out.jsonl").exists()
 
 
 @pytest.fixture
@@ -88,37 +99,8 @@ def test_a_whole_file(source, tmp_path):
     assert table.epsilon.tolist() == [45.0] * 4
     assert all(answer.startswith("yes") for answer in table.chosen)
     assert table.column("q") == ("?",) * 4
-    assert (guarantee.unit, guarantee.epsilon, guarantee.numerics) == ("user", 90.0, "exact")
-    privatize_preferences(source, promise(40.0, "comparison", "flip"), out)
+    assert (guarantee.unit, guarantee.epsilon, guarantee.trust) == ("user", 90.0, "local")
+    assert guarantee.numerics == "exact"
+    privatize_preferences(source, promise(40.0, "comparison", "flip"), out, keep="topic")
     assert read_preferences(out).epsilon.tolist() == [40.0] * 6
-
-
-def test_a_file_that_does_not_do(source, tmp_path):
-    out = tmp_path / "out.jsonl"
-    with pytest.raises(ValueError, match="max_per_user"):
-        privatize_preferences(source, promise(1.0, "comparison", "flip"), out, max_per_user=2)
-    with pytest.raises(ValueError, match="can't promise"):
-        privatize_preferences(source, promise(1.0, "user", "replace"), out)
-    with pytest.raises(DataError, match="no field 'user'"):
-        privatize_preferences(source, promise(1.0, "user", "flip"), out, user=None)
-    source.write_text('{"chosen": "a", "rejected": "a"}')
-    with pytest.raises(DataError, match="the same"):
-        privatize_preferences(source, promise(1.0, "comparison", "flip"), out)
-    assert not out.exists()
-
-
-def test_one_name_of_a_field_to_keep(source, tmp_path):
-    privatize_preferences(
-        source, promise(1.0, "comparison", "flip"), tmp_path / "out.jsonl", keep="topic"
-    )
-    assert read_preferences(tmp_path / "out.jsonl").keep == ("topic",)
-
-
-def test_soft_labels_in_bfloat16_are_rounded_as_others():
-    labels = jnp.array([0.0, 0.5, 1.0] * 20, jnp.bfloat16)
-    found = randomized_labels.release(labels, promise(80.0, "comparison", "flip")).value.reshape(
-        20, 3
-    )
-    assert not found[:, 0].any()
-    assert found[:, 2].all()
-    assert found[:, 1].any()  # all 20 coins fail once in 10^6
+    assert read_preferences(out).keep == ("topic",)

@@ -94,8 +94,7 @@ def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = No
     """Record the program on D, replay it on D' and compare the two runs.
 
     Args:
-        first: runs it on D.
-        second: runs it on D', in the same way.
+        first, second: run it on D and on D'.
         doors: its mechanisms. A call within another mechanism is not recorded.
         coins: seed of the draws outside mechanisms; None for zeros.
     """

@@ -37,16 +37,15 @@ def finish(process):
     return json.loads(out.splitlines()[-1])
 
 
-def on_devices(studies, counts):
-    """The tables of studies on the first so many devices."""
+def on_devices(name, counts):
+    """The tables of a study on the first so many devices."""
     tables = {}
-    for name in studies.split(","):
-        for count in map(int, counts.split(",")):
-            devices = jax.devices()[:count]
-            study = getattr(trials, name)
-            result = run(jax.random.key(KEY), study, REPLICATES, devices=devices, batch_size=5)
-            assert result.diagnostics.devices == len(devices) == count
-            tables[f"{name} {count}"] = result.rows
+    for count in map(int, counts.split(",")):
+        devices = jax.devices()[:count]
+        study = getattr(trials, name)
+        result = run(jax.random.key(KEY), study, REPLICATES, devices=devices, batch_size=5)
+        assert result.diagnostics.devices == len(devices) == count
+        tables[count] = result.rows
     return tables
 
 

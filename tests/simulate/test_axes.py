@@ -9,7 +9,6 @@ import pytest
 
 from privrank_jax.simulate import Study, grid, labeled, run
 from privrank_jax.simulate.axes import columns, flatten
-from tests.experiments.estimates import placed
 
 TWO = ("estimator", "metric")
 
@@ -47,58 +46,11 @@ def test_labels_keep_their_types_and_rows_their_order():
         (30, 0.5, 4.0), (30, float("inf"), 5.0), (200, 0.5, 2.0), (200, float("inf"), 3.0),
         (1000, 0.5, 0.0), (1000, float("inf"), 1.0),
     ]  # fmt: skip
-    assert {type(row["num_users"]) for row in result.select("error")} == {int}
-    assert (result.row("failed")["num_users"], result.row("failed")["epsilon"]) == (None, None)
-
-
-def test_a_value_that_stands_higher_up_lacks_the_axes_below():
-    found = flatten({"mle": {"error": 1.0}, "failed": 0}, TWO)
+    found = flatten({"mle": {"error": 1.0}, "failed": 0}, TWO)  # which lacks the axes below
     assert found.labels == (("mle", "error"), (None, "failed"))
     assert columns(found.labels[1], TWO) == {"estimator": None, "metric": "failed"}
-    metric_first = flatten({"error": {"mle": 1.0}, "failed": 0}, ("metric", "estimator"))
-    assert metric_first.labels == (("error", "mle"), ("failed", None))
-
-
-def test_names_numbers_and_truth_values_are_labels():
-    found = flatten({"error": {np.int64(3): 1.0, "all": 2.0, True: 3.0}}, ("metric", "which"))
-    assert found.labels == (("error", True), ("error", 3), ("error", "all"))
-    assert type(found.labels[1][1]) is int
-
-
-@pytest.mark.parametrize(
-    ("found", "axes", "message"),
-    [
-        (1.0, ("metric",), "must return a dict"),
-        ({}, ("metric",), "must return a dict"),
-        ({"a": {"b": {"c": 1.0}}}, TWO, "dicts of 3 levels"),
-        ({("a", "b"): 1.0}, ("metric",), "as keys; got"),
-        ({3: 1.0}, ("metric",), "name its metrics by strings; got 3"),
-        ({"error": 1.0, "x": {"error": 2.0}}, ("metric", "which"), None),
-    ],
-)
-def test_what_is_not_placed_is_refused(found, axes, message):
-    if message is None:
-        assert len(flatten(found, axes).labels) == 2
-        return
-    with pytest.raises(ValueError, match=message):
-        flatten(found, axes)
-
-
-def test_shapes_that_do_not_fit_their_labels_are_refused():
-    for names in (("a", "b"),), (("a", "b", "c"), (1, 2)):
-        with pytest.raises(ValueError, match="do not fit an array of shape"):
-            labeled(jnp.zeros(3), *names)
-    with pytest.raises(ValueError, match="as keys; got"):
-        labeled(jnp.zeros(1), (None,))
-
-
-def test_a_labeled_array_reads_as_nested_dicts():
-    found = labeled(jnp.arange(12.0).reshape(2, 3, 2), ("a", "b"), (np.int64(5), 7, 9))
-    assert list(found) == ["a", "b"]
-    assert [type(label) for label in found["b"]] == [int] * 3
-    assert found["b"][9].tolist() == [10.0, 11.0]
-    many = jax.vmap(lambda add: labeled(add + found.array[..., 0], *found.labels))(jnp.arange(4.0))
-    assert many["b"][9].tolist() == [10.0, 11.0, 12.0, 13.0]
+    assert {type(row["num_users"]) for row in result.select("error")} == {int}
+    assert (result.row("failed")["num_users"], result.row("failed")["epsilon"]) == (None, None)
 
 
 def test_a_labeled_array_is_one_result_of_the_program():
@@ -119,32 +71,46 @@ def test_a_labeled_array_is_one_result_of_the_program():
     assert [(row["name"], row["number"]) for row in whole] == [
         ("a", 5), ("a", 7), ("b", 5), ("b", 7), ("c", 5), ("c", 7), ("z", 1),
     ]  # fmt: skip
+    array = labeled(jnp.arange(12.0).reshape(2, 3, 2), ("a", "b"), (np.int64(5), 7, 9))
+    assert list(array) == ["a", "b"]
+    assert {type(label) for label in array["b"]} == {int}
+    assert array["b"][9].tolist() == [10.0, 11.0]
     outcome = flatten(trial(jax.random.key(0), {"whole": True}), axes)
     assert [np.shape(value) for value in outcome.values] == [(6,), ()]
-    assert placed(trial(jax.random.key(0), {"whole": True}), axes) == placed(
-        trial(jax.random.key(0), {"whole": False}), axes
+
+
+def test_numbers_and_truth_values_are_labels():
+    found = flatten({"error": {np.int64(3): 1.0, "all": 2.0, True: 3.0}}, ("metric", "which"))
+    assert found.labels == (("error", True), ("error", 3), ("error", "all"))
+    assert type(found.labels[1][1]) is int
+    assert len(flatten({"error": 1.0, "x": {"error": 2.0}}, ("metric", "which")).labels) == 2
+
+
+def study_of(**options):
+    return Study(
+        "s", lambda key, cell: {"mle": {"error": jnp.zeros(3)}}, grid(scale=1.0), **options
     )
-    with pytest.raises(ValueError, match="two values for"):
-        flatten({"error": labeled(jnp.zeros(2), ("a", "a"))}, ("metric", "name"))
 
 
 @pytest.mark.parametrize(
-    ("axes", "message"),
+    ("call", "word"),
     [
-        (("estimator",), "'metric' among them"),
-        (("metric", "metric"), "different names"),
-        (("metric", "scale"), r"\['scale'\] are parameters"),
-        (("metric", "mean"), r"\['mean'\] are parameters, or columns"),
+        (lambda: flatten(1.0, ("metric",)), "a dict"),
+        (lambda: flatten({}, ("metric",)), "a dict"),
+        (lambda: flatten({"a": {"b": {"c": 1.0}}}, TWO), "3 levels"),
+        (lambda: flatten({("a", "b"): 1.0}, ("metric",)), "as keys"),
+        (lambda: flatten({3: 1.0}, ("metric",)), "by strings"),
+        (lambda: flatten({"error": labeled(jnp.zeros(2), ("a", "a"))}, TWO[::-1]), "two values"),
+        (lambda: labeled(jnp.zeros(3), ("a", "b")), "shape"),
+        (lambda: labeled(jnp.zeros(3), ("a", "b", "c"), (1, 2)), "shape"),
+        (lambda: labeled(jnp.zeros(1), (None,)), "as keys"),
+        (lambda: study_of(axes=("estimator",)), "'metric'"),
+        (lambda: study_of(axes=("metric", "metric")), "different names"),
+        (lambda: study_of(axes=("metric", "scale")), r"\['scale'\]"),
+        (lambda: study_of(axes=("metric", "mean")), r"\['mean'\]"),
+        (lambda: run(jax.random.key(0), study_of(axes=TWO), 2), "estimator 'mle', metric 'error'"),
     ],
 )
-def test_axes_are_checked(axes, message):
-    with pytest.raises(ValueError, match=message):
-        Study("s", lambda key, cell: {}, grid(scale=1.0), axes=axes)
-
-
-def test_a_wrong_metric_is_named_with_its_place():
-    def trial(key, cell):
-        return {"mle": {"error": jnp.zeros(3)}}
-
-    with pytest.raises(ValueError, match=r"estimator 'mle', metric 'error' of one replicate is"):
-        run(jax.random.key(0), Study("s", trial, ({},), axes=TWO), 2)
+def test_what_has_no_place_is_refused(call, word):
+    with pytest.raises(ValueError, match=word):
+        call()

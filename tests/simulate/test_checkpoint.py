@@ -73,29 +73,6 @@ def test_runs_killed_again_and_again_resume_bit_for_bit(tmp_path, often, expecte
     assert resumed_at(told) == reached[-1:]
 
 
-class Stop(BaseException):
-    """As good as a kill, without a process."""
-
-
-def test_a_run_may_stop_more_than_once(tmp_path, often, expected, monkeypatch):
-    batch, left = Program.batch, [1]
-
-    def until(self, *arguments):
-        if not left[0]:
-            raise Stop
-        left[0] -= 1
-        return batch(self, *arguments)
-
-    monkeypatch.setattr(Program, "batch", until)
-    for left[0] in (1, 8):
-        with pytest.raises(Stop):
-            job.resumed(tmp_path)
-    left[0] = -1
-    told = []
-    assert job.resumed(tmp_path, told.append) == expected
-    assert resumed_at(told) == [9 * 11]
-
-
 # --- files -----------------------------------------------------------------------------------------
 
 
@@ -109,16 +86,11 @@ def test_a_finished_study_is_read_and_not_compiled(tmp_path):
     assert again.diagnostics.programs[0].compiled_peak_bytes is None
     fresh, told = normal(Checkpoints(tmp_path, fresh=True))
     assert (fresh.rows, told) == (first.rows, [])
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-def test_a_stale_file_is_not_mixed_in(tmp_path):
-    normal(tmp_path)
     (file,) = tmp_path.iterdir()
     expected, told = normal(tmp_path, seed=1)
     assert told == []
     (other,) = set(tmp_path.iterdir()) - {file}
-    other.write_bytes(file.read_bytes())
+    other.write_bytes(file.read_bytes())  # which is not mixed in
     result, told = normal(tmp_path, seed=1)
     assert (result.rows, told) == (expected.rows, [])
 
@@ -145,38 +117,12 @@ def test_a_damaged_file_counts_for_nothing(tmp_path):
         assert checkpoint._read(path, "name", state) is None
 
 
-def test_writing_waits(tmp_path, monkeypatch):
-    """A short study is written once; slow disks are asked no more often than their share allows."""
+def test_a_short_study_is_written_once(tmp_path, monkeypatch):
     written = []
-    with monkeypatch.context() as patched:
-        patched.setattr(checkpoint.os, "replace", lambda *paths: written.append(paths))
-        patched.setattr(checkpoint, "SECONDS", 100.0)
-        normal(tmp_path, batch_size=2)
+    monkeypatch.setattr(checkpoint.os, "replace", lambda *paths: written.append(paths))
+    monkeypatch.setattr(checkpoint, "SECONDS", 100.0)
+    normal(tmp_path, batch_size=2)
     assert len(written) == 1
-    clock = [0.0]
-    monkeypatch.setattr(checkpoint.time, "perf_counter", lambda: clock[0])
-    monkeypatch.setattr(checkpoint, "whole_file", _slow(clock))
-    kept, written = checkpoint.Checkpoint(tmp_path / "x", "x"), []
-    monkeypatch.setattr(checkpoint.np, "savez", lambda *a, **k: written.append(clock[0]))
-    for second in range(500):
-        clock[0] = max(clock[0], float(second))
-        kept.save(Moments(1, 1, 1))
-    assert written == [2.0, 155.0, 308.0, 461.0]  # three seconds each, and then 150 without
-
-
-def _slow(clock):
-    class Slow:
-        def __init__(self, path):
-            self.path = path
-
-        def __enter__(self):
-            clock[0] += 3.0
-            return self.path
-
-        def __exit__(self, *error):
-            return None
-
-    return Slow
 
 
 def test_clear_removes_what_was_used_and_nothing_else(tmp_path):
@@ -194,8 +140,8 @@ def test_clear_removes_what_was_used_and_nothing_else(tmp_path):
     assert not folder.exists()
 
 
-def identity(study=None, key=0, replicates=5, devices=None, trial=normal_trial, **cells):
-    study = study or Study("s", trial, grid(**{"scale": (1.0, 2.0), **cells}))
+def identity(key=0, replicates=5, devices=None, trial=normal_trial, name="s", static=(), **cells):
+    study = Study(name, trial, grid(**{"scale": (1.0, 2.0), **cells}), static)
     arguments = (list(range(len(study.cells))), replicates, Devices(devices), None, 1 << 30)
     return checkpoint.identity(Program(jax.random.key(key), study, *arguments))
 
@@ -212,10 +158,9 @@ def closing(*constants):
 def test_identity_holds_everything_that_decides_the_numbers(monkeypatch):
     assert identity() == identity()
     assert identity(trial=closing(1.0, 2.0)) == identity(trial=closing(1.0, 2.0))
-    same = Study("t", normal_trial, grid(scale=(1.0, 2.0)))
     found = {
         identity(),
-        identity(same),
+        identity(name="t"),
         identity(key=1),
         identity(replicates=6),
         identity(scale=(1.0, 3.0)),
@@ -223,8 +168,8 @@ def test_identity_holds_everything_that_decides_the_numbers(monkeypatch):
         identity(devices=jax.devices()[:1]),
         identity(trial=closing(1.0, 2.0)),
         identity(trial=closing(1.0, 3.0)),
-        identity(Study("s", normal_trial, grid(scale=(1.0, 2.0), kind="a"), ("kind",))),
-        identity(Study("s", normal_trial, grid(scale=(1.0, 2.0), kind="b"), ("kind",))),
+        identity(kind="a", static=("kind",)),
+        identity(kind="b", static=("kind",)),
     }
     with jax.enable_x64(False):
         found.add(identity())
@@ -243,9 +188,6 @@ def test_what_python_returns_is_never_taken_for_known():
         return {"value": jax.lax.fori_loop(0, 3, step, parameters["scale"])}
 
     assert identity(trial=trial) != identity(trial=trial)
-
-
-# --- memory ----------------------------------------------------------------------------------------
 
 
 def test_files_are_on_the_disk_before_they_take_a_name(tmp_path, monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 
 import jax
-import numpy as np
 import pytest
 
 from privrank_jax.simulate import run
@@ -53,48 +52,22 @@ def test_two_processes_of_four_devices_give_the_table_of_one(tmp_path):
     assert not (tmp_path / "1").exists()
 
 
-@pytest.mark.slow
-def test_any_number_of_devices_gives_solved_estimates():
-    tables = finish(start("devices", "COMPARISONS,NEWTON", "1,2,3,4,8", devices=8))
-    for name, study in (("COMPARISONS", trials.COMPARISONS), ("NEWTON", trials.NEWTON)):
-        expected = here(study)
-        for count in (1, 2, 3, 4, 8):
-            assert_same(tables[f"{name} {count}"], expected, {"best", "norm"})
-
-
 def test_devices_do_not_wait_for_each_others_systems():
     job = start("devices", "LAPACK", "1,2", devices=2)
     try:
         tables = finish(job)
     finally:
         job.kill()
-    assert_same(tables["LAPACK 2"], tables["LAPACK 1"], {"centrality", "least", "solved"})
+    assert_same(tables["2"], tables["1"], {"centrality", "least", "solved"})
 
 
-def test_one_device_may_be_named():
+def test_devices_may_be_named():
     device = jax.local_devices()[0]
     rows = here(trials.SURVEY)
     assert_same(here(trials.SURVEY, devices=[device]), rows, {"root"})
     with jax.default_device(device):
         assert Devices().count == 1
         assert here(trials.SURVEY) == rows
-
-
-@pytest.mark.parametrize("devices", [[], jax.devices()[:1] * 2])
-def test_devices_are_checked(devices):
-    with pytest.raises(ValueError, match="devices must be different"):
-        here(trials.SURVEY, devices=devices)
-
-
-def test_parts_come_back_in_order():
-    values = np.arange(6.0)
-    mesh = Devices(jax.devices()[:1])
-    assert mesh.local == mesh.count == 1
-    program = mesh.jit(
-        lambda key, columns, cell, replicate: {"b": replicate, "a": -columns["x"][cell]}
-    )
-    cell, replicate = np.arange(6, dtype=np.int32), np.arange(6, dtype=np.uint32)
-    arguments = mesh.place(jax.random.key(0), {"x": values}, cell, replicate)
-    np.testing.assert_array_equal(
-        mesh.fetch([program(*arguments)[name] for name in "ab"]), [-values, values]
-    )
+    for devices in ([], [device] * 2):
+        with pytest.raises(ValueError, match="different"):
+            here(trials.SURVEY, devices=devices)

@@ -15,26 +15,6 @@ def peak(function, *arguments):
 VECTOR = np.zeros(1000, np.float32)  # 4,000 bytes
 
 
-def test_values_die_after_their_last_use():
-    def chain(x):
-        for _ in range(10):
-            x = x + 1.0
-        return x
-
-    def kept(x):
-        parts = [x + float(i) for i in range(10)]
-        return sum(jnp.sin(part) for part in parts)
-
-    assert peak(chain, VECTOR) == 3 * 4000  # argument, one value and its successor
-    assert peak(kept, VECTOR) >= 11 * 4000
-
-
-def test_arguments_and_constants_count_throughout():
-    table = jnp.arange(5000.0, dtype=jnp.float32)
-    assert peak(lambda x: x + 1, VECTOR) == 8000
-    assert peak(lambda x: x + table[:1000], VECTOR) >= 8000 + 20_000
-
-
 def test_nested_programs_count_their_insides():
     def inner(x):
         square = x[:, None] * x[None, :]
@@ -47,8 +27,8 @@ def test_nested_programs_count_their_insides():
     assert plain <= looped <= plain + 40_000
     scanned = peak(lambda x: jax.lax.scan(lambda c, _: (inner(c), c), x, length=7), VECTOR)
     assert scanned >= plain + 7 * 4000
-    branched = peak(lambda x: jax.lax.cond(x[0] > 0, inner, jnp.sin, x), VECTOR)
-    assert plain <= branched <= plain + 40_000
+    table = jnp.arange(5000.0, dtype=jnp.float32)
+    assert peak(lambda x: x + table[:1000], VECTOR) >= 8000 + 20_000
 
 
 def test_estimate_grows_with_the_problem_and_is_near_what_xla_assigns():

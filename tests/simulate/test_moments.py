@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -27,29 +25,3 @@ def test_moments_match_the_naive_ones(count):
         assert found["mean"] == pytest.approx(mean, rel=1e-14)
         assert found["standard_error"] == pytest.approx(error, rel=1e-10)
         assert (found["replicates"], found["nonfinite"]) == (count, nonfinite)
-
-
-def test_moments_without_enough_finite_values_are_nan():
-    moments = Moments(1, 2, 2)
-    moments.add(np.array([[3.0, np.nan], [np.nan, np.inf]]))
-    one, none = moments.rows(0, {}, [{"metric": "one"}, {"metric": "none"}])
-    assert (one["mean"], one["nonfinite"], none["nonfinite"]) == (3.0, 1, 2)
-    assert all(math.isnan(v) for v in (one["standard_error"], none["mean"]))
-
-
-def test_moments_go_on_from_any_state():
-    values = np.random.default_rng(1).normal(size=(2, 2 * BLOCK + 100))
-    values[0, ::3] = np.nan
-    values = np.concatenate([values, values[:, ::-1]], axis=1)
-    whole = Moments(2, 2, values.shape[1] // 2)
-    whole.add(values)
-    rows = [list(whole.rows(cell, {}, [{"metric": "a"}, {"metric": "b"}])) for cell in (0, 1)]
-    for stop in (1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 100, values.shape[1]):
-        first, second = (Moments(2, 2, whole.replicates) for _ in range(2))
-        first.add(values[:, :stop])
-        second.restore({name: array.copy() for name, array in first.state().items()})
-        assert second.position == stop
-        second.add(values[:, stop:])
-        assert [
-            list(second.rows(cell, {}, [{"metric": "a"}, {"metric": "b"}])) for cell in (0, 1)
-        ] == rows

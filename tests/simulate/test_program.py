@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax
-import numpy as np
 import pytest
 
 from privrank_jax._workarounds import xla
@@ -12,7 +11,7 @@ from privrank_jax.simulate.devices import Devices
 from privrank_jax.simulate.program import Program
 from tests.simulate import job
 from tests.simulate.normal import normal
-from tests.simulate.trials import NEWTON, SURVEY, normal_trial
+from tests.simulate.trials import SURVEY, normal_trial
 
 
 def exhausted():
@@ -59,23 +58,22 @@ def test_compiling_may_run_out_of_memory_too(monkeypatch):
     ]
 
 
-def test_one_replicate_without_memory_is_refused(monkeypatch):
+@pytest.mark.parametrize(
+    ("failure", "error", "word"),
+    [
+        (exhausted(), ValueError, "no memory"),
+        (jax.errors.JaxRuntimeError("INTERNAL: no"), jax.errors.JaxRuntimeError, "INTERNAL"),
+    ],
+)
+def test_no_memory_for_one_replicate_and_other_failures_end_a_run(
+    failure, error, word, monkeypatch
+):
     def never(self, metrics):
-        raise exhausted()
+        raise failure
 
     monkeypatch.setattr(Devices, "fetch", never)
-    with pytest.raises(ValueError, match="no memory for one replicate of 'normal'") as caught:
+    with pytest.raises(error, match=word):
         normal(None, batch_size=2)
-    assert "RESOURCE_EXHAUSTED" in str(caught.value.__cause__)
-
-
-def test_other_failures_are_not_taken_for_it(monkeypatch):
-    def never(self, metrics):
-        raise jax.errors.JaxRuntimeError("INTERNAL: no")
-
-    monkeypatch.setattr(Devices, "fetch", never)
-    with pytest.raises(jax.errors.JaxRuntimeError, match="INTERNAL"):
-        normal(None)
 
 
 def test_a_study_may_do_without_optimization(monkeypatch):
@@ -86,44 +84,13 @@ def test_a_study_may_do_without_optimization(monkeypatch):
         return compile_lowered(lowered, optimized=optimized)
 
     monkeypatch.setattr("privrank_jax.simulate.program.compiled", listen)
+    cells = ({"scale": 2.0, "size": 2}, {"scale": 2.0, "size": 3})
     studies = [
-        Study("s", normal_trial, ({"scale": 2.0},), optimized=optimized)
-        for optimized in (True, "some", False)
+        Study("s", normal_trial, cells, ("size",), optimized=optimized)
+        for optimized in (True, "some", lambda static: static["size"] > 2)
     ]
     results = [run(jax.random.key(0), study, 20) for study in studies]
-    assert asked == [True, "some", False]
+    assert asked == [True, True, "some", "some", False, True]
     for row, *others in zip(*(result.rows for result in results), strict=True):
         for other in others:
             assert row["mean"] == pytest.approx(other["mean"], rel=1e-6)
-
-
-def test_optimization_may_depend_on_the_static_parameters():
-    study = Study(
-        "s",
-        lambda key, cell: {"value": jax.random.uniform(key, (cell["size"],)).sum()},
-        ({"size": 2}, {"size": 3}),
-        ("size",),
-        optimized=lambda static: static["size"] > 2,
-    )
-    made = [
-        Program(jax.random.key(0), study, cells, 5, Devices(), None, 1 << 20)
-        for cells in study.groups()
-    ]
-    assert {each.static["size"]: each.optimized for each in made} == {2: False, 3: True}
-
-
-@pytest.mark.slow
-def test_solved_estimates_survive_a_halved_batch(monkeypatch):
-    expected = run(jax.random.key(3), NEWTON, 40).rows
-    fetch = Devices.fetch
-
-    def small_only(self, metrics):
-        if metrics[0].shape[0] > 9:
-            raise exhausted()
-        return fetch(self, metrics)
-
-    monkeypatch.setattr(Devices, "fetch", small_only)
-    rows = run(jax.random.key(3), NEWTON, 40).rows
-    for column in ("mean", "standard_error"):
-        values = [[row[column] for row in table] for table in (rows, expected)]
-        np.testing.assert_allclose(*values, rtol=0, atol=1e-12)

@@ -10,36 +10,25 @@ from tests.simulate.trials import normal_trial
 
 
 @pytest.mark.parametrize(
-    ("cells", "static", "message"),
+    ("trial", "cells", "static", "error", "word"),
     [
-        ((), (), "no cells"),
-        (({"a": 1}, {"b": 1}), (), r"\['a', 'b'\] are in some cells only"),
-        (({"a": 1},), ("b",), r"static \['b'\] are not parameters"),
-        (({"mean": 1},), (), r"\['mean'\] are columns"),
-        (({"a": "x"},), (), "name it in `static`"),
-        (({"a": np.ones(2)},), (), "must be a scalar"),
-        (({"a": (1, 2)},), ("a",), "must be a scalar"),
+        (normal_trial, (), (), ValueError, "no cells"),
+        (normal_trial, ({"a": 1}, {"b": 1}), (), ValueError, r"\['a', 'b'\]"),
+        (normal_trial, ({"a": 1},), ("b",), ValueError, r"\['b'\]"),
+        (normal_trial, ({"mean": 1},), (), ValueError, r"\['mean'\]"),
+        (normal_trial, ({"a": "x"},), (), ValueError, "`static`"),
+        (normal_trial, ({"a": np.ones(2)},), (), ValueError, "scalar"),
+        (normal_trial, ({"a": (1, 2)},), ("a",), ValueError, "scalar"),
+        (normal_trial, {"scale": 1.0}, (), ValueError, "grid"),
+        (lambda key: {}, ({},), (), TypeError, r"\(key, parameters\)"),
     ],
 )
-def test_studies_are_checked(cells, static, message):
-    with pytest.raises(ValueError, match=message):
-        Study("s", normal_trial, cells, static)
-
-
-@pytest.mark.parametrize(
-    ("trial", "cells", "kind", "message"),
-    [
-        (lambda key: {}, ({},), TypeError, "'s' must be a function of \\(key, parameters\\)"),
-        (normal_trial, {"scale": 1.0}, ValueError, "write grid"),
-    ],
-)
-def test_a_trial_and_its_cells_are_checked_before_anything_runs(trial, cells, kind, message):
-    with pytest.raises(kind, match=message):
-        Study("s", trial, cells)
+def test_studies_are_checked(trial, cells, static, error, word):
+    with pytest.raises(error, match=word):
+        Study("s", trial, cells, static)
 
 
 def test_grid_is_the_product():
     cells = grid(a=(1, 2), b="text", c=[True, False])
-    assert len(cells) == 4
     assert cells[1] == {"a": 1, "b": "text", "c": False}
     assert [cell["a"] for cell in cells] == [1, 1, 2, 2]

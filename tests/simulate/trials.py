@@ -24,27 +24,6 @@ def comparison_trial(key, parameters):
     }
 
 
-def newton_trial(key, parameters):
-    """A ridge logistic fit: a while loop around a Cholesky solve."""
-    scores, _ = worlds.cai_scores(key, 8)
-    wins = worlds.repeated_comparisons(key, scores, parameters["per_pair"]).matrix
-    total = wins + wins.T
-
-    def gradient(theta):
-        chance = jax.nn.sigmoid(theta[:, None] - theta[None, :])
-        return (total * chance).sum(1) - wins.sum(1) + theta, total * chance * (1 - chance)
-
-    def step(state):
-        theta, _ = state
-        slope, weight = gradient(theta)
-        hessian = jnp.diag(weight.sum(1) + 1) - weight
-        return theta - jnp.linalg.solve(hessian, slope), jnp.abs(slope).max()
-
-    start = (jnp.zeros(8), jnp.inf)
-    theta, _ = jax.lax.while_loop(lambda state: state[1] > 1e-10, step, start)
-    return {"best": theta[0], "norm": jnp.linalg.norm(theta)}
-
-
 def survey_trial(key, parameters):
     """Draws, a count, and a root that a loop finds: small enough for processes that compile it anew."""
     draws = jax.random.uniform(key, (8,), jnp.float32)
@@ -80,6 +59,5 @@ COMPARISONS = Study(
     grid(num_items=(5, 8), probability=(0.5, 1.0), max_items=8),
     static=("max_items",),
 )
-NEWTON = Study("newton", newton_trial, grid(per_pair=(20, 40)))
 LAPACK = Study("lapack", lapack_trial, ({},))
 SURVEY = Study("survey", survey_trial, grid(chance=(0.2, 0.5, 0.9)))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jax
@@ -23,11 +22,20 @@ from privrank_jax.aggregation.dp_sorting import (
 )
 from privrank_jax.aggregation.sorting import Sorted
 from privrank_jax.experiments.alabi import common, crowds
-from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, Answer, Method, Methods, Search
+from privrank_jax.experiments.alabi.common import (
+    BORDA,
+    DATA,
+    MALLOWS,
+    WORST,
+    Answer,
+    Methods,
+    Search,
+    private,
+)
 from privrank_jax.experiments.alabi.crowds import World
-from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.simulate.study import Metrics, Parameters, Study
+from privrank_jax.experiments.pictures import LAST, MIDDLE
+from privrank_jax.experiments.study import P, number, study, whole
+from privrank_jax.simulate.study import Metrics, Parameters
 
 BORDA_GAUSS = "Borda (ε, δ)"
 ALL, ALL_GAUSS = "noise-all", "noise-all (ε, δ)"
@@ -42,8 +50,6 @@ PLACED = (FOOTRULE, FOOTRULE_GAUSS)
 PURE_SHAPED = (*SHAPED, *(name for name in PURE if name not in (BORDA, ALL)), FOOTRULE)
 """Pure ε, with the default noise of each method."""
 SORTS = (KWIK, KWIK_UNEVEN, KWIK_GAUSS, HAY)
-# In the order in which keys are split among them; a new one comes last, so that the others draw what they drew.
-METHODS = (BORDA, BORDA_GAUSS, ALL, ALL_GAUSS, *SORTS, EXPONENTIAL, *SHAPED, *PLACED)
 PAIRS = (
     *((other, BORDA) for other in PURE if other != BORDA),
     *((other, BORDA_GAUSS) for other in GAUSSIAN if other != BORDA_GAUSS),
@@ -54,258 +60,202 @@ PAIRS = (
     *((FOOTRULE_GAUSS, BORDA_GAUSS), (FOOTRULE_GAUSS, ALL_GAUSS), (ALL_GAUSS, FOOTRULE_GAUSS)),
     *((BORDA_SHAPED, FOOTRULE), (BORDA_GAUSS, FOOTRULE_GAUSS), (KWIK_GAUSS, FOOTRULE_GAUSS)),
 )
-_LOOKS = {
-    **{name: (color, 0) for color, name in enumerate(PURE)},
-    BORDA_GAUSS: (0, 1),
-    ALL_GAUSS: (1, 1),
-    KWIK_GAUSS: (2, 1),
-    BORDA_SHAPED: (0, 2),
-    ALL_SHAPED: (1, 2),
-    FOOTRULE: (6, 2),
-    FOOTRULE_GAUSS: (6, 1),
-}
 
 
-@dataclass(frozen=True)
-class CentralConfig:
-    """Grid of ``alabi-central``.
+# --- methods and worlds --------------------------------------------------------------------------
 
-    Attributes:
-        name: name of the study.
-        items: m of the Mallows crowds.
-        users: n; for data sets, the values that they have enough users for.
-        epsilons: ε.
-        delta: δ of the Gaussian variants.
-        strength: θm of the Mallows crowds.
-        flips: d of the worst case (0: no worst case), the number of pairs of items that change places.
-        buffer: t of the worst case, the number of items between them.
-        lean: mean of a user's ±1 for each pair in the worst case, up to sign.
-        data: named data sets.
+
+def methods(delta: float, padded: int) -> Methods:
+    """Private consensus methods that are feasible for so many items, padding included; see :func:`common.errors`.
+
+    Keys are split in this order: a new one comes last, so that the others draw what they drew.
     """
-
-    name: str
-    items: tuple[int, ...] = (5, 10, 20, 50, 100)
-    users: tuple[int, ...] = (100, 1000, 10000)
-    epsilons: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0, 10.0)
-    delta: float = 1e-6
-    strength: float = 5.0
-    flips: int = 5
-    buffer: int = 10
-    lean: float = 0.4
-    data: tuple[str, ...] = common.DATA
-
-
-def methods(config: CentralConfig, padded: int, names: Collection[str] = METHODS) -> Methods:
-    """Private consensus methods that are feasible for so many items; see :func:`common.errors`.
-
-    Args:
-        config: the grid.
-        padded: items of a program, padding included.
-        names: those that are wanted.
-    """
-    delta = config.delta
-    sorted_by = tuple(name for name in SORTS if name in names)
-    found: dict[str, Method] = {
-        BORDA: common.borda("laplace"),
-        BORDA_GAUSS: common.borda("gaussian", delta),
-        ALL: common.noise_all("laplace"),
-        ALL_GAUSS: common.noise_all("gaussian", delta),
-        BORDA_SHAPED: common.borda("k-norm"),
-        ALL_SHAPED: common.noise_all("k-norm"),
-        FOOTRULE: common.footrule("k-norm"),
-        FOOTRULE_GAUSS: common.footrule("gaussian", delta),
+    found: dict[Any, Callable[..., Any]] = {
+        BORDA: private(common.borda, "laplace"),
+        BORDA_GAUSS: private(common.borda, "gaussian", delta),
+        ALL: private(common.noise_all, "laplace"),
+        ALL_GAUSS: private(common.noise_all, "gaussian", delta),
+        SORTS: functools.partial(sorts, delta=delta),
+        EXPONENTIAL: private(common.exponential),
+        BORDA_SHAPED: private(common.borda, "k-norm"),
+        ALL_SHAPED: private(common.noise_all, "k-norm"),
+        FOOTRULE: private(common.footrule, "k-norm"),
+        FOOTRULE_GAUSS: private(common.footrule, "gaussian", delta),
     }
-    if padded <= crowds.EXPONENTIAL_ITEMS:
-        found[EXPONENTIAL] = common.exponential()
-    together: dict[str | tuple[str, ...], Callable[..., Any]] = {}
-    for name in METHODS:  # keys are split in this order
-        if name in sorted_by:
-            together[sorted_by] = sorts(sorted_by, delta)
-        elif name in names and name in found:
-            together[name] = found[name]
-    return together
+    if padded > crowds.EXPONENTIAL_ITEMS:
+        del found[EXPONENTIAL]
+    return found
 
 
-def sorts(names: Sequence[str], delta: float) -> Callable[[Key, World, Array], list[Answer]]:
-    """All these sorts as one: what ``dp_kwiksort`` and ``hay_kwiksort`` find with these keys.
+def sorts(keys: Key, world: World, epsilon: Array, delta: float) -> list[Answer]:
+    """All :data:`SORTS` as one: what ``dp_kwiksort`` and ``hay_kwiksort`` find with these keys.
 
     Where a KwikSort exceeds its budget, its fallback joins the searches of all methods.
     """
+    weights, privacy = world.weights, common.replaced_user(epsilon)
+    _, facts = facts_of(weights, "the study")
+    even, may_exceed = kwiksort_plan(privacy, facts)
+    approximate = common.replaced_user(epsilon, delta)
+    plans = (
+        even,
+        kwiksort_plan(privacy, facts, split=0.9)[0],
+        kwiksort_plan(approximate, facts, noise="gaussian")[0],
+        hay_plan(privacy, facts),
+    )
+    plan = jax.tree.map(lambda *x: jnp.stack([jnp.asarray(one) for one in x]), *plans)
 
-    def method(keys: Key, world: World, epsilon: Array) -> list[Answer]:
-        weights, privacy = world.weights, common.replaced_user(epsilon)
-        _, facts = facts_of(weights, "the study")
-        even, may_exceed = kwiksort_plan(privacy, facts)
-        approximate = common.replaced_user(epsilon, delta)
-        made = {
-            KWIK: lambda: even,
-            KWIK_UNEVEN: lambda: kwiksort_plan(privacy, facts, split=0.9)[0],
-            KWIK_GAUSS: lambda: kwiksort_plan(approximate, facts, noise="gaussian")[0],
-            HAY: lambda: hay_plan(privacy, facts),
-        }
-        plans = [made[name]() for name in names]
-        plan = jax.tree.map(lambda *x: jnp.stack([jnp.asarray(one) for one in x]), *plans)
+    def sort(key: Key, plan: SortPlan) -> Sorted:
+        return noisy_sort(key, jnp.asarray(weights.matrix), plan, world.mask, shuffled=True)
 
-        def sort(key: Key, plan: SortPlan) -> Sorted:
-            return noisy_sort(key, jnp.asarray(weights.matrix), plan, world.mask, shuffled=True)
+    found = jax.vmap(sort)(keys, plan)
+    if not may_exceed:
+        return [*found.ranks]
 
-        found = jax.vmap(sort)(keys, plan)
-        if not may_exceed:
-            return [*found.ranks]
+    def fallback(key: Key, share: Array) -> Search:
+        noisy = aggregation.noise_all(key, weights, common.replaced_user(share)).value
+        return common.searched(noisy, world)
 
-        def fallback(key: Key, share: Array) -> Search:
-            noisy = aggregation.noise_all(key, weights, common.replaced_user(share)).value
-            return common.searched(noisy, world)
-
-        count = len(names) - (HAY in names)  # the others come first
-        instead = jax.vmap(fallback)(found.left_key[:count], plan.of_fallback[:count])
-        kept = ~found.stopped[:count]
-        ready = -found.ranks[:count].astype(instead.start.dtype)
-        start = jnp.where(kept[:, None], ready, instead.start)
-        searches = Search(jnp.where(kept[:, None, None], 0, instead.weights), start)
-        each = [jax.tree.map(operator.itemgetter(number), searches) for number in range(count)]
-        return [*each, *found.ranks[count:]]
-
-    return method
+    instead = jax.vmap(fallback)(found.left_key[:-1], plan.of_fallback[:-1])  # Hay et al. has none
+    kept = ~found.stopped[:-1]
+    ready = -found.ranks[:-1].astype(instead.start.dtype)
+    start = jnp.where(kept[:, None], ready, instead.start)
+    searches = Search(jnp.where(kept[:, None, None], 0, instead.weights), start)
+    each = [jax.tree.map(operator.itemgetter(n), searches) for n in range(len(start))]
+    return [*each, found.ranks[-1]]
 
 
-def trial(
-    key: Key, cell: Parameters, *, draws: Mapping[int, crowds.Draws], config: CentralConfig
-) -> Metrics:
-    """One crowd of the cell's world, all methods, all ε; worlds of similar sizes share a program.
+def worlds(p: P) -> Mapping[str, Any]:
+    """The cells of all worlds, and how each is drawn, by the ``max_items`` of its program.
 
-    Args:
-        key: PRNG key.
-        cell: parameters; ``world`` is a number of :func:`build`.
-        draws: the worlds of each ``max_items``, see :func:`crowds.world_of`.
-        config: the grid.
+    There is a program for as few items as the exponential mechanism takes, and one for more. A world's items are padded
+    to the most of all that share its program; its number is that of its name, plus as many times the number of names as
+    it has items.
     """
-    world_key, noise_key = jax.random.split(key)
-    padded = cell["max_items"]
-    world = crowds.world_of(world_key, cell, draws[padded])
-    return common.errors(noise_key, world, methods(config, padded), config.epsilons, PAIRS)
-
-
-def worlds(config: CentralConfig) -> tuple[str, ...]:
-    """Names of the worlds: values of the column ``study``."""
-    return (common.MALLOWS, common.WORST, *config.data)
-
-
-def build(config: CentralConfig) -> tuple[Study, ...]:
-    """Build one study of all worlds, with a program for as few items as the exponential mechanism takes, and for more.
-
-    A world's items are padded to the most of all that share its program; its number is that of its name, plus as many
-    times the number of names as it has items.
-    """
-    given = crowds.given_ranks(config.data)
-    hard = 2 * config.flips + config.buffer if config.flips else 0
-    every = {*config.items, hard, *(found.shape[1] for found in given.values())}
-    names, most = worlds(config), max(config.users)
+    given = crowds.given_ranks(p.data)
+    hard = 2 * p.flips + p.buffer if p.flips else 0
+    every = {*p.items, hard, *(found.shape[1] for found in given.values())}
+    names, most = crowds.names(p), max(p.users)
     draws: dict[int, dict[crowds.Draw, list[int]]] = {}
     cells: list[Parameters] = []
 
     def add(name: str, draw: crowds.Draw, items: int, users: Iterable[int]) -> None:
         few = items <= crowds.EXPONENTIAL_ITEMS
         padded = max(other for other in every if (other <= crowds.EXPONENTIAL_ITEMS) == few)
-        number = names.index(name) + len(names) * items
-        draws.setdefault(padded, {}).setdefault(draw, []).append(number)
+        place = names.index(name) + len(names) * items
+        draws.setdefault(padded, {}).setdefault(draw, []).append(place)
         sizes = {"num_items": items, "max_items": padded, "max_users": most}
-        cells.extend({**sizes, "num_users": some, "world": number} for some in users)
+        cells.extend({**sizes, "num_users": some, "world": place} for some in users)
 
-    mallows = functools.partial(crowds.mallows_world, strength=config.strength)
-    for items in config.items:
-        add(common.MALLOWS, mallows, items, config.users)
-    if config.flips:
-        shape = {"flips": config.flips, "buffer": config.buffer, "lean": config.lean}
-        add(common.WORST, functools.partial(crowds.worst_draw, **shape), hard, config.users)
+    mallows = functools.partial(crowds.mallows_world, strength=p.strength)
+    for items in p.items:
+        add(MALLOWS, mallows, items, p.users)
+    if p.flips:
+        shape = {"flips": p.flips, "buffer": p.buffer, "lean": p.lean}
+        add(WORST, functools.partial(crowds.worst_draw, **shape), hard, p.users)
     for name, ranks in given.items():
-        users = [number for number in config.users if number < len(ranks)] + [len(ranks)]
+        users = [some for some in p.users if some < len(ranks)] + [len(ranks)]
         add(name, functools.partial(crowds.data_draw, ranks=ranks), ranks.shape[1], users)
-    run = functools.partial(trial, draws=draws, config=config)
-    static, axes = ("max_items", "max_users"), (*common.AXES, "epsilon")
-    optimized = common.optimized(crowds.EXPONENTIAL_ITEMS)
-    return (Study(config.name, run, tuple(cells), static, axes, optimized),)
+    return {"draws": draws, "world_cells": cells}
 
 
-# --- registered ----------------------------------------------------------------------------------
+# --- the study -----------------------------------------------------------------------------------
 
-_MALLOWS, _WORST, _DATA = ({"study": one} for one in (common.MALLOWS, common.WORST, common.DATA))
-_NEVER = "never costs more than"
-_CHEAPER: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
-    *(
-        (f"Mallows: Borda {_NEVER} {other}", best, other, _MALLOWS)
-        for best, others in ((BORDA, PURE), (BORDA_GAUSS, GAUSSIAN))
-        for other in others
-        if other != best
-    ),
-    *((f"{name}: Borda {_NEVER} noise-all", BORDA, ALL, {"study": name}) for name in common.DATA),
-    (f"worst case: noise-all {_NEVER} Borda", ALL, BORDA, _WORST),
-    (
-        f"worst case, 10,000 users: noise-all {_NEVER} Borda",
-        ALL,
-        BORDA,
-        {**_WORST, "num_users": 10_000},
-    ),
-    (f"K-norm noise: Borda {_NEVER} with Laplace noise", BORDA_SHAPED, BORDA, {}),
-    (f"K-norm noise: {ALL} {_NEVER} with Laplace noise", ALL_SHAPED, ALL, {}),
-    (f"10 items: noise-all {_NEVER} KwikSort", ALL, KWIK, {"num_items": 10}),
-    (f"100 items: KwikSort at the even split {_NEVER} noise-all", KWIK, ALL, {"num_items": 100}),
-    *(
-        (f"{name}: {best} {_NEVER} {other}", best, other, at)
-        for name, best, other, at in (
-            ("Mallows", BORDA_SHAPED, FOOTRULE, _MALLOWS),
-            ("Mallows", BORDA_GAUSS, FOOTRULE_GAUSS, _MALLOWS),
-            ("Mallows", FOOTRULE, KWIK, _MALLOWS),
-            ("Mallows", FOOTRULE_GAUSS, KWIK_GAUSS, _MALLOWS),
-            (
-                "Mallows, 50 and 100 items",
-                FOOTRULE,
-                ALL_SHAPED,
-                {**_MALLOWS, "num_items": (50, 100)},
-            ),
-            ("data", ALL_SHAPED, FOOTRULE, _DATA),
-            ("data", BORDA_SHAPED, FOOTRULE, _DATA),
-            ("worst case", FOOTRULE, BORDA_SHAPED, _WORST),
-            ("worst case", FOOTRULE_GAUSS, BORDA_GAUSS, _WORST),
-        )
-    ),
+_WHERE: dict[str, dict[str, Any]] = {
+    **{name: {"study": name} for name in (MALLOWS, WORST, *DATA)},
+    "data": {"study": DATA},
+    "worst case, 10,000 users": {"study": WORST, "num_users": 10_000},
+    "Mallows, 50 and 100 items": {"study": MALLOWS, "num_items": (50, 100)},
+    "10 items": {"num_items": 10},
+    "100 items": {"num_items": 100},
+    "everywhere": {},
+}
+_CHEAPER = (
+    *((MALLOWS, BORDA, other) for other in PURE[1:]),
+    *((MALLOWS, BORDA_GAUSS, other) for other in GAUSSIAN[1:]),
+    *((name, BORDA, ALL) for name in DATA),
+    *((WORST, ALL, BORDA), ("worst case, 10,000 users", ALL, BORDA)),
+    *(("everywhere", BORDA_SHAPED, BORDA), ("everywhere", ALL_SHAPED, ALL)),
+    *(("10 items", ALL, KWIK), ("100 items", KWIK, ALL)),
+    *((MALLOWS, BORDA_SHAPED, FOOTRULE), (MALLOWS, BORDA_GAUSS, FOOTRULE_GAUSS)),
+    *((MALLOWS, FOOTRULE, KWIK), (MALLOWS, FOOTRULE_GAUSS, KWIK_GAUSS)),
+    ("Mallows, 50 and 100 items", FOOTRULE, ALL_SHAPED),
+    *(("data", ALL_SHAPED, FOOTRULE), ("data", BORDA_SHAPED, FOOTRULE)),
+    *((WORST, FOOTRULE, BORDA_SHAPED), (WORST, FOOTRULE_GAUSS, BORDA_GAUSS)),
 )
 
-EXPERIMENTS = (
-    Experiment(
-        name="alabi-central",
-        title="Private consensus in the central model: which algorithm, where",
-        paper=f"{common.PAPER}, Table 2 (no experiments of its own)",
-        config=CentralConfig("alabi-central"),
-        build=build,
-        annotate=lambda config, rows: crowds.by_world(worlds(config), rows),
-        claims=(
-            *common.each_cheaper(*_CHEAPER),
-            common.falls("excess costs fall with ε", "epsilon", PURE + GAUSSIAN + SHAPED),
-            common.falls(
-                "Mallows: excess costs of footrule fall with ε",
-                "epsilon",
-                PLACED,
-                study=common.MALLOWS,
-            ),
-            common.falls(
-                "excess costs fall with users",
-                "num_users",
-                PURE + GAUSSIAN + SHAPED + PLACED,
-                study=common.MALLOWS,
-            ),
+
+@study(
+    "alabi-central",
+    "Private consensus in the central model: which algorithm, where",
+    f"{common.PAPER}, Table 2 (no experiments of its own)",
+    items=whole((5, 10, 20, 50, 100), "m of the Mallows crowds", least=2),
+    users=whole((100, 1000, 10000), "n; for data sets, the values that they have enough users for"),
+    epsilons=number((0.1, 0.3, 1.0, 3.0, 10.0), "ε"),
+    delta=number(1e-6, "δ of the Gaussian variants", most=1),
+    **common.WORLDS,
+    data=common.NAMED,
+    data_optional=True,
+    prepare=worlds,
+    cells=lambda p: p.world_cells,
+    static=("max_items", "max_users"),
+    axes=common.AXES,
+    optimized=common.optimized(crowds.EXPONENTIAL_ITEMS),
+    rows=crowds.by_world,
+    claims=[
+        *(
+            common.cheaper(f"{at}: {best} never costs more than {other}", best, other, **_WHERE[at])
+            for at, best, other in _CHEAPER
         ),
-        draw=functools.partial(alabi_pictures.methods, looks=_LOOKS, mapped=PURE_SHAPED),
-        replicates=50,
-        data_optional=True,
-        outline=("epsilon", "num_items"),
-        differences=(
-            "the paper has no experiments: worlds, grid and claims are ours",
-            common.YARDSTICK,
-            "noised weights are solved by local search from their Borda ranking",
-            "Borda and noise-all have Laplace noise, as in the paper, unless another is named; footrule has K-norm or "
-            "Gaussian noise",
-            f"Mallows crowds: θ = {CentralConfig('x').strength:g}/m; a pair is judged alike at every m",
+        common.costs_fall("excess costs fall with ε", "epsilon", PURE + GAUSSIAN + SHAPED),
+        common.costs_fall(
+            "Mallows: excess costs of footrule fall with ε", "epsilon", PLACED, study=MALLOWS
         ),
+        common.costs_fall(
+            "excess costs fall with users",
+            "num_users",
+            PURE + GAUSSIAN + SHAPED + PLACED,
+            study=MALLOWS,
+        ),
+    ],
+    picture={
+        **common.PICTURE,
+        "lines": (
+            {
+                "x": "epsilon",
+                "panel": ("num_items",),
+                "where": {"study": MALLOWS, "num_users": MIDDLE},
+            },
+            {
+                "x": "num_users",
+                "panel": ("num_items",),
+                "where": {"study": MALLOWS, "epsilon": MIDDLE},
+            },
+            {
+                "x": "epsilon",
+                "panel": ("study",),
+                "where": {"study": lambda name: name != MALLOWS, "num_users": LAST},
+            },
+        ),
+        "looks": {
+            **{name: (color, 0) for color, name in enumerate(PURE)},
+            **{BORDA_GAUSS: (0, 1), ALL_GAUSS: (1, 1), KWIK_GAUSS: (2, 1)},
+            **{BORDA_SHAPED: (0, 2), ALL_SHAPED: (1, 2)},
+            **{FOOTRULE: (6, 2), FOOTRULE_GAUSS: (6, 1)},
+        },
+    },
+    replicates=50,
+    outline=("epsilon", "num_items"),
+    differences=(
+        common.OURS,
+        common.YARDSTICK,
+        "noised weights are solved by local search from their Borda ranking",
+        "Borda and noise-all have Laplace noise, as in the paper, unless another is named; footrule has K-norm or "
+        "Gaussian noise",
+        common.CROWDS,
     ),
 )
+def trial(key: Key, p: P) -> Metrics:
+    """One crowd of the cell's world, all methods, all ε; worlds of similar sizes share a program."""
+    world_key, noise_key = jax.random.split(key)
+    world = crowds.world_of(world_key, p, p.draws[p.max_items])
+    return common.errors(noise_key, world, methods(p.delta, p.max_items), p.epsilons, PAIRS)

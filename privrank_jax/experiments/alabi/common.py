@@ -1,11 +1,10 @@
-"""Shared parts of the aggregation studies: worlds of rankings, the error measure, errors, paired differences.
+"""Shared parts of the aggregation studies: private methods, the error measure, errors, paired differences.
 
 The paper of Alabi and others has no experiments; these studies are ours.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,9 +19,9 @@ from privrank_jax._types import Key, Mask, Numbers, PairMatrix
 from privrank_jax._workarounds.xla import Optimized
 from privrank_jax.aggregation.footrule import assignment
 from privrank_jax.aggregation.kemeny_rule import exact_kemeny
-from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi.crowds import World
-from privrank_jax.experiments.claims import Claim, Wanted, minus
+from privrank_jax.experiments.claims import Claim, Wanted, beats, falls, minus
+from privrank_jax.experiments.study import number, whole, word
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
@@ -32,7 +31,7 @@ from privrank_jax.simulate.study import Parameters
 PAPER = "Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models"
 EXCESS, KENDALL = "excess_cost", "kendall_error"
 METRICS = (EXCESS, KENDALL)
-AXES = ("estimator", "metric")
+AXES = ("estimator", "metric", "epsilon")
 BORDA, PLAIN = "Borda", "Borda, no privacy"
 MALLOWS, WORST = "Mallows", "worst case"
 DATA = ("sushi", "apa")
@@ -40,11 +39,34 @@ NEGLIGIBLE = 0.001  # of all pairs
 _EXACT = 10  # most items for which the least cost is computed exactly
 _TOGETHER = 20  # most items of searches that run side by side
 
+OURS = "the paper has no experiments: worlds, grid and claims are ours"
 YARDSTICK = (
-    "excess cost: (K(σ, w) - OPT) over the number of pairs; OPT exact for at most "
-    f"{_EXACT} items, else the least of two local searches (from Borda, from the center), which certificates "
-    "confirm where they were tried"
+    f"excess cost: (K(σ, w) - OPT) over the number of pairs; OPT exact for at most {_EXACT} items, else the least of "
+    "two local searches (from Borda, from the center), which certificates confirm where they were tried"
 )
+CROWDS = "Mallows crowds: θ = 5/m; a pair is judged alike at every m"
+WORLDS: dict[str, Any] = {
+    "strength": number(5.0, "θm of the Mallows crowds", least=0),
+    "flips": whole(
+        5, "d of the worst case (0: no worst case), pairs of items that change places", least=0
+    ),
+    "buffer": whole(10, "t of the worst case, the number of items between them"),
+    "lean": number(
+        0.4,
+        "mean of a user's ±1 for each pair in the worst case, up to sign",
+        least=0,
+        most=1,
+    ),
+}
+NAMED = word(DATA, "named data sets", among=DATA, empty=True)
+"""Parameters of the worlds: Mallows crowds, the worst case, and data sets."""
+PICTURE: dict[str, Any] = {
+    "y": {EXCESS: "excess cost, share of pairs"},
+    "log_x": True,
+    "small": 1e-3,
+    "from_zero": True,
+    "names": {MALLOWS: MALLOWS},
+}
 
 
 def replaced_user(epsilon: Numbers, delta: float = 0.0) -> Privacy:
@@ -53,11 +75,9 @@ def replaced_user(epsilon: Numbers, delta: float = 0.0) -> Privacy:
 
 
 class Search(NamedTuple):
-    """Weights from which a local search finds the ranking.
+    """Weights ``(m, m)`` from which a local search finds the ranking, from the order of these scores ``(m,)`` on.
 
-    Attributes:
-        weights: ``(m, m)``; zeros, for which every ranking is the best, keep the order of ``start``.
-        start: ``(m,)`` scores, high = preferred, whose order the search starts from.
+    Weights that are zeros, for which every ranking is the best, keep that order.
     """
 
     weights: Array
@@ -65,11 +85,7 @@ class Search(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Costs of items at places, of which an assignment finds the ranking.
-
-    Attributes:
-        costs: ``(m, m)``.
-    """
+    """Costs of items at places ``(m, m)``, of which an assignment finds the ranking."""
 
     costs: Array
 
@@ -81,11 +97,42 @@ Method = Callable[[Key, World, Array], Answer]
 Methods = Mapping[Any, Callable[[Key, World, Array], Any]]  # by name, or by names
 
 
+# --- methods -------------------------------------------------------------------------------------
+
+
+def borda(key: Key, world: World, privacy: Privacy, noise: str) -> Answer:
+    """Private Borda scores."""
+    return aggregation.dp_borda(key, world.weights, privacy, noise=noise).value
+
+
+def noise_all(key: Key, world: World, privacy: Privacy, noise: str) -> Answer:
+    """Private weights of all pairs."""
+    return searched(aggregation.noise_all(key, world.weights, privacy, noise=noise).value, world)
+
+
+def footrule(key: Key, world: World, privacy: Privacy, noise: str) -> Answer:
+    """Private costs of places."""
+    return Placed(aggregation.dp_footrule(key, world.histograms, privacy, noise=noise).value)
+
+
+def exponential(key: Key, world: World, privacy: Privacy, noise: str) -> Answer:
+    """The ranking of the exponential mechanism, for at most ``crowds.EXPONENTIAL_ITEMS`` items."""
+    del noise
+    return aggregation.exponential_kemeny(key, world.weights, privacy).value
+
+
+def private(release: Callable[..., Answer], noise: str = "", delta: float = 0.0) -> Method:
+    """A method of a release with this noise, and δ for Gaussian noise only."""
+    delta = delta if noise == "gaussian" else 0.0
+    return lambda key, world, epsilon: release(key, world, replaced_user(epsilon, delta), noise)
+
+
 def optimized(most: int) -> Callable[[Parameters], Optimized]:
-    """``Study.optimized`` for programs of items padded to ``max_items``: less up to so many, which run for much less
-    time than they take to compile.
-    """
+    """``Study.optimized``: less up to so many ``max_items``, as such programs run for less time than they compile."""
     return lambda static: "some" if static["max_items"] <= most else True
+
+
+# --- rankings from answers -----------------------------------------------------------------------
 
 
 def best_searches(world: World) -> Search | None:
@@ -100,80 +147,10 @@ def best_searches(world: World) -> Search | None:
     return Search(jnp.broadcast_to(weights.matrix, (len(starts), *weights.matrix.shape)), starts)
 
 
-def best_of(found: Array | None, world: World) -> Array:
-    """The best known ranking: the optimum for few items, otherwise the better of what the searches have found."""
-    if found is None:
-        return exact_kemeny(world.weights)
-    return found[jnp.argmin(jax.vmap(lambda ranks: cost(ranks, world))(found))]
-
-
 def cost(ranks: Array, world: World) -> Array:
     """K(σ, w) over the number of pairs of real items."""
     items = jnp.sum(world.mask)
     return aggregation.kemeny_score(ranks, world.weights.matrix) / (items * (items - 1) / 2)
-
-
-def borda_ranks(key: Key, world: World) -> Array:
-    """The ranking by the weights themselves."""
-    return ranks_from_scores(aggregation.borda_scores(world.weights), world.mask, key)
-
-
-def promise_of(noise: str, delta: float) -> Callable[[Numbers], Privacy]:
-    """The promise of :func:`replaced_user` for each ε, with δ for Gaussian noise only."""
-    return functools.partial(replaced_user, delta=delta if noise == "gaussian" else 0.0)
-
-
-def borda(noise: str, delta: float = 0.0) -> Method:
-    """The ranking by private Borda scores."""
-    promise = promise_of(noise, delta)
-
-    def method(key: Key, world: World, epsilon: Array) -> Answer:
-        return aggregation.dp_borda(key, world.weights, promise(epsilon), noise=noise).value
-
-    return method
-
-
-def noise_all(noise: str, delta: float = 0.0) -> Method:
-    """Private weights of all pairs."""
-    promise = promise_of(noise, delta)
-
-    def method(key: Key, world: World, epsilon: Array) -> Answer:
-        return searched(
-            aggregation.noise_all(key, world.weights, promise(epsilon), noise=noise).value, world
-        )
-
-    return method
-
-
-def private_weights(noise: str, delta: float = 0.0) -> Method:
-    """Private weights in two parts, with cycles shrunk."""
-    promise = promise_of(noise, delta)
-
-    def method(key: Key, world: World, epsilon: Array) -> Answer:
-        found = aggregation.private_weights(key, world.weights, promise(epsilon), noise=noise)
-        return searched(found.value, world)
-
-    return method
-
-
-def footrule(noise: str, delta: float = 0.0) -> Method:
-    """The ranking of least private footrule."""
-    promise = promise_of(noise, delta)
-
-    def method(key: Key, world: World, epsilon: Array) -> Answer:
-        histograms = world.histograms
-        return Placed(aggregation.dp_footrule(key, histograms, promise(epsilon), noise=noise).value)
-
-    return method
-
-
-def exponential() -> Method:
-    """The ranking of the exponential mechanism, for at most ``crowds.EXPONENTIAL_ITEMS`` items."""
-
-    def method(key: Key, world: World, epsilon: Array) -> Array:
-        return aggregation.exponential_kemeny(key, world.weights, replaced_user(epsilon)).value
-
-    return method
 
 
 def searched(weights: PairMatrix, world: World) -> Search:
@@ -184,15 +161,9 @@ def searched(weights: PairMatrix, world: World) -> Search:
 def solved(
     found: Mapping[str, Answer], mask: Mask, best: Search | None = None
 ) -> tuple[dict[str, Array], Array | None]:
-    """The rankings of all answers, with one copy in the program of the local search, of the assignment and of a sort.
+    """Ranks of all answers, which have a leading axis (of ε or n), and those of the searches ``best``.
 
-    Args:
-        found: answers with a leading axis, of ε or of n.
-        mask: ``(m,)``, real items.
-        best: further searches, along one axis.
-
-    Returns:
-        Ranks with the same leading axis, in the order of ``found``, and those of the further searches.
+    One copy of the local search, of the assignment and of a sort is in the program.
     """
     ranks = {name: x for name, x in found.items() if isinstance(x, Array)}
     scores = {name: x for name, x in ranks.items() if jnp.issubdtype(x.dtype, jnp.floating)}
@@ -204,14 +175,15 @@ def solved(
         assign = jax.vmap(jax.vmap(assignment))
         ranks |= dict(zip(placed, assign(jnp.stack([*placed.values()])), strict=True))
     searches = {name: x for name, x in found.items() if isinstance(x, Search)}
+    bests = None
     if searches or best is not None:
         parts = [*searches.values(), *([] if best is None else [best])]
         whole = jax.tree.map(lambda *x: jnp.concatenate(x), *parts)
         ends = np.cumsum([len(part.start) for part in parts])[:-1]
         each = jnp.split(_search(whole, mask), ends)
         ranks |= dict(zip(searches, each, strict=False))
-        return {name: ranks[name] for name in found}, None if best is None else each[-1]
-    return {name: ranks[name] for name in found}, None
+        bests = None if best is None else each[-1]
+    return {name: ranks[name] for name in found}, bests
 
 
 def _search(searches: Search, mask: Mask) -> Array:
@@ -227,25 +199,6 @@ def _search(searches: Search, mask: Mask) -> Array:
     return map_parts(one, searches, 16 * items * items)
 
 
-def names_of(methods: Methods) -> list[str]:
-    """The names of all methods."""
-    return [name for names in methods for name in ((names,) if isinstance(names, str) else names)]
-
-
-def outcomes(
-    keys: Mapping[str, Key], world: World, methods: Methods, epsilon: Array
-) -> dict[str, Answer]:
-    """What each method returns, by its name, with its own key."""
-    found: dict[str, Answer] = {}
-    for names, method in methods.items():
-        if isinstance(names, str):
-            found[names] = method(keys[names], world, epsilon)
-        else:
-            several = method(jnp.stack([keys[name] for name in names]), world, epsilon)
-            found |= dict(zip(names, several, strict=True))
-    return found
-
-
 def errors(
     key: Key,
     world: World,
@@ -253,27 +206,36 @@ def errors(
     epsilon: Array | Sequence[float],
     pairs: Sequence[tuple[str, str]],
 ) -> Labeled:
-    """Compute both errors of every method, and paired differences between methods, along :data:`AXES`.
+    """Both errors of every method, and differences, first minus second, of those pairs that ran, along :data:`AXES`.
 
-    Args:
-        key: PRNG key; all ε share the draws of a method.
-        world: the data set.
-        methods: name to function ``(key, world, epsilon)`` to an answer; see :data:`Methods`.
-        epsilon: ε, may be traced; several known ones are a further axis.
-        pairs: methods whose first minus second is wanted; those that did not run are left out.
+    ε may be traced; several known ones are a further axis, and share the draws of a method.
     """
-    names = names_of(methods)
+    names = [n for names in methods for n in ([names] if isinstance(names, str) else names)]
     plain_key, *keys = jax.random.split(key, len(names) + 1)
-    named = dict(zip(names, keys, strict=True))
+    own = dict(zip(names, keys, strict=True))
+
+    def at(level: Array) -> dict[str, Answer]:
+        found: dict[str, Answer] = {}
+        for one, method in methods.items():
+            if isinstance(one, str):
+                found[one] = method(own[one], world, level)
+            else:
+                several = method(jnp.stack([own[name] for name in one]), world, level)
+                found |= dict(zip(one, several, strict=True))
+        return found
+
     levels = jnp.asarray(epsilon, world.weights.matrix.dtype)
     if levels.ndim:
-        found = jax.vmap(lambda level: outcomes(named, world, methods, level))(levels)
+        found = jax.vmap(at)(levels)
     else:  # no axis of one ε in the program, which would take longer to trace and to compile
-        found = jax.tree.map(lambda x: x[None], outcomes(named, world, methods, levels))
-    plain = borda_ranks(plain_key, world)
+        found = jax.tree.map(lambda x: x[None], at(levels))
+    plain = ranks_from_scores(aggregation.borda_scores(world.weights), world.mask, plain_key)
     found[PLAIN] = jnp.broadcast_to(plain, (levels.size, *plain.shape))
     ranks, bests = solved(found, world.mask, best_searches(world))
-    best = best_of(bests, world)
+    if bests is None:
+        best = exact_kemeny(world.weights)
+    else:
+        best = bests[jnp.argmin(jax.vmap(lambda ranks: cost(ranks, world))(bests))]
     target = best if world.truth is None else jnp.where(world.centered, world.truth, best)
     least = cost(best, world)
 
@@ -299,19 +261,16 @@ def with_differences(
     return labels, jnp.concatenate([table, table[first] - table[second]])
 
 
-def each_cheaper(*those: tuple[str, str, str, Mapping[str, Wanted]]) -> list[Claim]:
-    """Claims of :func:`cheaper`, each by its text, the better and the worse method, and the selection."""
-    return [cheaper(text, best, other, **wanted) for text, best, other, wanted in those]
+# --- claims --------------------------------------------------------------------------------------
 
 
-def cheaper(text: str, better: str, worse: str, **wanted: Wanted) -> Claim:
+def cheaper(text: str, better: str, worse: str, **where: Wanted) -> Claim:
     """Claim: ``better`` never costs more than ``worse``, and somewhere less, by more than ``NEGLIGIBLE``."""
-    wanted = {"metric": EXCESS, **wanted}
-    gap = minus(worse, better)
-    return claims.positive(text, gap, everywhere=False, least=NEGLIGIBLE, **wanted)
+    where = {"metric": EXCESS, **where}
+    return beats(text, minus(worse, better), "some", NEGLIGIBLE, **where)
 
 
-def falls(text: str, x: str, estimators: Sequence[str], **wanted: Wanted) -> Claim:
+def costs_fall(text: str, x: str, estimators: Sequence[str], **where: Wanted) -> Claim:
     """Claim: the excess cost of every one of these estimators falls with x."""
-    wanted = {"metric": EXCESS, "estimator": tuple(estimators), **wanted}
-    return claims.trend(text, x, -1, where=None, **wanted)
+    where = {"metric": EXCESS, "estimator": tuple(estimators), **where}
+    return falls(text, x, **where)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import jax
@@ -15,7 +15,7 @@ from privrank_jax._backend import product
 from privrank_jax._types import Count, Key, Scalar
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation import PairWeights, PositionHistograms
-from privrank_jax.simulate.study import Parameters
+from privrank_jax.experiments.study import P
 from privrank_jax.simulate.table_files import Row
 from privrank_jax.simulate.worlds.hard_rankings import hard_ranking
 from privrank_jax.simulate.worlds.rankings import mallows_counts, mallows_rankings
@@ -24,14 +24,11 @@ EXPONENTIAL_ITEMS = 10  # most items for which the exponential mechanism is draw
 
 
 class World(NamedTuple):
-    """One data set of a replicate.
+    """One data set of a replicate: weights of n users, with the mask of real items.
 
-    Attributes:
-        weights: weights of n users, with the mask of real items.
-        truth: ``(m,)`` ranks of the center; None takes the best ranking for the weights themselves as the truth.
-        centered: scalar bool, may be traced; False takes that ranking too, whatever ``truth`` holds.
-        ranks: ``(n, m)`` rankings of the users, where methods need them.
-        positions: ``(m, m)``, four times the users who have an item at a place, where methods need them.
+    ``truth`` are the ranks ``(m,)`` of the center; without one, or where ``centered`` (which may be traced) is False,
+    the best ranking for the weights is the truth. Where methods need them there are the rankings of the users,
+    ``(n, m)``, and four times the users who have an item at a place, ``(m, m)``.
     """
 
     weights: PairWeights
@@ -53,43 +50,40 @@ class World(NamedTuple):
         return PositionHistograms(self.positions, self.weights.num_users, self.mask)
 
 
-Draw = Callable[[Key, Parameters], World]
-
+Draw = Callable[[Key, P], World]
 Draws = Mapping[Draw, Collection[int]]  # with the numbers of the worlds that each draws
 
 
-def by_world(names: Sequence[str], rows: list[Row]) -> list[Row]:
+def names(p: P) -> tuple[str, ...]:
+    """Names of the worlds: values of the column ``study``."""
+    return ("Mallows", "worst case", *p.data)
+
+
+def by_world(p: P, rows: list[Row]) -> list[Row]:
     """The rows with the name of their world as study, by its number."""
+    known = names(p)
     return [
         {column: value for column, value in row.items() if column != "world"}
-        | {"study": names[row["world"] % len(names)]}
+        | {"study": known[row["world"] % len(known)]}
         for row in rows
     ]
 
 
-def world_of(key: Key, cell: Parameters, draws: Draws) -> World:
-    """A crowd of the world that the cell asks for; all have as many items.
+def world_of(key: Key, p: P, draws: Draws) -> World:
+    """A crowd of the world ``p.world``, which may be traced; all have as many items.
 
     Worlds share a program, in which each is a loop of one turn or none, so that a batch draws the worlds of its cells
     only.
-
-    Args:
-        key: PRNG key.
-        cell: parameters; ``world`` is a number, may be traced.
-        draws: functions of key and cell, with the numbers of the worlds that they draw.
-
-    Returns:
-        The :class:`World`.
     """
     if len(draws) == 1:
-        return next(iter(draws))(key, cell)
-    empty = jax.eval_shape(lambda: _centered(next(iter(draws))(key, cell)))
+        return next(iter(draws))(key, p)
+    empty = jax.eval_shape(lambda: _centered(next(iter(draws))(key, p)))
     world = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), empty)
     for draw, numbers in draws.items():
-        here = jnp.any(cell["world"] == jnp.array([*numbers])).astype(jnp.int32)
+        here = jnp.any(p.world == jnp.array([*numbers])).astype(jnp.int32)
 
         def drawn(_: Array, __: World, draw: Draw = draw) -> World:
-            return _centered(draw(key, cell))
+            return _centered(draw(key, p))
 
         world = jax.lax.fori_loop(0, here, drawn, world)
     return world
@@ -111,19 +105,19 @@ def padded_world(world: World, max_items: int) -> World:
     return World(weights, None, positions=jnp.pad(world.positions, (0, more)))
 
 
-def mallows_world(key: Key, cell: Parameters, strength: Scalar) -> World:
+def mallows_world(key: Key, p: P, strength: Scalar) -> World:
     """Users around a center at θ = ``strength``/m, so that crowds of all m disagree equally; items in random order."""
     crowd_key, order_key = jax.random.split(key)
-    users, items, padded = cell["num_users"], cell["num_items"], cell["max_items"]
+    items, padded = p.num_items, p.max_items
     crowd, histograms = mallows_counts(
-        crowd_key, users, items, strength / items,
-        max_users=cell["max_users"], max_items=padded, positions=True,
+        crowd_key, p.num_users, items, strength / items,
+        max_users=p.max_users, max_items=padded, positions=True,
     )  # fmt: skip
     mask = World(crowd, None).mask
     place = jnp.where(mask, jax.random.permutation(order_key, padded), jnp.arange(padded) + padded)
     place = jnp.argsort(place)  # real items first, shuffled
     assert histograms is not None
-    weights = PairWeights(crowd.matrix[place][:, place], users, mask)
+    weights = PairWeights(crowd.matrix[place][:, place], p.num_users, mask)
     return World(weights, place, positions=histograms.counts[place])
 
 
@@ -180,10 +174,10 @@ def worst_world(
     return World(weights, None, positions=counts.at[items, other].add(moved))
 
 
-def worst_draw(key: Key, cell: Parameters, *, flips: int, buffer: int, lean: float) -> World:
+def worst_draw(key: Key, p: P, *, flips: int, buffer: int, lean: float) -> World:
     """:func:`worst_world` of the cell's users, padded to its items."""
-    users, most = cell["num_users"], cell["max_users"]
-    return padded_world(worst_world(key, users, most, flips, buffer, lean), cell["max_items"])
+    world = worst_world(key, p.num_users, p.max_users, flips, buffer, lean)
+    return padded_world(world, p.max_items)
 
 
 def data_ranks(name: str) -> np.ndarray | None:
@@ -208,9 +202,9 @@ def data_world(key: Key, ranks: Array, users: Count) -> World:
     return World(PairWeights(w, users, jnp.ones(items, bool)), None, positions=counts)
 
 
-def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray) -> World:
+def data_draw(key: Key, p: P, *, ranks: np.ndarray) -> World:
     """:func:`data_world`, drawn anew in every replicate, padded to the cell's items."""
-    return padded_world(data_world(key, jnp.asarray(ranks), cell["num_users"]), cell["max_items"])
+    return padded_world(data_world(key, jnp.asarray(ranks), p.num_users), p.max_items)
 
 
 def given_ranks(names: Iterable[str]) -> dict[str, np.ndarray]:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import dataclasses
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation.subset_designs import MAX_ITEMS
-from privrank_jax.experiments.alabi import common, crowds, reports
-from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, Methods
-from privrank_jax.experiments.alabi.crowds import Draw, Draws, World
-from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.simulate.study import Metrics, Parameters, Study
+from privrank_jax.estimate import Estimate
+from privrank_jax.experiments.alabi import common, crowds
+from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, WORST, Answer, Method, Methods
+from privrank_jax.experiments.alabi.crowds import World
+from privrank_jax.experiments.study import P, number, study, whole
+from privrank_jax.simulate.study import Metrics, Parameters
+from privrank_jax.simulate.table_files import Row
 
 BORDA_UNIT = "Borda, PrivUnit"
 ALL, ALL_UNIT = "noise-all", "noise-all, PrivUnit"
@@ -37,178 +35,124 @@ PAIRS = (
     (RESPONSE, ALL),
     (BORDA, BORDA_SETS),
 )
-_NEVER = "never costs more than"
-_CHEAPER: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
-    *((f"Borda {_NEVER} {other}", BORDA, other, {}) for other in (ALL, RESPONSE, KWIK)),
-    (f"Borda: PrivUnit {_NEVER} Duchi's mechanism", BORDA_UNIT, BORDA, {}),
-    (f"Borda: subset selection {_NEVER} Duchi's mechanism", BORDA_SETS, BORDA, {}),
-    (f"noise-all: PrivUnit {_NEVER} Duchi's mechanism", ALL_UNIT, ALL, {}),
-    (f"noise-all {_NEVER} KwikSort", ALL, KWIK, {}),
-    (f"noise-all {_NEVER} a response on every pair", ALL, RESPONSE, {}),
+_CHEAPER = (
+    *((f"Borda never costs more than {other}", BORDA, other) for other in (ALL, RESPONSE, KWIK)),
+    ("Borda: PrivUnit never costs more than Duchi's mechanism", BORDA_UNIT, BORDA),
+    ("Borda: subset selection never costs more than Duchi's mechanism", BORDA_SETS, BORDA),
+    ("noise-all: PrivUnit never costs more than Duchi's mechanism", ALL_UNIT, ALL),
+    ("noise-all never costs more than KwikSort", ALL, KWIK),
+    ("noise-all never costs more than a response on every pair", ALL, RESPONSE),
 )
-_LOOKS = {
-    BORDA: (0, 0),
-    ALL: (1, 0),
-    KWIK: (2, 0),
-    RESPONSE: (3, 0),
-    BORDA_UNIT: (0, 1),
-    ALL_UNIT: (1, 1),
-    BORDA_SETS: (0, 2),
-}
-
-
-@dataclass(frozen=True)
-class LocalConfig:
-    """Grid of ``alabi-local``.
-
-    Attributes:
-        name: name of the study.
-        sizes: (m, n) of the Mallows crowds.
-        epsilons: ε.
-        strength: θm of the Mallows crowds.
-        flips: d of the worst case (0: no worst case).
-        buffer: t of the worst case.
-        lean: mean of a user's ±1 for each pair in the worst case, up to sign.
-        worst_users: n in the worst case.
-        data: named data sets, with all of their users.
-    """
-
-    name: str
-    sizes: tuple[tuple[int, int], ...] = (
-        *((5, 3000), (20, 3000), (50, 1000), (100, 1000)),
-        *((10, 300), (10, 3000), (10, 30_000)),
-    )
-    epsilons: tuple[float, ...] = (0.5, 1.0, 2.0, 4.0)
-    strength: float = 5.0
-    flips: int = 5
-    buffer: int = 10
-    lean: float = 0.4
-    worst_users: int = 3000
-    data: tuple[str, ...] = common.DATA
 
 
 def methods(num_items: int) -> Methods:
-    """Local consensus methods for so many items; see :func:`common.errors`."""
-    found: dict[str | tuple[str, ...], Callable[..., Any]] = {
-        BORDA: reports.borda(aggregation.ldp_borda),
-        BORDA_UNIT: reports.borda(aggregation.ldp_borda_privunit),
-        (ALL, KWIK): reports.weights_and_sort(),
-        ALL_UNIT: reports.weights(aggregation.local_weights_privunit),
-        RESPONSE: reports.weights(aggregation.local_weights_rr),
+    """Local consensus methods for so many items, on the rankings of a world; see :func:`common.errors`."""
+    found = {
+        BORDA: _by(aggregation.ldp_borda),
+        BORDA_UNIT: _by(aggregation.ldp_borda_privunit),
+        ALL: _by(aggregation.local_weights),
+        ALL_UNIT: _by(aggregation.local_weights_privunit),
+        RESPONSE: _by(aggregation.local_weights_rr),
+        KWIK: _by(aggregation.ldp_kwiksort),
     }
     if num_items <= MAX_ITEMS:
-        found[BORDA_SETS] = reports.borda(aggregation.ldp_borda_subsets)
+        found[BORDA_SETS] = _by(aggregation.ldp_borda_subsets)
     return found
 
 
-def trial(key: Key, cell: Parameters, *, draws: Mapping[int, Draws]) -> Metrics:
-    """One crowd of the cell's world at one ε; worlds of as many items share a program, whatever their users.
+def _by(release: Callable[..., Estimate]) -> Method:
+    """Scores or ranks of a release, or the search in its weights."""
 
-    Args:
-        key: PRNG key.
-        cell: parameters; ``world`` is a place in :func:`worlds`.
-        draws: the worlds of each m, see :func:`crowds.world_of`.
-    """
-    world_key, noise_key = jax.random.split(key)
-    drawn = crowds.world_of(world_key, cell, draws[cell["num_items"]])
-    usable = methods(cell["num_items"])
-    return common.errors(noise_key, reports.weighed(drawn), usable, cell["epsilon"], PAIRS)
+    def method(key: Key, world: World, epsilon: Array) -> Answer:
+        found = release(key, world.ranks, common.replaced_user(epsilon)).value
+        return found if found.ndim == 1 else common.searched(jnp.clip(found, 0, 1), world)
+
+    return method
 
 
-def mallows_draw(key: Key, cell: Parameters, *, config: LocalConfig) -> World:
-    """A Mallows crowd."""
-    most, items = cell["max_users"], cell["num_items"]
-    return _world(cell, *crowds.crowd(key, most, items, config.strength))
+def drawn(key: Key, p: P) -> World:
+    """The cell's world: a Mallows crowd, the hard instance of the lower bounds, or all users of a data set."""
+    truth = None
+    if p.world == MALLOWS:
+        ranks, truth = crowds.crowd(key, p.num_users, p.num_items, p.strength)
+    elif p.world == WORST:
+        ranks = crowds.worst_ranks(key, p.num_users, p.flips, p.buffer, p.lean)
+    else:
+        ranks = fixed(p.given[p.world])
+    weights = aggregation.PairWeights.from_ranks(ranks)
+    return World(dataclasses.replace(weights, mask=jnp.ones(p.num_items, bool)), truth, ranks=ranks)
 
 
-def worst_draw(key: Key, cell: Parameters, *, config: LocalConfig) -> World:
-    """The hard instance of the lower bounds."""
-    ranks = crowds.worst_ranks(key, cell["max_users"], config.flips, config.buffer, config.lean)
-    return _world(cell, ranks, None)
+def cells(p: P) -> list[Parameters]:
+    """A cell for each world and ε; there is a program for each world."""
+    worlds = [(MALLOWS, items, users) for items, users in p.sizes]
+    if p.flips:
+        worlds.append((WORST, 2 * p.flips + p.buffer, p.worst_users))
+    worlds += [(name, ranks.shape[1], len(ranks)) for name, ranks in p.given.items()]
+    return [
+        {"num_items": items, "num_users": users, "world": world, "epsilon": epsilon}
+        for world, items, users in worlds
+        for epsilon in p.epsilons
+    ]
 
 
-def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray) -> World:
-    """All users of a data set."""
-    more = cell["max_users"] - len(ranks)
-    return _world(cell, fixed(np.pad(ranks, ((0, more), (0, 0)))), None)
+def named(p: P, rows: list[Row]) -> list[Row]:
+    """The rows with the name of their world as study."""
+    del p
+    kept = ({c: v for c, v in row.items() if c != "world"} for row in rows)
+    return [{**rest, "study": row["world"]} for rest, row in zip(kept, rows, strict=True)]
 
 
-def _world(cell: Parameters, ranks: Array, truth: Array | None) -> World:
-    """A world of the first users of these rankings, whose weights are yet to be counted."""
-    items = ranks.shape[1]
-    dtype = jnp.result_type(float)
-    users = jnp.asarray(cell["num_users"], jnp.int32)
-    weights = aggregation.PairWeights(
-        jnp.zeros((items, items), dtype), users, jnp.ones(items, bool)
-    )
-    return World(weights, truth, ranks=ranks.astype(jnp.int32))
-
-
-def worlds(config: LocalConfig) -> tuple[str, ...]:
-    """Names of the worlds: values of the column ``study``."""
-    return (MALLOWS, common.WORST, *config.data)
-
-
-def build(config: LocalConfig) -> tuple[Study, ...]:
-    """Build one study of all worlds, with a program for each number of items."""
-    draws: dict[int, dict[Draw, tuple[int]]] = {}
-    sized: list[tuple[int, int, int]] = []
-
-    def add(world: str, draw: Draw, items: int, users: int) -> None:
-        number = worlds(config).index(world)
-        draws.setdefault(items, {})[draw] = (number,)
-        sized.append((items, users, number))
-
-    mallows = functools.partial(mallows_draw, config=config)  # one for crowds of all sizes
-    for items, users in config.sizes:
-        add(MALLOWS, mallows, items, users)
-    if config.flips:
-        hard = functools.partial(worst_draw, config=config)
-        add(common.WORST, hard, 2 * config.flips + config.buffer, config.worst_users)
-    for name, ranks in crowds.given_ranks(config.data).items():
-        users, items = ranks.shape
-        add(name, functools.partial(data_draw, ranks=ranks), items, users)
-    cells: list[Parameters] = []
-    for items, users, number in sized:
-        most = max(other for same, other, _ in sized if same == items)
-        sizes = {"num_items": items, "num_users": users, "max_users": most, "world": number}
-        cells.extend({**sizes, "epsilon": epsilon} for epsilon in config.epsilons)
-    run = functools.partial(trial, draws=draws)
-    static = ("num_items", "max_users")
-    return (Study(config.name, run, tuple(cells), static, common.AXES, optimized="some"),)
-
-
-# --- registered ----------------------------------------------------------------------------------
-
-EXPERIMENTS = (
-    Experiment(
-        name="alabi-local",
-        title="Consensus in the local model: which algorithm, where",
-        paper=f"{common.PAPER}, Table 3 (no experiments of its own)",
-        config=LocalConfig("alabi-local"),
-        build=build,
-        annotate=lambda config, rows: crowds.by_world(worlds(config), rows),
-        claims=(
-            *common.each_cheaper(*_CHEAPER),
-            common.falls("excess costs fall with ε", "epsilon", METHODS),
-            common.falls(
-                "excess costs fall with users", "num_users", METHODS, study=MALLOWS, num_items=10
-            ),
+@study(
+    "alabi-local",
+    "Consensus in the local model: which algorithm, where",
+    f"{common.PAPER}, Table 3 (no experiments of its own)",
+    sizes=whole(
+        (
+            *((5, 3000), (20, 3000), (50, 1000), (100, 1000)),
+            *((10, 300), (10, 3000), (10, 30_000)),
         ),
-        draw=functools.partial(
-            alabi_pictures.by_crowd,
-            looks=_LOOKS,
-            label="reports",
-            styles=("Duchi et al.", "PrivUnit", "sets of items"),
+        "(m, n) of the Mallows crowds",
+    ),
+    epsilons=number((0.5, 1.0, 2.0, 4.0), "ε"),
+    **common.WORLDS,
+    worst_users=whole(3000, "n in the worst case"),
+    data=common.NAMED,
+    data_optional=True,
+    prepare=lambda p: {"given": crowds.given_ranks(p.data)},
+    cells=cells,
+    static=("num_items", "num_users", "world"),
+    axes=common.AXES[:2],
+    optimized="some",
+    rows=named,
+    claims=[
+        *(common.cheaper(text, best, other) for text, best, other in _CHEAPER),
+        common.costs_fall("excess costs fall with ε", "epsilon", METHODS),
+        common.costs_fall(
+            "excess costs fall with users", "num_users", METHODS, study=MALLOWS, num_items=10
         ),
-        replicates=30,
-        data_optional=True,
-        outline=("epsilon", "num_items"),
-        differences=(
-            "the paper has no experiments: worlds, grid and claims are ours",
-            common.YARDSTICK,
-            "noised weights are clipped into [0, 1] and solved by local search from their Borda ranking",
-            f"Mallows crowds: θ = {LocalConfig('x').strength:g}/m; a pair is judged alike at every m",
-        ),
+    ],
+    picture={
+        **common.PICTURE,
+        "x": "epsilon",
+        "panel": ("study", "num_items", "num_users"),
+        "looks": {
+            **{BORDA: (0, 0), ALL: (1, 0), KWIK: (2, 0), RESPONSE: (3, 0)},
+            **{BORDA_UNIT: (0, 1), ALL_UNIT: (1, 1), BORDA_SETS: (0, 2)},
+        },
+        "wide": 4,
+    },
+    replicates=30,
+    outline=("epsilon", "num_items"),
+    differences=(
+        common.OURS,
+        common.YARDSTICK,
+        "noised weights are clipped into [0, 1] and solved by local search from their Borda ranking",
+        common.CROWDS,
     ),
 )
+def trial(key: Key, p: P) -> Metrics:
+    """One crowd of the cell's world at one ε."""
+    world_key, noise_key = jax.random.split(key)
+    world = drawn(world_key, p)
+    return common.errors(noise_key, world, methods(p.num_items), p.epsilon, PAIRS)

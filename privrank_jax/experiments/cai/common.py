@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.pairwise.published import published_counts, published_mle
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.axes import Label, labeled
+from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Metrics
 
 PAPER = (
@@ -50,18 +50,20 @@ _BATCH_ITEMS = 64
 
 @dataclass(frozen=True)
 class Calibration:
-    """How ε becomes noise: its name here, and the arguments of the estimators."""
+    """How ε becomes noise: its name here, the adjacency, and the private fit and counts."""
 
     name: str
     adjacency: str
-    calibration: str
+    fit: Any = perturbed_mle
+    counts: Any = noisy_counts
 
 
 CALIBRATIONS = (
-    Calibration("published", "replace", "published"),
-    Calibration("tight replace", "replace", "tight"),
-    Calibration("tight flip", "flip", "tight"),
+    Calibration("published", "replace", published_mle, published_counts),
+    Calibration("tight replace", "replace"),
+    Calibration("tight flip", "flip"),
 )
+NAMES = tuple(calibration.name for calibration in CALIBRATIONS)
 LINF, L2, TOP = "log_linf_error", "log_l2_error", "top_k_error"
 RANKS = "mean_rank_difference"
 FAILED = "failed_fits"
@@ -70,35 +72,38 @@ DIFFERENCE = minus(MLE, COUNTS)
 AXES = ("metric", "estimator", "calibration", "epsilon")
 # [e(1) - e(2.5)] - [e(2.5) - e(∞)] of an estimator: the gain of 2.5 over 1 minus the gain of no privacy over 2.5.
 NEAR, FAR, BEND = 2.5, 1.0, "{}: gain up to 2.5 minus gain beyond"
+# How pictures write calibrations and methods; counts last, so that they stay visible where curves coincide.
+WRITTEN = {
+    "published": "published noise",
+    "tight replace": "tight noise, replacement",
+    "tight flip": "tight noise, flips",
+    MLE: "MLE",
+    COUNTS: "counts",
+}
 
 PUBLISHED_GRID = "the paper prints no grid of this figure; here it is that of the published code"
 
 # How the published code (github.com/abhinavc3/DP-Ranking) differs, study by study.
 EDGE_DIFFERENCES = (
-    "the published code of Figures 1 to 4 gives the MLE one noise vector, of a fixed seed, in every replicate and "
-    "every study (counts have fresh noise), so its MLE curves depend on a single draw; here every replicate has its "
-    "own",
-    "the published code draws θ once per number of items (in Experiment 4 once per n and ε); here every replicate "
-    "draws its own",
-    "the published code breaks ties of the non-private counts by index, with the top items last, so always "
-    "unfavorably; here ties are broken at random",
-    "the published code starts the search at the true θ, stops it at R's default of 100 BFGS steps, and compares "
-    "estimates that are not centered; here fits know nothing of the truth, run until they converge, and are centered",
+    "the published code of Figures 1 to 4 gives the MLE one noise vector, of a fixed seed, in all replicates and "
+    "studies (counts have fresh noise), so its MLE curves depend on a single draw; here every replicate has its own",
+    "the published code draws θ once per n (in Experiment 4 per n and ε); here every replicate draws its own",
+    "the published code breaks ties of counts without privacy by index, with the top items last; here at random",
+    "the published code starts the search at the true θ, stops it after 100 BFGS steps, and compares estimates that "
+    "are not centered; here fits know nothing of the truth, converge, and are centered",
     "noise: MLE 8/ε published, 4/ε tight under replacement, 2/ε tight under flips; counts 2/ε in all three",
     "without privacy, the published MLE keeps its ridge γ = 2√(np log n); the tight one has γ = 1",
-    "with little budget the tight MLE raises its ridge with the noise (γ >= λ under replacement, for utility under "
-    "flips), so its error of θ goes to that of θ = 0, log 1 = 0, and may rise with ε at first; the published ridge "
-    "hardly grows, and its error has no bound",
+    "with little budget the tight MLE raises its ridge with the noise, so its error of θ goes to that of θ = 0, log 1 "
+    "= 0, and may rise with ε at first; the published ridge hardly grows, and its error has no bound",
 )
 USER_NOISE = (
     "noise, with L comparisons per user: MLE 8L/ε published, 4L/ε tight under replacement, 2L/ε tight under flips; "
     "counts L/ε published, which is unsound (proven for 2ε only), and 2L/ε tight"
 )
 USER_DIFFERENCES = (
-    "the published code compares a centered estimate with a true θ that is not centered (its largest entry is 0), "
-    "which adds a constant to every error of θ; here both are centered",
-    "the published code takes the top k of the MLE and of the truth from a partial sort at the wrong end "
-    "(argpartition at k, then the last k), which need not hold the k largest; here the top k are the k largest",
+    "the published code compares a centered estimate with a θ that is not centered; here both are centered",
+    "the published code takes the top k from a partial sort at the wrong end (argpartition at k, then the last k), "
+    "which need not hold the k largest; here the top k are the k largest",
     USER_NOISE,
 )
 
@@ -121,12 +126,9 @@ def noise_settings(
 ) -> tuple[Array, Array]:
     """Noise scale λ and ridge γ of the perturbed MLE at each ε, two arrays of shape ``(E,)``."""
     privacy = unit.promise(epsilons, calibration.adjacency)
-    record = published_mle if calibration.calibration == "published" else perturbed_mle
-    scale, gamma = record.scale(privacy, Facts(wins.num_items), numbers=wins)
-    shape, dtype = epsilons.shape, wins.matrix.dtype
-    return jnp.broadcast_to(scale, shape).astype(dtype), jnp.broadcast_to(gamma, shape).astype(
-        dtype
-    )
+    found = calibration.fit.scale(privacy, Facts(wins.num_items), numbers=wins)
+    scale, gamma = (jnp.broadcast_to(one, epsilons.shape) for one in found)
+    return scale.astype(wins.matrix.dtype), gamma.astype(wins.matrix.dtype)
 
 
 def private_scores(key: Key, wins: WinCounts, scales: Array, gammas: Array) -> tuple[Array, Array]:
@@ -181,11 +183,7 @@ def private_estimates(
     scores, codes = private_scores(key, wins, scales, gammas)
     totals = [
         private_totals(
-            key,
-            wins,
-            functools.partial(unit.promise, adjacency=one.adjacency),
-            levels,
-            published_counts if one.calibration == "published" else noisy_counts,
+            key, wins, functools.partial(unit.promise, adjacency=one.adjacency), levels, one.counts
         )
         for one in CALIBRATIONS
     ]
@@ -201,20 +199,11 @@ def errors(
     unit: Unit,
     epsilons: tuple[float, ...],
 ) -> Metrics:
-    """Compute every metric of the paper's Figures 1 to 7 on one data set, for all calibrations and ε.
+    """Every metric of the paper's Figures 1 to 7 along ``AXES`` on one data set, and the number of failed fits.
 
-    Args:
-        keys: keys of the noise and of the coins that break ties. The MLE and the counts share both, so their difference
-            is more precise than either; see :func:`reflected`.
-        wins: win counts of m items.
-        theta: ``(m,)`` true scores, Σθ = 0, its first k items on top (as ``worlds.cai_scores`` draws them).
-        top: k, may be traced.
-        unit: what ε protects.
-        epsilons: E levels; ∞ adds no noise.
-
-    Returns:
-        Scalars along ``AXES``: ``{metric: {estimator: {calibration: {epsilon: value}}}}``, and the number of failed
-        fits.
+    The MLE and the counts share the keys of the noise and of the coins that break ties, so their difference is more
+    precise than either; see :func:`reflected`. θ ``(m,)`` has Σθ = 0 and its first k items on top, as
+    ``worlds.cai_scores`` draws it; ``top`` is k, may be traced; ε = ∞ adds no noise.
     """
     noise_key, tie_key = keys
     mask = wins.item_mask
@@ -231,26 +220,17 @@ def errors(
     flat = jnp.concatenate([scores, totals]).reshape(-1, wins.num_items)
     by_mle, by_counts = jax.vmap(missed)(flat).reshape(2, *scores.shape[:2])
     log_linf, log_l2 = jnp.moveaxis(jax.vmap(jax.vmap(distances))(scores), -1, 0)
-    tables = {
+    found: dict[str, Any] = {
         LINF: {MLE: log_linf},
         L2: {MLE: log_l2},
         TOP: {MLE: by_mle, COUNTS: by_counts, DIFFERENCE: by_mle - by_counts},
     }
-    found: dict[str, Any] = {
-        metric: {name: by_setting(table, epsilons) for name, table in of_metric.items()}
-        for metric, of_metric in tables.items()
-    }
-    if {FAR, NEAR, math.inf} <= set(epsilons):
-        far, near, none = (epsilons.index(level) for level in (FAR, NEAR, math.inf))
-        for metric, of_metric in tables.items():
-            for name, table in of_metric.items():
-                if name == DIFFERENCE:
-                    continue
-                bend = table[:, far] - 2 * table[:, near] + table[:, none]
-                found[metric][BEND.format(name)] = by_setting(bend[:, None], (NEAR,))
+    levels = (FAR, NEAR, math.inf)
+    bent = {*levels} <= {*epsilons}
+    for metric, tables in found.items():
+        found[metric] = {name: labeled(table, NAMES, epsilons) for name, table in tables.items()}
+        for name in set(tables) - {DIFFERENCE} if bent else ():
+            far, near, none = (tables[name][:, epsilons.index(level)] for level in levels)
+            bend = (far - 2 * near + none)[:, None]
+            found[metric][BEND.format(name)] = labeled(bend, NAMES, (NEAR,))
     return {**found, FAILED: failed}
-
-
-def by_setting(table: Array, epsilons: Sequence[float]) -> Mapping[Label, Any]:
-    """Return a table ``(C, E)`` of all calibrations and these ε as ``{calibration: {epsilon: value}}``."""
-    return labeled(table, [calibration.name for calibration in CALIBRATIONS], epsilons)

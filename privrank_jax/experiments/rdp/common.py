@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import jax
@@ -17,15 +16,11 @@ from jaxtyping import Array, DTypeLike, Float
 from privrank_jax import mallows, personalized
 from privrank_jax._backend import product
 from privrank_jax._types import Epsilon, Key, Scores
-from privrank_jax.experiments.claims import Verdict
 from privrank_jax.personalized import Users, wins_from_ranks
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.result import StudyResult
-from privrank_jax.simulate.table_files import Row
 
 PAPER = "Xu, Sun and Cheng, Ranking Differential Privacy"
 MALLOWS, LAPLACE = "Mallows", "Laplace"
-AXES = ("metric", "estimator")
 
 Z = 4.5  # standard errors: a false alarm has probability 7e-6
 
@@ -67,31 +62,6 @@ def mallows_law(items: int, epsilon: float) -> np.ndarray:
     apart = np.sum(ahead != (centers[:, None, first] < centers[:, None, second]), axis=2)
     odds = np.exp(-epsilon / (items - 1) * apart)
     return odds / odds.sum(axis=1, keepdims=True)
-
-
-def matches_exact(
-    table: StudyResult, *, where: Callable[[Row], bool], rare: float = 12.0
-) -> Verdict:
-    """Is every mean within ``Z`` standard errors, and ``rare``/replicates, of the column ``exact``?
-
-    The second term allows for events so rare that no replicate may show them, whose standard error is then 0.
-    """
-    rows = [row for row in table.rows if where(row) and math.isfinite(row["exact"])]
-    if not rows:
-        return Verdict(None, "no such cells")
-
-    def score(row: Row) -> float:
-        allowed = Z * row["standard_error"] + rare / row["replicates"]
-        return abs(row["mean"] - row["exact"]) / allowed
-
-    worst = max(rows, key=score)
-    off = sum(score(row) > 1 for row in rows)
-    evidence = (
-        f"{len(rows) - off} of {len(rows)} cells within {Z:g} SE of the exact value; farthest: {worst['mean']:.5g} ± "
-        f"{worst['standard_error']:.2g} against {worst['exact']:.5g} ({worst['estimator']}, m = "
-        f"{worst['num_items']}, ε = {worst['epsilon']:.3g})"
-    )
-    return Verdict(not off, evidence)
 
 
 ACCURACY, UTILITY = "pairwise_accuracy", "relative_utility"

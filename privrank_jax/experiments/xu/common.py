@@ -1,97 +1,123 @@
-"""Shared parts of the studies of Xu, Sun and Cheng: names, fits and their errors."""
+"""Shared parts of the studies of Xu, Sun and Cheng: names, differences, fits and their errors."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array
 
-from privrank_jax._types import Mask, Numbers, Scores
-from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import Claim
+from privrank_jax._types import Key, Mask, Numbers, Scores
+from privrank_jax.experiments.claims import Claim, close_to_printed, falls
+from privrank_jax.experiments.study import P, number, study, whole
 from privrank_jax.pairwise.debiased_fit import DebiasedSums, scores_from_sums
-from privrank_jax.simulate.study import Metrics, Study, grid
+from privrank_jax.simulate.study import Metrics, Parameters, grid
 
 AXES = ("link", "estimator", "metric")
+REPLICATES = 200
 
 PAPER = "Xu, Sun and Cheng, Rate-optimal rank aggregation with private pairwise rankings"
 LINKS = {"BTL": "logistic", "TM": "normal"}
 L2, LINF = "l2_error", "linf_error"
 RANKING, TOP = "full_ranking_error", "top_k_error"
+ERRORS, RANKS = (L2, LINF), (RANKING, TOP)
 ADRR, COUNT, CLASSIC, LAPLACE = "ADRR", "Count", "Classic RR", "Laplace"
 FAILED = "failed_fits"
+LABELS = {
+    L2: "m^(-1/2) ‖θ̂ - θ‖₂",
+    LINF: "‖θ̂ - θ‖∞",
+    RANKING: "full ranking error",
+    TOP: "top-K error, K = m/2",
+}
+NAMES = {"num_items": "items m", "num_users": "users L", "gap": "Δ"}
+
 # Not stated in the paper and chosen once here: γ of λ = γ/(2 L B(ε)), and p where no scenario states it.
-GAMMA, PROBABILITY = 2.0, 0.5
+GAMMA = number(2.0, "ridge γ added to the sums; 2 is λ = 1/(L B(ε))")
+ITEMS = whole((10, 20, 30), "m, padded to the largest", least=2)
+ASKED = number(0.5, "p that a user is asked a pair", most=1)
+USERS = "L; smaller numbers take the first users of the largest"
 
 DRAWN_ANEW = (
-    "θ: drawn anew in every replicate (the paper does not say), and centered: its uniform draws are not, but its model "
-    "(section 2) and its estimates (supplement) have Σθ = 0"
+    "θ: drawn anew in every replicate (the paper does not say), and centered: its uniform draws are not, but its "
+    "model (section 2) and its estimates (supplement) have Σθ = 0"
 )
-COMMON_DIFFERENCES = (
-    f"ridge: the paper asks for λ of the order of 1/(L B(ε)) and states no constant; here λ = γ/(2 L B(ε)) with "
-    f"γ = {GAMMA:g}, the default of the library, in every cell of every study",
-    DRAWN_ANEW,
-    "printed standard errors are the printed standard deviations over √200 where the table prints deviations",
+RIDGE = (
+    "ridge: the paper asks for λ of the order of 1/(L B(ε)) and states no constant; here λ = γ/(2 L B(ε)) with γ = 2, "
+    "the default of the library, in every cell of every study"
 )
-HALF = f"p: no value is printed for this scenario; here {PROBABILITY:g}, that of Scenarios I and IV"
+DEVIATIONS = "printed standard errors are the printed standard deviations over √200 where the table prints deviations"
+HALF = "p: no value is printed for this scenario; here 0.5, that of Scenarios I and IV"
+UNWEIGHTED = "fits without weights keep the ridge λ = γ/(2 L B(ε))"
 NOT_WORSE = "at or below the printed mean within 3 standard errors"
 
 
-@dataclass(frozen=True)
-class Config:
-    """What the grids of most studies have.
+def levels(low: float, high: float, width: float | None = None) -> dict[str, Any]:
+    """Parameters of ε_l ~ Unif(low, high), or Unif(A, A + width) with A ~ Unif(low, high)."""
+    law = "ε_l" if width is None else "A"
+    found = {"low": number(low, f"{law} ~ Unif(low, high)"), "high": number(high, "see low")}
+    if width is not None:
+        found["width"] = number(width, "ε_l ~ Unif(A, A + width)", least=0)
+    return found
 
-    Attributes:
-        name: name of the study.
-        gamma: ridge γ added to the sums; 2 is λ = 1/(L B(ε)).
-        dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
+
+def ascending(p: P) -> str:
+    """What is wrong with the range of ε."""
+    low, high = p.low, p.high
+    return f"low must be at most high; got low={low:g} and high={high:g}" if low > high else ""
+
+
+def declare(name: str, title: str, place: str, **more: Any) -> Any:
+    """:func:`study` of this paper, whose curves stand against users, a color per number of items.
+
+    Programs are not fully optimized: these sums and fits were measured, run about as fast, and compile sooner.
     """
-
-    name: str
-    gamma: float = GAMMA
-    dtype: str = "float32"
-
-
-@dataclass(frozen=True)
-class AskedConfig(Config):
-    """What the grids of crowds have whose users are asked some pairs.
-
-    Attributes:
-        items: m, padded to the largest.
-        users: L; smaller numbers take the first users of the largest.
-        low: ε_l ~ Unif(low, high).
-        high: see ``low``.
-        probability: p that a user is asked a pair.
-    """
-
-    items: tuple[int, ...] = (10, 20, 30)
-    users: tuple[int, ...] = (100, 200, 400, 800)
-    low: float = 1.0
-    high: float = 5.0
-    probability: float = PROBABILITY
+    usual: dict[str, Any] = {
+        "axes": AXES,
+        "static": ("max_items", "max_users"),
+        "replicates": REPLICATES,
+        "optimized": "some",
+        "outline": ("num_users", "num_items"),
+        "gamma": GAMMA,
+    }
+    return study(name, title, f"{PAPER}, {place}", **{**usual, **more})
 
 
-@dataclass(frozen=True)
-class SpreadConfig(Config):
-    """What the grids have whose ε vary between replicates.
-
-    Attributes:
-        low: A ~ Unif(low, high).
-        high: see ``low``.
-        width: ε_l ~ Unif(A, A + width).
-    """
-
-    low: float = 0.5
-    high: float = 2.5
-    width: float = 0.5
+def padded(p: P) -> tuple[Parameters, ...]:
+    """A cell for each number of items, of one program."""
+    return grid(num_items=p.items, max_items=max(p.items))
 
 
-def fits(sums: DebiasedSums, link: str, gamma: Numbers = GAMMA) -> tuple[Array, Array]:
+def picture(y: dict[str, str], *panel: str, **more: Any) -> dict[str, Any]:
+    """Curves against users, a color per number of items, and the printed means as crosses."""
+    return {
+        "x": "num_users",
+        "y": y,
+        "color": "num_items",
+        "panel": panel,
+        "crosses": "printed",
+        "from_zero": True,
+        "names": NAMES,
+        "note": "crosses: printed",
+        "wide": 6,
+        **more,
+    }
+
+
+def blocks(metrics: tuple[str, ...], **more: tuple[Any, ...]) -> list[Claim]:
+    """A claim for each link, metric and further column that no error is above the printed one."""
+    cells = grid(link=tuple(LINKS), metric=metrics, **more)
+    words = [", ".join(str(value) for value in cell.values()) for cell in cells]
+    return [close_to_printed(f"{NOT_WORSE}: {w}", **c) for w, c in zip(words, cells, strict=True)]
+
+
+def as_sizes_grow(text: str, verb: Callable[..., Claim] = falls, **where: Any) -> list[Claim]:
+    """Claims that all values of a selection fall, or rise, with users and with items."""
+    return [verb(text.format(what), f"num_{what}", **where) for what in ("users", "items")]
+
+
+def fits(sums: DebiasedSums, link: str, gamma: Numbers) -> tuple[Array, Array]:
     """Fit θ̂ ``(K, m)`` of K problems, stacked along the first axis; also returns how many did not converge, ``()``.
 
     ``gamma``: one ridge for all, or ``(K,)``.
@@ -105,8 +131,8 @@ def by_link(one: Callable[[int, str], tuple[Any, Array]]) -> Metrics:
     """What is found at each link, by its number and name, and how many fits did not converge in all."""
     found: dict[str, Any] = {}
     failed: Array | int = 0
-    for number, link in enumerate(LINKS):
-        found[link], codes = one(number, link)
+    for place, link in enumerate(LINKS):
+        found[link], codes = one(place, link)
         failed += codes
     return {**found, FAILED: failed}
 
@@ -124,20 +150,8 @@ def stacked(*sums: DebiasedSums) -> DebiasedSums:
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *sums)
 
 
-def as_sizes_grow(text: str, sign: int, **wanted: Any) -> list[Claim]:
-    """Claims that all values of a selection rise (``sign`` 1) or fall (-1) with users, and with items."""
-    return [
-        claims.trend(text.format(what), f"num_{what}", sign, **wanted)
-        for what in ("users", "items")
-    ]
-
-
-def padded(
-    config: Any, trial: Callable[..., Metrics], axes: tuple[str, ...], **columns: Sequence[int]
-) -> tuple[Study, ...]:
-    """Build one study with one compilation: a cell per combination, each ``num_x`` padded to its maximum ``max_x``."""
-    most = {column.replace("num_", "max_"): max(values) for column, values in columns.items()}
-    run = functools.partial(trial, config=config)
-    cells = grid(**columns, **most)
-    # These sums and fits were measured: they run about as fast as fully optimized ones, and compile sooner.
-    return (Study(config.name, run, cells, tuple(most), axes, optimized="some"),)
+def spread_levels(keys: Sequence[Key] | Key, p: P, users: int) -> Array:
+    """ε of users, around an A that varies between replicates."""
+    base_key, own_key = keys
+    base = jax.random.uniform(base_key, (), minval=p.low, maxval=p.high)
+    return base + p.width * jax.random.uniform(own_key, (users,))

@@ -48,7 +48,6 @@ def test_labels_by_themselves(run, tmp_path):
         assert words in done.out
     assert "score_chosen" not in done.out
     assert "score_chosen" in done.err
-    assert "almost no protection" in done.err
 
 
 @pytest.mark.parametrize(("most", "each", "count"), [((), 1.0, 9), (("--max-per-user", 1), 3.0, 3)])
@@ -65,22 +64,16 @@ def test_all_labels_of_a_user_together(run, most, each, count, tmp_path):
 
 def test_many_labels_of_few_users_are_told_to_be_worth_little(run, tmp_path):
     """10,000 labels of 50 users say less than one of theirs would; the figures are in labels.md."""
-    rows = [
-        {"user": k % 50, "prompt": f"q{k}", "chosen": f"a{k}", "rejected": f"b{k}"}
-        for k in range(10_000)
-    ]
+    row = '{{"user": {}, "prompt": "q{}", "chosen": "a", "rejected": "b"}}'
     source, page = tmp_path / "many.jsonl", " ".join(PAGE.read_text("utf-8").split())
-    source.write_text("\n".join(map(json.dumps, rows)))
-    seen = []
+    source.write_text("\n".join(row.format(k % 50, k) for k in range(10_000)))
     for most, words in (((), "together say"), (("--max-per-user", 1), "one label of each user,")):
         done = run("--epsilon", 1, "--unit", "user", *most, "--json", "--force", source=source)
-        told = next(note for note in done.json()["diagnostics"]["notes"] if "for training" in note)
         weights = np.tanh(read_preferences(tmp_path / "out.jsonl").epsilon / 2) ** 2
-        assert f"as much as {weights.sum():.3g} that were not randomized" in told
+        notes = " ".join(done.json()["diagnostics"]["notes"])
+        assert f"as {weights.sum():.3g} that" in notes
         assert f"{words} {weights.sum():.2g}" in page
-        seen.append(done)
-    assert "max_per_user=1" in seen[0].out
-    assert "max_per_user" not in seen[1].out
+        assert ("max_per_user=1" in notes) == (not most)
 
 
 def test_personal_epsilon_and_no_users(run, tmp_path):
@@ -101,47 +94,14 @@ def test_reports_are_flipped_as_often_as_epsilon_says(run, prefs, tmp_path):
     assert abs(np.mean(kept) - np.e / (1 + np.e)) < 0.042
 
 
-def test_a_rehearsal_repeats_and_says_what_it_is(run, tmp_path):
-    texts = []
-    for _ in range(2):
-        done = run("--epsilon", 1, "--simulate", "--seed", 3, "--force")
-        texts.append((tmp_path / "out.jsonl").read_text())
-    assert texts[0] == texts[1]
-    assert "not to be published" in done.out
-
-
-@pytest.mark.parametrize("unit", ["user", "comparison"])
-def test_a_ledger_counts_it(run, privrank, prefs, unit, tmp_path):
-    path = tmp_path / "prefs.ledger"
-    make = ("--data", prefs, "--budget", 2, "--unit", unit, "--adjacency", "flip")
-    assert privrank("ledger", path, *make).code == 0
-    assert run("--epsilon", 1.5, "--unit", unit, "--ledger", path).code == 0
-    with Ledger(path) as ledger:
-        (spent,) = ledger.spends()
-        assert (spent.privacy.unit, spent.privacy.epsilon) == (unit, 1.5)
-    again = run("--epsilon", 1.5, "--unit", unit, "--ledger", path, out="more.jsonl")
-    assert again.code != 0
-    assert not (tmp_path / "more.jsonl").exists()
-
-
 def test_equal_answers(run, prefs, tmp_path):
-    rows = [{"chosen": "a", "rejected": other} for other in "bacc"]
+    rows = [{"accepted": "a", "rejected": other} for other in "bacc"]
     prefs.write_text("\n".join(map(json.dumps, rows)))
-    assert "the same in 1 lines, first in row 2" in run("--epsilon", 1).err
-    assert run("--epsilon", 1, "--ties", "drop").code == 0
-    assert len(read_preferences(tmp_path / "out.jsonl")) == 3
-    assert run("--epsilon", 1, "--ties", "coin", "--force").code == 0
-    assert len(read_preferences(tmp_path / "out.jsonl")) == 4
-    prefs.write_text(json.dumps(rows[1]))
-    assert "would leave nothing" in run("--epsilon", 1, "--ties", "drop", "--force").err
-
-
-def test_another_name_of_an_answer(run, prefs):
-    prefs.write_text(
-        json.dumps({"prompt": "p", "accepted": "a", "rejected": "b", "user": 1, "e": 2})
-    )
-    assert run("--epsilon", 1).code == 2
-    assert run("--epsilon", 1, "--chosen", "accepted").code == 0
+    named = ("--epsilon", 1, "--chosen", "accepted", "--force")
+    assert "first in row 2" in run(*named).err
+    for ties, left in (("drop", 3), ("coin", 4)):
+        assert run(*named, "--ties", ties).code == 0
+        assert len(read_preferences(tmp_path / "out.jsonl")) == left
 
 
 def test_lines_that_could_not_be_joined_again_cost_no_budget(run, privrank, prefs, tmp_path):
@@ -161,41 +121,29 @@ def test_lines_that_could_not_be_joined_again_cost_no_budget(run, privrank, pref
         assert run("--epsilon", 1, *named, "--force").code == 0
 
 
-@pytest.mark.parametrize("name", ["prefs.json", "prefs.json.gz", "prefs.ndjson", "prefs.parquet"])
-def test_other_kinds_of_files_give_the_same_lines(run, prefs, name, tmp_path):
-    rows, path = [json.loads(line) for line in prefs.read_text().splitlines()], tmp_path / name
-    text = json.dumps(rows) if "json" in name.split(".") else prefs.read_text()
-    if name == "prefs.parquet":
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
-    elif name.endswith(".gz"):
-        path.write_bytes(gzip.compress(text.encode()))
-    else:
-        path.write_text(text)
-    made = ("--epsilon", 1, "--simulate", "--seed", 3, "--keep", "topic")
-    for source, out in ((prefs, "one.jsonl"), (path, "other.jsonl")):
-        done = run(*made, source=source, out=out)
-        assert done.code == 0, done.err
-    assert (tmp_path / "one.jsonl").read_text() == (tmp_path / "other.jsonl").read_text()
-
-
-def test_messages_in_parquet(run, tmp_path):
+def test_messages_in_parquet_are_those_of_json(run, tmp_path):
     def said(text):
         return [{"role": "user", "content": "?"}, {"role": "assistant", "content": text}]
 
     rows = [{"chosen": said(f"yes {k}"), "rejected": said(f"no {k}")} for k in range(4)]
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "chats.parquet")
-    assert run("--epsilon", 1, source=tmp_path / "chats.parquet").code == 0
+    (tmp_path / "chats.json.gz").write_bytes(gzip.compress(json.dumps(rows).encode()))
+    texts = []
+    for name in ("chats.parquet", "chats.json.gz"):
+        done = run("--epsilon 1 --simulate --seed 3 --force", source=tmp_path / name)
+        assert done.code == 0, done.err
+        assert "not to be published" in done.out
+        texts.append((tmp_path / "out.jsonl").read_text())
+    assert texts[0] == texts[1]
     found = read_preferences(tmp_path / "out.jsonl")
-    texts = sorted(one[1]["content"] for one in (*found.chosen, *found.rejected))
-    assert texts == [f"{word} {k}" for word in ("no", "yes") for k in range(4)]
+    answers = sorted(one[1]["content"] for one in (*found.chosen, *found.rejected))
+    assert answers == [f"{word} {k}" for word in ("no", "yes") for k in range(4)]
 
 
-@pytest.mark.parametrize("out", ["out.jsonl", "out.csv"])
-def test_preferences_in_a_table_of_text_are_refused_or_comparisons(run, out, tmp_path):
+def test_preferences_in_a_table_of_text_are_comparisons_where_that_is_said(run, tmp_path):
     path = tmp_path / "prefs.csv"
     path.write_text("prompt,chosen,rejected,user\nq0,a,c,1\nq1,b,d,2\n")
-    done = run("--epsilon", 1, source=path, out=out)
-    assert done.code == 2
-    assert ".jsonl" in done.err
+    done = run("--epsilon", 1, source=path)
+    assert (done.code, ".parquet" in done.err) == (2, True)
     named = ("--winner", "chosen", "--loser", "rejected", "--epsilon", 1)
     assert run(*named, source=path, out="out.csv").code == 0

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-import math
 
 import jax
 import numpy as np
 import pytest
 
-from privrank_jax import pairwise
-from privrank_jax.data import Reports, read, write_reports
-from privrank_jax.pairwise.intervals import quasi_variances
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.data import load
+from privrank_jax.jobs import ways
+from privrank_jax.jobs.answers import prepared
+from privrank_jax.jobs.asked import Asked
+from privrank_jax.jobs.mechanisms import Randomness
+from privrank_jax.privacy import Privacy
+from tests.cli.results import assert_schema
 
 ITEMS = "abcd"
 # Votes on each pair, and the share of upsets; without any, the likelihood has no maximum.
-SIZES = ((1, 0.0), (3, 0.0), (40, 0.0), (12, 0.15), (40, 0.15))
+SIZES = ((1, 0.0), (40, 0.0), (40, 0.15))
 KINDS = {
     "counts": ("--method", "counts", "--epsilon", "0.5"),
     "counts flip": ("--method", "counts", "--epsilon", "0.5", "--adjacency", "flip"),
@@ -40,27 +45,6 @@ def comparisons(write, votes, upsets, seed):
     return write(*rows)
 
 
-def check_rows(document):
-    for row in document["ranking"]:
-        assert math.isfinite(row["score"])
-        if "low" in row:
-            assert -math.inf < row["low"] <= row["score"] <= row["high"] < math.inf
-            assert 1 <= row["rank_low"] <= row["rank"] <= row["rank_high"] <= len(ITEMS)
-    return "low" in document["ranking"][0]
-
-
-def test_quasi_standard_errors_are_those_of_the_library(privrank, write, tmp_path):
-    path, out = comparisons(write, 40, 0.15, 4), tmp_path / "ranking.csv"
-    rows = privrank("rank", path, "--method", "none", "--json", "--out", out).json()["ranking"]
-    quasi = {row["item"]: row["quasi_standard_error"] for row in rows}
-    wins = read(path).arrays().win_counts()
-    with jax.enable_x64(True):
-        errors = pairwise.standard_errors(pairwise.mle(wins).value, wins.comparisons)
-        expected = np.asarray(quasi_variances(errors).standard_errors)
-    np.testing.assert_allclose([quasi[item] for item in ITEMS], expected, rtol=1e-4)
-    assert "quasi_standard_error" in out.read_text().splitlines()[0]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_score_lies_in_its_interval(privrank, write, kind):
     rehearsal = () if "none" in kind else ("--simulate", "--seed", 3)
@@ -69,50 +53,22 @@ def test_every_score_lies_in_its_interval(privrank, write, kind):
         path = comparisons(write, votes, upsets, seed)
         result = privrank("rank", path, "--user", "user", *KINDS[kind], "--json", *rehearsal)
         assert result.code == 0, result.err
-        shown.append(check_rows(result.json()))
+        document = result.json()
+        assert_schema(document)
+        for row in document["ranking"]:
+            assert "low" not in row or row["low"] <= row["score"] <= row["high"]
+        shown.append("low" in document["ranking"][0])
     if "counts" in kind:
         assert all(shown)
     elif "none" in kind:
-        assert not any(shown[:3])  # separated: the fit is that of the ridge alone
+        assert not any(shown[:2])  # separated: the fit is that of the ridge alone
         assert "ridge" in kind or shown[-1]
     else:
         assert not shown[0]
 
 
-@pytest.mark.parametrize("link", ["logistic", "laplace", "normal"])
-def test_every_score_of_reports_lies_in_its_interval(privrank, tmp_path, link):
-    shown = []
-    for seed, (votes, upsets, epsilon) in enumerate(
-        [(1, 0.0, 1.0), (40, 0.0, 20.0), (60, 0.2, 3.0)]
-    ):
-        draw = np.random.default_rng(seed)
-        pairs = np.array(list(itertools.combinations(range(4), 2)) * votes)
-        truth = draw.random(len(pairs)) >= upsets
-        kept = draw.random(len(pairs)) < 1 / (1 + np.exp(-epsilon))
-        table = Reports(
-            users=np.arange(len(pairs)), first=pairs[:, 0], second=pairs[:, 1], reports=truth == kept,
-            epsilon=np.full(len(pairs), epsilon), item_names=tuple(ITEMS), name="reports",
-            user_names=tuple(f"u{k}" for k in range(len(pairs))),
-        )  # fmt: skip
-        path = tmp_path / f"{seed}.csv"
-        write_reports(path, table)
-        result = privrank("rank", path, "--link", link, "--json")
-        assert result.code == 0, result.err
-        shown.append(check_rows(result.json()))
-    assert shown[-1]
-    assert not shown[1]
-
-
-# --- orders that are noise -------------------------------------------------------------------------
-
 COUNTS = ("--method", "counts")
-NOISY = {
-    "counts": (*COUNTS, "--epsilon", 0.01),
-    "add-remove": (*COUNTS, "--epsilon", 0.01, "--adjacency", "add-remove"),
-    "flip": (*COUNTS, "--epsilon", 0.01, "--adjacency", "flip"),
-    "gaussian": (*COUNTS, "--epsilon", 0.01, "--noise", "gaussian", "--delta", "1e-6"),
-    "scores": ("--epsilon", 0.01, "--adjacency", "flip"),
-}
+FITTED = ("--method", "scores", "--adjacency", "flip")
 
 
 def told_apart(privrank, *run):
@@ -121,14 +77,13 @@ def told_apart(privrank, *run):
     return document["diagnostics"]["told_apart"], document["ranking"]
 
 
-@pytest.mark.parametrize("kind", NOISY)
-def test_noise_is_called_noise(privrank, write, kind):
+@pytest.mark.parametrize(
+    "options", [COUNTS, (*COUNTS, "--noise", "gaussian", "--delta", "1e-6"), FITTED]
+)
+def test_noise_is_called_noise(privrank, write, options):
     """Each says by chance that two items can be told apart in at most 5% of runs: more than 6 of 25 in 2e-4."""
-    path = comparisons(write, 2, 0.0, 0)
-    said = [
-        told_apart(privrank, "rank", path, *NOISY[kind], "--simulate", "--seed", seed)[0]["any_two"]
-        for seed in range(25)
-    ]
+    run = ("rank", comparisons(write, 2, 0.0, 0), *options, "--epsilon", 0.01, "--simulate")
+    said = [told_apart(privrank, *run, "--seed", seed)[0]["any_two"] for seed in range(25)]
     assert sum(said) <= 6
 
 
@@ -136,35 +91,38 @@ def test_noise_is_called_noise(privrank, write, kind):
     "options",
     [
         (*COUNTS, "--epsilon", 1),
-        (*COUNTS, "--epsilon", 1, "--adjacency", "flip"),
         (*COUNTS, "--epsilon", 1, "--adjacency", "add-remove"),
-        ("--epsilon", 1, "--method", "scores", "--adjacency", "flip"),
+        (*FITTED, "--epsilon", 1),
         ("--method", "none"),
     ],
 )
 def test_a_clear_order_needs_no_word(privrank, write, options):
     """Gaps of totals are above 100, and noise of scale 2 moves one by 50 with probability below 1e-8."""
-    path = comparisons(write, 150, 0.1, 5)
-    told, rows = told_apart(privrank, "rank", path, *options)
+    told, rows = told_apart(privrank, "rank", comparisons(write, 150, 0.1, 5), *options)
     assert told == {"from_next": 3, "of": 3, "any_two": True, "words": ""}
     assert [(row["rank_low"], row["rank_high"]) for row in rows] == [(k, k) for k in range(1, 5)]
 
 
-def test_ranks_hold_whenever_the_totals_do(privrank, write):
-    """Rank intervals follow from those of the totals: where these hold the truth, so do those."""
-    path, truth = comparisons(write, 6, 0.0, 0), {"a": 18, "b": 12, "c": 6, "d": 0}
-    told = covered = half = 0
-    for seed in range(40):
-        run = ("rank", path, *COUNTS, "--epsilon", 1, "--simulate", "--seed", seed, "--json")
-        rows = {row["item"]: row for row in privrank(*run).json()["ranking"]}
-        half += all(
-            abs(row["score"] - truth[item]) <= (row["high"] - row["score"]) / 2
-            for item, row in rows.items()
+@pytest.mark.slow
+def test_intervals_of_a_public_questionnaire_cover(data_folder):
+    """True scores lie in 93 % of 95 % intervals, though answers are missing at random, which nobody is told."""
+    promise, source = Privacy(1.0, unit="user", adjacency="replace"), Randomness(jax.random.key(1))
+    data = prepared(load("cemspc", data_folder), promise, Asked(), source)
+    random = np.random.default_rng(41)
+    assert data.design is not None
+    first, second = np.nonzero(np.triu(data.design))
+    covered = []
+    for seed in range(150):
+        truth = random.normal(0, 0.5, len(data.design))
+        truth -= truth.mean()
+        met = random.binomial(303, 0.98, len(first))
+        won = random.binomial(met, 1 / (1 + np.exp(truth[second] - truth[first])))
+        wins = np.zeros(data.design.shape)
+        wins[first, second], wins[second, first] = won, met - won
+        drawn = dataclasses.replace(
+            data, counted=WinCounts.from_matrix(wins), source=Randomness(jax.random.key(seed))
         )
-        if all(row["low"] <= truth[item] <= row["high"] for item, row in rows.items()):
-            covered += 1
-            for rank, item in enumerate(ITEMS, start=1):
-                assert rows[item]["rank_low"] <= rank <= rows[item]["rank_high"]
-        told += rows["a"]["rank_high"] < 4
-    assert told > 15
-    assert covered >= 34 > half  # all four totals, in 95 % of runs; fewer than 34 of 40 in 1e-3
+        with jax.enable_x64(True):
+            ends = ways.ranking_of(drawn).certainty.intervals
+        covered.append((ends["low"] <= truth) & (truth <= ends["high"]))
+    assert 0.93 <= np.mean(covered) < 0.985  # and they are not wider than need be

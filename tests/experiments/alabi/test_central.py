@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 
 import jax
@@ -10,31 +9,37 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import aggregation
+from privrank_jax import aggregation, experiments
 from privrank_jax.aggregation import PairWeights, hay_kwiksort
 from privrank_jax.experiments.alabi import central, common, crowds
 from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
+from privrank_jax.experiments.study import P
 from tests.experiments.alabi.shared import KEY
+from tests.experiments.rows import p_of
 from tests.quick import quick_jit
 
-CONFIG = central.CentralConfig("small", epsilons=(0.5, 1e6))
+SMALL = {"epsilons": (0.5, 1e6)}
+
+
+def names_of(methods):
+    return {one for names in methods for one in ([names] if isinstance(names, str) else names)}
 
 
 def test_the_exponential_mechanism_is_computed_for_few_items_only():
-    few, many = (common.names_of(central.methods(CONFIG, items)) for items in (10, 11))
-    assert set(few) == set(central.METHODS)
-    assert set(few) - set(many) == {central.EXPONENTIAL}
+    few, many = (names_of(central.methods(1e-6, items)) for items in (10, 11))
+    assert few - many == {central.EXPONENTIAL}
+    assert {name for pair in central.PAIRS for name in pair} <= few
 
 
 @pytest.mark.slow
 def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without_noise():
-    config = dataclasses.replace(CONFIG, items=(4,), users=(300,), flips=0, data=())
-    (study,) = central.build(config)
+    one = experiments.get("alabi-central").configured(items=4, users=300, flips=0, data=(), **SMALL)
+    (study,) = one.studies()
     found = jax.jit(lambda key: study.trial(key, study.cells[0]))(KEY)
-    assert {*central.METHODS, PLAIN} <= set(found)
+    assert {*names_of(central.methods(1e-6, 4)), PLAIN} <= set(found)
     for name, errors in found.items():
         values = errors[EXCESS]
-        assert set(values) == set(CONFIG.epsilons), name
+        assert set(values) == set(SMALL["epsilons"]), name
         assert all(np.isfinite(jnp.asarray(value)) for value in values.values())
     assert float(found[central.ALL][EXCESS][1e6]) == pytest.approx(0, abs=1e-6)
 
@@ -67,12 +72,12 @@ def test_sorts_are_those_of_the_library_with_the_same_keys(queries, run, monkeyp
 
     def both(key):
         keys = jax.random.split(key, len(central.SORTS))
-        answers = central.sorts(central.SORTS, 1e-6)(keys, world, epsilon)
+        answers = central.sorts(keys, world, epsilon, 1e-6)
         found = {
             name: jax.tree.map(lambda x: x[None], one)
             for name, one in zip(central.SORTS, answers, strict=True)
         }
-        ranks, _ = common.solved(found, world.mask)
+        ranks, _ = common.solved(found, world.mask, None)
         expected = alone(*keys)
         return (
             jnp.stack([ranks[name][0] for name in central.SORTS]),
@@ -85,43 +90,31 @@ def test_sorts_are_those_of_the_library_with_the_same_keys(queries, run, monkeyp
     assert np.all(np.any(exceeded, axis=0) == (queries is not None))
 
 
-def test_pairs_that_are_compared_are_methods():
-    known = set(central.METHODS)
-    for one, other in central.PAIRS:
-        assert {one, other} <= known
-        assert one != other
-
-
-def cells_of(config):
-    (study,) = central.build(config)
-    return study.cells, study.groups()
+def cells_of(**changes):
+    one = experiments.get("alabi-central").configured(**changes)
+    (study,) = one.studies()
+    named = [(row["study"], row["num_items"]) for row in one.rows(one.p, list(study.cells))]
+    return named, [cell["num_users"] for cell in study.cells], len(study.groups())
 
 
 def test_cells_are_the_worlds_that_the_settings_ask_for():
-    plain = central.CentralConfig("s", items=(4, 20), users=(20, 50), flips=0, data=())
-    cells, groups = cells_of(plain)
-    sizes = [(c["num_items"], c["num_users"]) for c in cells]
-    assert sizes == [(4, 20), (4, 50), (20, 20), (20, 50)]
-    assert len(groups) == 2  # up to 10 items, and more
-    hard = central.CentralConfig("s", items=(4, 7), users=(9,), flips=2, buffer=3, data=())
-    cells, groups = cells_of(hard)
-    rows = [{"study": "s", **cell} for cell in cells]
-    named = [
-        (row["study"], row["num_items"]) for row in crowds.by_world(central.worlds(hard), rows)
-    ]
-    assert named == [(common.MALLOWS, 4), (common.MALLOWS, 7), (common.WORST, 7)]
-    assert len(groups) == 1
+    mallows, worst = common.MALLOWS, common.WORST
+    found = cells_of(items=(4, 20), users=(20, 50), flips=0, data=())
+    named = [(mallows, m) for m in (4, 4, 20, 20)]
+    assert found == (named, [20, 50, 20, 50], 2)  # up to 10 items, and more
+    found = cells_of(items=(4, 7), users=(9,), flips=2, buffer=3, data=())
+    assert found == ([(mallows, 4), (mallows, 7), (worst, 7)], [9, 9, 9], 1)
 
 
 def test_a_shared_program_draws_the_world_of_the_cell():
     """Crowds of all worlds come from one program; each is what its own world draws alone."""
     names = ("strong", "weak", "none")
 
-    def center(key, cell, *, spread):
-        return crowds.mallows_world(key, cell, spread)
+    def center(key, p, *, spread):
+        return crowds.mallows_world(key, p, spread)
 
-    def without(key, cell):
-        return crowds.worst_world(key, cell["num_users"], cell["max_users"], 2, 1, 0.4)
+    def without(key, p):
+        return crowds.worst_world(key, p.num_users, p.max_users, 2, 1, 0.4)
 
     alone = {
         functools.partial(center, spread=20.0): (0,),
@@ -136,14 +129,14 @@ def test_a_shared_program_draws_the_world_of_the_cell():
 
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(common, "errors", lambda key, world, *rest: seen.append(world))
-            cell = {**sizes, "world": number}
-            central.trial(KEY, cell, draws={5: alone}, config=CONFIG)
+            prepared = {"draws": {5: alone}}
+            central.trial(KEY, p_of("alabi-central", prepared, **sizes, world=number, **SMALL))
         return seen[-1]
 
     seen = [drawn(number) for number in range(len(names))]
     key = jax.random.split(KEY)[0]
     for draw, world in zip(alone, seen, strict=True):
-        expected = quick_jit(lambda key, draw=draw: draw(key, sizes))(key)
+        expected = quick_jit(lambda key, draw=draw: draw(key, P(**sizes)))(key)
         np.testing.assert_array_equal(world.weights.matrix, expected.weights.matrix)
         assert bool(world.centered) == (expected.truth is not None)
         if expected.truth is not None:

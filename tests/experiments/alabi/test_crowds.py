@@ -11,6 +11,7 @@ import numpy as np
 from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.aggregation.footrule import footrule_costs
 from privrank_jax.experiments.alabi import crowds
+from privrank_jax.experiments.study import P
 from tests.experiments.alabi.shared import KEY
 
 
@@ -51,8 +52,8 @@ def test_data_world_is_a_random_subset_with_gaps_last():
 
 
 def test_mallows_world_shuffles_real_items_only():
-    cell = {"num_items": 4, "max_items": 6, "num_users": 3000, "max_users": 3000}
-    world = jax.jit(lambda key: crowds.mallows_world(key, cell, 80.0))(KEY)
+    p = P(num_items=4, max_items=6, num_users=3000, max_users=3000)
+    world = jax.jit(lambda key: crowds.mallows_world(key, p, 80.0))(KEY)
     truth = np.asarray(world.truth)
     histograms = world.histograms
     footrule_costs(histograms)  # which checks them

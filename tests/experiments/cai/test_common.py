@@ -19,8 +19,8 @@ from privrank_jax.experiments.cai.common import (
     private_scores,
     private_totals,
 )
-from privrank_jax.pairwise import mle, noisy_counts
-from privrank_jax.pairwise.published import published_counts, published_mle
+from privrank_jax.pairwise import mle
+from privrank_jax.pairwise.published import published_mle
 from tests.experiments.cai.shared import COMPARISON, KEY, USER
 from tests.experiments.estimates import by_counts
 from tests.promises import promise
@@ -74,8 +74,7 @@ def test_noise_of_counts(unit, factors):
     epsilons = jnp.array([0.5, 4.0])
     for calibration, factor in zip(CALIBRATIONS, factors, strict=True):
         asked = functools.partial(unit.promise, adjacency=calibration.adjacency)
-        how = published_counts if calibration.calibration == "published" else noisy_counts
-        totals = private_totals(KEY, wins, asked, epsilons, how)
+        totals = private_totals(KEY, wins, asked, epsilons, calibration.counts)
         unit_noise = jax.random.laplace(KEY, (6,), wins.matrix.dtype)
         expected = wins.totals - factor * unit_noise / epsilons[:, None]
         np.testing.assert_allclose(totals, expected, rtol=1e-10)

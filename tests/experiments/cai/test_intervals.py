@@ -53,7 +53,7 @@ def test_intervals_of_a_small_run_cover_with_ties_and_without():
     ]
     assert min(row["mean"] for row in rows) > 0.88
     assert intervals.fits(table).holds is not None
-    assert len(one.draw(table).axes) == 5
+    assert len(one.draw(table).axes) == 4
 
 
 def test_all_means_must_cover():

@@ -23,6 +23,7 @@ from privrank_jax.simulate import worlds
 from tests import reference
 from tests.experiments.cai.shared import COMPARISON, KEY
 from tests.experiments.estimates import by_counts
+from tests.experiments.rows import p_of
 from tests.promises import promise
 
 ITEMS, TOP = 6, 2
@@ -33,8 +34,8 @@ LOW = (0.15, math.inf)  # the (ε, δ) theorem wants ε <= 0.2
 def one_shot_trial():
     @functools.partial(jax.jit, static_argnums=2)
     def run(key, items, padded):
-        cell = {"num_items": items, "max_items": padded}
-        return cai_one_shot.trial(key, cell, epsilons=LOW, dtype="float32")
+        cell = {"num_items": items, "max_items": padded, "study": "epsilon", "epsilons": LOW}
+        return cai_one_shot.trial(key, p_of("cai-fig4", **cell))
 
     return lambda key, padded=ITEMS: run(key, ITEMS, padded)
 
@@ -50,7 +51,7 @@ def one_shot_data(key, padded=ITEMS):
     """Win counts, and the keys of noise and ties."""
     data_key, noise_key, tie_key = jax.random.split(key, 3)
     world_key, game_key = jax.random.split(data_key)
-    theta, mask = worlds.cai_scores(world_key, ITEMS, padded, "float32")
+    theta, mask = worlds.cai_scores(world_key, ITEMS, padded)
     wins = worlds.tournament(game_key, theta, 1.0, mask=mask)
     return wins, noise_key, tie_key
 

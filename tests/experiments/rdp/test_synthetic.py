@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privrank_jax import experiments
 from privrank_jax.experiments.rdp import common as rdp_common
 from privrank_jax.experiments.rdp import synthetic as rdp_synthetic
 from privrank_jax.simulate.result import StudyResult
@@ -76,6 +77,6 @@ def test_claims_on_kept_pairs():
     assert rdp_synthetic.gain_grows(gains(0.5, 1.0), share=False).holds is True
     assert rdp_synthetic.gain_grows(gains(0.5, 1.0), share=True).holds is False
     assert rdp_synthetic.gain_grows(gains(0.5), share=True).holds is None
-    exact = rdp_common.matches_exact(gains(0.5, 1.0), where=lambda row: True)
-    assert exact.holds is True
-    assert rdp_common.matches_exact(gains(0.5, mean=0.6), where=lambda row: True).holds is False
+    exact = experiments.get("rdp-fig2").claims[0]
+    assert exact.check(gains(0.5, 1.0)).holds is True
+    assert exact.check(gains(0.5, mean=0.6)).holds is False

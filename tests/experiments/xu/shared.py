@@ -21,7 +21,7 @@ def uniforms(key, users, pairs):
     """The draws of the first block of users."""
     assert users <= reports.BLOCK
     shape = (reports.BLOCK, pairs)
-    return np.asarray(jax.random.uniform(jax.random.fold_in(key, 0), shape, "float32"))[:users]
+    return np.asarray(jax.random.uniform(jax.random.fold_in(key, 0), shape))[:users]
 
 
 def errors(value, theta):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from privrank_jax.experiments.xu import common
+from tests.experiments.rows import cells
 from tests.experiments.xu.shared import errors
 
 
@@ -22,17 +21,6 @@ def test_errors_are_those_of_the_real_items():
 
 
 def test_grids_are_padded_to_their_largest_cells():
-    @dataclasses.dataclass
-    class Config:
-        name: str = "small"
-
-    def trial(key, cell, *, config):
-        return {config.name: {"metric": jnp.float32(cell["num_items"])}}
-
-    (study,) = common.padded(
-        Config(), trial, ("estimator", "metric"), num_items=(3, 5), num_users=(7,)
-    )
-    assert study.static == ("max_items", "max_users")
-    assert [(c["num_items"], c["num_users"]) for c in study.cells] == [(3, 7), (5, 7)]
-    assert {(c["max_items"], c["max_users"]) for c in study.cells} == {(5, 7)}
-    assert study.trial(None, study.cells[1]) == {"small": {"metric": 5.0}}
+    grid = cells("xu-table3", items=(3, 5), users=(7,))
+    assert [(c["num_items"], c["num_users"]) for c in grid] == [(3, 7), (5, 7)]
+    assert {(c["max_items"], c["max_users"]) for c in grid} == {(5, 7)}

@@ -10,6 +10,7 @@ from privrank_jax.experiments.xu import extensions as xu_extensions
 from privrank_jax.pairwise.mixed_models import mixed_effects
 from privrank_jax.simulate.worlds import reports
 from tests.experiments.estimates import placed
+from tests.experiments.rows import p_of
 from tests.experiments.xu.shared import KEY, errors, same
 
 
@@ -21,18 +22,15 @@ def effect_error(found, truth):
 
 @pytest.mark.slow
 def test_mixed_effects_are_not_moved_by_padding():
-    config = xu_extensions.MixedConfig("small", items=(4, 5), users=(20, 30))
     cell = {"num_items": 4, "num_users": 20, "max_items": 5, "max_users": 30}
-    ours = jax.jit(lambda key: xu_extensions.mixed_trial(key, cell, config=config))(KEY)
+    ours = jax.jit(lambda key: xu_extensions.table_3(key, p_of("xu-table3", **cell)))(KEY)
     world_key, user_key, answer_key = jax.random.split(KEY, 3)
-    theta, _ = reports.uniform_scores(world_key, 4, 5, "float32")
-    lean = np.asarray(jax.random.normal(user_key, (30,), "float32"))
+    theta, _ = reports.uniform_scores(world_key, 4, 5)
+    lean = np.asarray(jax.random.normal(user_key, (30,)))
     first, second = np.triu_indices(5, 1)
     logits = lean[:, None] + np.asarray(theta[first] - theta[second])
-    answers = np.asarray(jax.random.uniform(answer_key, (30, 10), "float32")) < 1 / (
-        1 + np.exp(-logits)
-    )
-    estimate = mixed_effects(answers[:20, second < 4].astype(np.float32)).value
+    answers = np.asarray(jax.random.uniform(answer_key, (30, 10))) < 1 / (1 + np.exp(-logits))
+    estimate = mixed_effects(answers[:20, second < 4].astype(float)).value
     naive = {
         ("two-step", "l2_error"): errors(estimate.scores, theta[:4])["l2_error"],
         ("two-step", "sigma_error"): abs(float(estimate.sigma) - 1),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import jax
@@ -12,6 +11,7 @@ import scipy.stats
 
 from privrank_jax import experiments, rankings
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.experiments.xu import methods
 from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.experiments.xu import scenarios as xu_scenarios
 from privrank_jax.pairwise.debiased_fit import debiased_rr, debiased_sums
@@ -22,19 +22,18 @@ from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.worlds import reports
 from tests import reference
 from tests.experiments.estimates import placed
+from tests.experiments.rows import as_published, p_of
 from tests.experiments.xu.shared import KEY, errors, same, uniforms
 from tests.promises import promise
 
 
 @pytest.mark.slow
 def test_scenario_one_is_the_public_estimator_on_the_reports_of_each_user():
-    config = xu_scenarios.ScenarioConfig("small", items=(4,), users=(20, 40))
-    ours = jax.jit(
-        lambda key: xu_scenarios.trial(key, {"num_items": 4, "max_items": 4}, config=config)
-    )(KEY)
+    p = p_of("xu-table5", num_items=4, max_items=4, users=(20, 40))
+    ours = jax.jit(lambda key: xu_scenarios.scenario_1(key, p))(KEY)
     world_key, epsilon_key, report_key = jax.random.split(KEY, 3)
-    theta, _ = reports.uniform_scores(world_key, 4, 4, "float32")
-    epsilon = jax.random.uniform(epsilon_key, (40,), "float32", 1, 5)
+    theta, _ = reports.uniform_scores(world_key, 4, 4)
+    epsilon = jax.random.uniform(epsilon_key, (40,), minval=1, maxval=5)
     drawn = uniforms(report_key, 40, 6)
     naive = {(None, None, None, "failed_fits"): 0}
     for link, spelled in (("BTL", "logistic"), ("TM", "normal")):
@@ -52,7 +51,7 @@ def test_scenario_one_is_the_public_estimator_on_the_reports_of_each_user():
 
 
 def test_schemes_agree_at_the_anchor_and_have_their_orders_elsewhere():
-    config = xu_scenarios.SchemeConfig("x", anchor=2.0)
+    config = p_of("xu-table6", anchor=2.0)
     for power in (2, 0, -2):
         np.testing.assert_allclose(
             xu_scenarios.scheme_epsilon(config, power, 10, 100), 2, rtol=1e-6
@@ -64,7 +63,7 @@ def test_schemes_agree_at_the_anchor_and_have_their_orders_elsewhere():
 
 def test_errors_are_held_against_the_rates_of_theorems_4_and_5():
     """B(ε) of ε in (1, 5) by a sum over ten thousand, and C of either link."""
-    config = xu_scenarios.ScenarioConfig("x", users=(100,), gaps=(0.1,))
+    one = experiments.get("xu-table8")
     informed = np.mean(np.tanh(np.linspace(1, 5, 10_001) / 2) ** 2)
     row = {
         "num_items": 20,
@@ -76,14 +75,14 @@ def test_errors_are_held_against_the_rates_of_theorems_4_and_5():
     row |= {"mean": 0.1, "standard_error": 0.01, "replicates": 50, "nonfinite": 0}
     rates = {}
     for link, constant in (("BTL", 1 / 16), ("TM", 1 / (2 * math.pi))):
-        (found,) = xu_scenarios.beside_rates(config, [{**row, "link": link}])
+        (found,) = xu_scenarios.with_rates(one.p, [{**row, "link": link}])
         expected = math.exp(-constant * 20 * 100 * 0.5 * informed * 0.01)
         assert found["rate"] == pytest.approx(expected, rel=1e-3)
         rates[link] = found["rate"]
     for link, mean, holds in (("BTL", 0.9 * rates["BTL"], True), ("TM", 1.5 * rates["TM"], False)):
-        found = xu_scenarios.beside_rates(config, [{**row, "link": link, "mean": mean}])
-        assert xu_scenarios.below_rates(StudyResult("x", found)).holds is holds
-    assert xu_scenarios.below_rates(StudyResult("x", [])).holds is None
+        found = xu_scenarios.with_rates(one.p, [{**row, "link": link, "mean": mean}])
+        (claim,) = (claim for claim in one.claims if "Theorems" in claim.text)
+        assert claim.check(StudyResult("x", found)).holds is holds
 
 
 def test_the_printed_tables_point_to_an_anchor_of_three_point_two():
@@ -100,14 +99,13 @@ def test_the_printed_tables_point_to_an_anchor_of_three_point_two():
     implied = 2 * math.atanh(math.sqrt(information))
     assert (round(float(np.mean(mixed)), 2), round(float(information), 2)) == (0.74, 0.85)
     assert round(implied, 1) == 3.2
-    taken = xu_scenarios.SchemeConfig("x").anchor
+    taken = p_of("xu-table6").anchor
     assert round(100 * (math.tanh(1.6) / math.tanh(taken / 2) - 1)) == 2
 
 
 def test_a_small_run_stands_beside_the_printed_table(tmp_path):
     study = experiments.get("xu-table5").configured(items=(10,), users=(100,))
-    study = dataclasses.replace(study, published=study.config)  # as if no more were printed
-    result = experiments.run(KEY, study, 3, folder=tmp_path)
+    result = experiments.run(KEY, as_published(study), 3, folder=tmp_path)
     assert result.diagnostics["compilations"] == 1
     row = result.table.row("l2_error", link="TM")
     assert (row["printed"], row["verdict"]) == (0.0779, "undecided")
@@ -129,13 +127,13 @@ def test_a_small_run_stands_beside_the_printed_table(tmp_path):
 def noisy_objective(key, asked, answer, epsilon):
     """Objective perturbation of the true answers, (users, pairs), at the smallest ε: published and tight noise."""
     first, second = np.triu_indices(4, 1)
-    wins = np.zeros((4, 4), np.float32)
+    wins = np.zeros((4, 4))
     wins[first, second] = (asked & answer).sum(0)
     wins[second, first] = (asked & ~answer).sum(0)
     counts = WinCounts.from_matrix(wins)
     privacy = promise(float(epsilon), adjacency="flip", delta=1e-6)
     deviation = math.sqrt(2) * math.sqrt(8 * math.log(2e6) + 4 * epsilon) / epsilon
-    totals = wins.sum(1) - deviation * jax.random.normal(key, (4,), "float32")
+    totals = wins.sum(1) - deviation * jax.random.normal(key, (4,))
     return {
         "NoisyObj": fit(Counts(wins + wins.T), totals, 1 / float(epsilon)),
         "NoisyObj tight": perturbed_mle(key, counts, privacy, noise="gaussian"),
@@ -144,12 +142,12 @@ def noisy_objective(key, asked, answer, epsilon):
 
 @pytest.mark.slow
 def test_scenario_five_is_the_public_methods_on_the_same_answers():
-    config = xu_scenarios.MethodConfig("small", items=(4, 4), users=(30, 40))
-    ours = jax.jit(lambda key: xu_scenarios.method_trial(key, {"even": False}, config=config))(KEY)
+    p = p_of("xu-table10", items=(4, 4), users=(30, 40), even=False)
+    ours = jax.jit(lambda key: methods.scenario_5(key, p))(KEY)
     keys = jax.random.split(KEY, 7)
     users = int(jax.random.randint(keys[1], (), 30, 41))
-    theta, _ = reports.uniform_scores(keys[2], 4, 4, "float32")
-    epsilon = np.asarray(jax.random.uniform(keys[3], (40,), "float32", 0.2, 2.0))[:users]
+    theta, _ = reports.uniform_scores(keys[2], 4, 4)
+    epsilon = np.asarray(jax.random.uniform(keys[3], (40,), minval=0.2, maxval=2.0))[:users]
     drawn = uniforms(keys[4], users, 6)
     chance = np.asarray(reports.pair_chances(theta))
     asked, answer = drawn < 0.5, drawn < 0.5 * chance
@@ -163,7 +161,7 @@ def test_scenario_five_is_the_public_methods_on_the_same_answers():
         "ADRR": debiased_rr(said, asked, epsilon),
         "Classic RR": debiased_rr(said, asked, epsilon, **plain),
         "Laplace": debiased_rr(
-            np.where(asked, answer + noise, 0).astype(np.float32), asked, epsilon,
+            np.where(asked, answer + noise, 0).astype(float), asked, epsilon,
             weighted=False, mechanism="laplace",
         ),
         **noisy_objective(keys[5], asked, answer, epsilon.min()),

@@ -43,20 +43,15 @@ def test_every_ranking_has_its_probability(spread):
 def test_weights_are_those_of_the_rankings():
     drawn = rankings.mallows_rankings(KEY, 1500, 5, 0.4)
     weights = rankings.mallows_weights(KEY, 1500, 5, 0.4)
-    counted = PairWeights.from_ranks(drawn)
-    np.testing.assert_allclose(weights.matrix, counted.matrix, atol=1e-12)
-    np.testing.assert_array_equal(weights.twice, counted.twice)
+    np.testing.assert_array_equal(weights.twice, PairWeights.from_ranks(drawn).twice)
     assert weights.num_users == 1500
-    assert weights.mask.all()
     counts = functools.partial(rankings.mallows_counts, max_users=1500, max_items=5)
     part, histograms = jax.jit(lambda n: counts(KEY, n, 5, 0.4))(1100)
-    assert part.num_users == 1100
+    assert part.num_users == histograms.num_users == 1100
     counted = PairWeights.from_ranks(drawn[:1100])
     np.testing.assert_allclose(part.matrix, counted.matrix, atol=1e-12)
-    np.testing.assert_array_equal(
-        histograms.counts, PositionHistograms.from_ranks(drawn[:1100]).counts
-    )
-    assert histograms.num_users == 1100
+    counted = PositionHistograms.from_ranks(drawn[:1100])
+    np.testing.assert_array_equal(histograms.counts, counted.counts)
 
 
 def test_padded_items_come_last_and_do_not_count():

@@ -49,9 +49,8 @@ def test_a_report_is_unobserved_one_or_zero_with_the_exact_probabilities(many):
     # A report moves D by ±t/2 where it was asked for, and W by t² there.
     assert set(np.unique(np.round(margins / tanh, 6))) == {-0.5, 0.0, 0.5}
     np.testing.assert_allclose(weights, (margins != 0) * tanh**2, rtol=1e-6)
-    says = 0.5 + tanh * (np.asarray(chances) - 0.5)
     flip = 1 / (np.exp(1.5) + 1)
-    np.testing.assert_allclose(says, flip + (1 - 2 * flip) * np.asarray(chances), rtol=1e-6)
+    says = flip + (1 - 2 * flip) * np.asarray(chances)
     for value, probability in ((0.5, 0.6 * says), (-0.5, 0.6 * (1 - says)), (0, 0.4)):
         seen = np.isclose(margins / tanh, value, atol=1e-6)
         near(seen, probability, np.sqrt(np.asarray(probability) * (1 - probability)))
@@ -81,7 +80,6 @@ def test_mechanisms_have_their_own_laws_on_the_same_answers(many):
     near(abs(noise), 1 / 1.5, 1 / 1.5)
     with pytest.raises(AssertionError):
         near(abs(noise), 1 / 1.4, 1 / 1.4)
-    near(noise**2, 2 / 1.5**2, np.sqrt(20) / 1.5**2)
     near(noise > np.log(2) / 1.5, 0.25, 0.5)
 
 
@@ -94,10 +92,8 @@ def test_the_first_users_do_not_depend_on_those_after_them():
     whole = draw(epsilon)
     assert np.all(upper(whole.weights) > upper(part.weights))
     np.testing.assert_allclose(upper(whole.weights), np.sum(np.tanh(epsilon / 2) ** 2), rtol=1e-6)
-    several = jax.vmap(lambda users: reports.mechanism_sums(KEY, chances, epsilon, users))(
-        jnp.array([70, 150])
-    )
-    assert upper(several.plain.weights)[:, 0].tolist() == [70, 150]
+    run = jax.vmap(lambda users: reports.mechanism_sums(KEY, chances, epsilon, users))
+    assert upper(run(jnp.array([70, 150])).plain.weights)[:, 0].tolist() == [70, 150]
 
 
 def test_masked_items_have_no_reports():

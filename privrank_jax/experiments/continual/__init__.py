@@ -1,1 +1,0 @@
-"""A leaderboard that is published again and again: what each way of publishing it costs."""
