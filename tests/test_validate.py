@@ -50,13 +50,13 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("check", PASSED, ids=str)
+@pytest.mark.parametrize("check", PASSED, ids=range(len(PASSED)))
 def test_what_fits_passes(check):
     for value in PASSED[check]:
         check(value)
 
 
-@pytest.mark.parametrize("check", REFUSED, ids=str)
+@pytest.mark.parametrize("check", REFUSED, ids=range(len(REFUSED)))
 def test_what_does_not_is_refused_by_name(check):
     name, values = REFUSED[check]
     for value in values:

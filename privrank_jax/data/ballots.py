@@ -9,8 +9,8 @@ Ratings read as ranks would reverse the order. So ranks must look like ranks: no
 more than half of the users who ranked something have cells unlike ranks. Without ties they are like ranks if one of
 them is 1 (where columns are left out, the 1 may be there). With ties they are if each is one more than the number of
 items before it (1, 2, 2, 4), or the number of items up to it (1, 3, 3, 4), or if they count without gaps (1, 2, 2, 3)
-and there are more different ones than half of the items. One to five stars fail this test, whatever the number of
-items: of users who give each star equally often at least 56 % are unlike, and 80 % where four stars are most frequent.
+and there are more different ones than half of the items. Of users who give one to five stars equally often at least
+56 % are unlike, whatever the number of items, and 80 % where four stars are most frequent.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.file import SEPARATORS
 from privrank_jax.data.header import (
     check_no_counts,
-    places_of_questions,
+    places_of,
     questions_of,
     remainder,
     span_of,
     spelled_in,
     without,
 )
-from privrank_jax.data.names import form, item_list, public_items
+from privrank_jax.data.names import form, public_items
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings, before, check_size
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import SEEN, RankingRoles, RatingRoles
@@ -45,9 +45,7 @@ SYNTHETIC = "synthetic_epsilon"
 _SIGNS = {**SEPARATORS, "newline": "\n", "\\n": "\n", "blank": " ", "≻": ">"}
 _NUMBER = re.compile(r"\s*\d+(\.\d*)?\s*")
 _TWICE = "{} stands twice in one order: keep one place for each item"
-_BY_RATINGS = (
-    "if they are ratings, give their scale, as ratings='1:5'; if they are ranks, say ranks=True"
-)
+_BY_RATINGS = "give the scale of ratings, as ratings='1:5'; if they are ranks, say ranks=True"
 
 
 def read_ballots(table: Table, roles: RankingRoles) -> Rankings:
@@ -83,30 +81,18 @@ def shape_of(name: str, header: Sequence[str], roles: RankingRoles) -> tuple[str
         return "long", long
     if roles.order is not None:
         return "order", {"order": roles.order}
-    if _spans(roles) or (roles.public is not None and set(roles.public) <= set(header)):
+    if roles.span or (roles.public is not None and set(roles.public) <= set(header)):
         return "wide", wide_items(name, header, roles)
-    asked, questions = roles.question, places_of_questions(header)
-    if asked is not None:
-        questions = {one: of for one, of in questions.items() if form(one) == form(asked)}
-    if len(questions) > 1:
-        raise DataError(
-            f"{name} has several questions or contests, {listed(questions)}: say which one is ranked, such as "
-            f"question={next(iter(questions))!r}"
-        )
-    for found in questions.values():
+    if found := places_of(header, roles.question):
         return "places", {f"place {k}": column for k, column in enumerate(found)}
-    usual = {} if asked is not None else roles.find(header, "order")
+    usual = {} if roles.question is not None else roles.find(header, "order")
     return ("order", usual) if usual else ("wide", wide_items(name, header, roles))
-
-
-def _spans(roles: RankingRoles) -> bool:
-    return isinstance(roles.items, str) and roles.items != SEEN
 
 
 def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[str, str]:
     """The columns of a wide table that hold the ranks of an item, by the names of the items."""
     beside = {spelled_in(header, one) for one in (roles.user, roles.count) if one is not None}
-    columns = span_of(name, header, str(roles.items)) if _spans(roles) else header
+    columns = span_of(name, header, roles.span) if roles.span else header
     found = {one: one for one in columns if one not in {*beside, SYNTHETIC}}
     if roles.question is not None:
         parts = [(remainder(one, roles.question), one) for one in found]
@@ -117,21 +103,15 @@ def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[st
                 f"{listed(header, 40)}"
             )
     elif roles.public is None and len(several := questions_of(found)) > 1:
-        raise DataError(
-            f"{name}: its columns are of several questions, {listed(several)}: name one by `question`, or list the "
-            "`items`"
-        )
-    items = roles.public or (tuple(found) if _spans(roles) else item_list(found))
+        raise DataError(f"{name} has several questions, {listed(several)}: name one by `question`")
+    items = roles.public or (tuple(found) if roles.span else tuple(sorted(found)))
     for item in items:
         if item not in found:
             raise DataError(
                 f"{name}: no column for the item {item!r}, but for {listed(found, 40)}; where names of columns begin "
                 "with a question, name it by `question`"
             )
-    try:
-        return {item: found[item] for item in public_items(items)}
-    except DataError as error:
-        raise DataError(f"{name}: its columns are the items, and {error}") from None
+    return {item: found[item] for item in public_items(items, f"{name}: columns of items")}
 
 
 # --- tables of levels ------------------------------------------------------------------------------------
@@ -148,10 +128,7 @@ def note_of(roles: RankingRoles) -> str:
 
 
 def _scale(roles: RankingRoles) -> tuple[Any, ...]:
-    try:
-        return scale_of(roles.ratings) if isinstance(roles, RatingRoles) else (0.0, 1.0)
-    except BadCell as error:
-        raise DataError(str(error)) from None
+    return scale_of(roles.ratings) if isinstance(roles, RatingRoles) else (0.0, 1.0)
 
 
 def levels_of(
@@ -194,8 +171,7 @@ def _made(
     said = reading.facts(tuple(items), *how, notes=notes, fixed=fixed, seen_users=seen_users)
     said["missing"] = roles.missing or ("last" if roles.KIND == "rankings" else "unknown")
     said["user_names"] = said["user_names"] if roles.num_users is None else ()
-    each = reading.repeated()
-    levels = levels if each is None else levels[each]
+    levels = levels if long else levels[reading.repeated()]
     if scale is None:
         if not (how or roles.ranks):
             columns = [one for role, one in reading.columns.items() if role[:4] in ("rank", "cell")]
@@ -222,11 +198,13 @@ def read_wide(
     most = None if roles.ranks else possible
     levels, scale = levels_of(reading, reading.several("cell"), most)
     try:
-        reading.stop(reading.size)
+        reading.stop()
     except DataError as error:
-        ignore = "; if a column is no item, list the `items`, or leave it out by `ignore`"
-        raise DataError(f"{error}{ignore * (roles.public is None and counted)}") from None
-    check_size(table.name, reading.users, len(columns))
+        more = (
+            "; where a column is no item, list the `items`, `ignore` it, or name their `question`"
+        )
+        raise DataError(f"{error}{more * (roles.public is None and counted)}") from None
+    check_size(table.name, reading.repeated().size, len(columns))
     return _made(reading, levels, scale, tuple(columns)), levels
 
 
@@ -244,47 +222,29 @@ def _whole(
 def _long(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Rankings:
     name = table.name
     if roles.user is None or spelled_in(table.header, roles.user) not in table.header:
-        raise DataError(
-            f"{name}: rows of one item each need a column of users: name it by `user`; the columns are "
-            f"{listed(table.header, 40)}"
-        )
+        raise DataError(f"{name}: name one of these columns by `user`: {listed(table.header, 40)}")
     reading = Reading(table, roles, columns)
-    reading.faults.some_key([reading.cells["item"], reading.cells["rank"]])
+    item, rank = reading.cells["item"], reading.cells["rank"]
+    reading.faults.some_key([item, rank])
     all_users = reading.read_users()
-    codes, rows = read_items(reading)
-    users = np.asarray(all_users)[rows]
+    reading.take(rows := np.flatnonzero(~(item.among({""}) & rank.among({""}))))
+    (codes,) = reading.faults.named([reading.cells["item"]], reading.items)
+    reading.take(known := np.flatnonzero(codes >= 0))
+    codes, users = codes[known], np.asarray(all_users)[rows[known]]
     levels, scale = levels_of(reading, [reading.cells["rank"]], None)
     pairs = users * np.int64(max(len(reading.items), 1)) + codes
     reading.once("item", pairs, "{} is ranked twice by one user: keep one row")
-    reading.stop(len(reading.people))
-    total = number_of_users(name, roles, len(reading.people))
+    reading.faults.stop()
+    total = len(reading.people) if roles.num_users is None else roles.num_users
+    if not isinstance(total, int | np.integer) or total < len(reading.people):
+        raise DataError(
+            f"{name}: `num_users` must be the number of all users, those included who ranked nothing; got {total!r}"
+        )
     check_size(name, total, len(reading.items))
     order, place = reading.items.in_order()
     ranks = np.full((total, len(order)), -1, np.int32)
     ranks[users, np.array(place, np.int64)[codes]] = levels[:, 0]
     return _made(reading, ranks, scale, order)
-
-
-def read_items(reading: Reading) -> tuple[np.ndarray, np.ndarray]:
-    """Codes of the items of a long table, whose other rows are left out; and the numbers of the rows that stay."""
-    item, rank = reading.cells["item"], reading.cells["rank"]
-    rows = np.flatnonzero(~(reading.blanks(item) & reading.blanks(rank)))
-    reading.take(rows)
-    (codes,) = reading.faults.named([reading.cells["item"]], reading.items)
-    known = np.flatnonzero(codes >= 0)
-    reading.take(known)
-    return codes[known], rows[known]
-
-
-def number_of_users(name: str, roles: RankingRoles, seen: int) -> int:
-    """The number of all users, of whom so many have rows in the file of this name."""
-    number = seen if roles.num_users is None else roles.num_users
-    if not isinstance(number, int | np.integer) or number < seen:
-        raise DataError(
-            f"{name}: `num_users` must be a whole number, of all users who were asked, those included who ranked "
-            f"nothing; got {number!r}"
-        )
-    return int(number)
 
 
 # --- tables of items -------------------------------------------------------------------------------------
@@ -299,12 +259,12 @@ def _orders(table: Table, roles: RankingRoles, columns: Mapping[str, str]) -> Ra
     reading.faults.stop()  # of users and counts, before texts are compared
     cells = [reading.cells[role] for role in columns]
     rows, codes, at = _places(reading, cells) if places else _texts(reading, cells[0])
-    reading.stop(reading.size)
-    check_size(table.name, reading.users, len(reading.items))
+    reading.stop()
+    check_size(table.name, reading.repeated().size, len(reading.items))
     if places and not roles.public and all(_NUMBER.fullmatch(item) for item in reading.items):
         raise DataError(
-            f"{table.name}: {cells[0].name!r} is named like a place, but all cells are numbers: if these are items, "
-            "best first, list the `items`; if they are ranks of items, name the columns after the items"
+            f"{table.name}: {cells[0].name!r} is named like a place, but all cells are numbers: list the `items` if "
+            "these are some, or name columns of ranks after the items"
         )
     order, place = reading.items.in_order()
     levels = np.full((reading.size, len(order)), 1 if approved else -1, np.int32)
@@ -324,7 +284,7 @@ def _places(reading: Reading, columns: Sequence[Column]) -> _Entries:
         blank = word is None or (isinstance(word, str) and not word.strip())
         return -1 if blank else reading.items[word]
 
-    codes = np.stack(reading.faults.together(columns, code_of), axis=1)
+    codes = np.stack([reading.faults.read(one, code_of) for one in columns], axis=1)
     for k, column in enumerate(columns[1:], start=1):
         again = (codes[:, k] >= 0) & np.any(codes[:, :k] == codes[:, k : k + 1], axis=1)
         reading.faults.where(again, column.name, functools.partial(column.quoted, _TWICE))
@@ -361,8 +321,7 @@ def sign_of(said: str | None) -> str:
     sign = ">" if said is None else _SIGNS.get(said.strip().casefold(), said.strip() or said)
     if not sign or any(letter.isalnum() for letter in sign):
         raise DataError(
-            f"order_separator={said!r} is none: give what stands between the items of an order, without letters and "
-            "digits, or 'newline' or 'blank'"
+            f"order_separator={said!r} is none: give what stands between the items, such as > or 'newline'"
         )
     return sign
 
@@ -377,17 +336,13 @@ def _check_orders(name: str, column: Column, sign: str) -> None:
     if wrong and (have or len(words) > 1 or others):
         advice = (others or [";"])[0].replace("\n", "newline")
         raise DataError(
-            f"{name}, column {column.name!r}: {quoted(min(wrong))} is no order with {sign!r} between its items: say "
-            f"what stands between them, such as order_separator={advice!r}, or list the `items`"
+            f"{name}, column {column.name!r}: {quoted(min(wrong))} is no order with {sign!r}: say what stands between "
+            f"its items, such as order_separator={advice!r}, or list the `items`"
         )
 
 
 def _split(text: str, sign: str) -> list[list[str]]:
-    """Items of a text, best first, those that are tied together; only > has = for ties.
-
-    >>> _split("a > b=c", ">"), _split("a; b;", ";")
-    ([['a'], ['b', 'c']], [['a'], ['b']])
-    """
+    """Items of a text, best first, those that are tied together; only > has = for ties."""
     parts = (text.replace("≻", ">") if sign == ">" else text).split(None if sign == " " else sign)
     groups = [[one.strip() for one in part.split("=" if sign == ">" else sign)] for part in parts]
     if sign == "\n":  # lines may be blank
@@ -396,11 +351,7 @@ def _split(text: str, sign: str) -> list[list[str]]:
 
 
 def groups_of(cell: Any, sign: str, known: Container[str] = ()) -> list[list[str]]:
-    """The items of a cell, those of each place; a cell may be a list, and a known item have a sign in its name.
-
-    Raises:
-        BadCell: a sign without a name beside it.
-    """
+    """The items of a cell, those of each place; a cell may be a list, and a known item have a sign in its name."""
     if isinstance(cell, tuple):
         return [[one] if one is not None and one.strip() else [] for one in cell]
     text = (cell or "").strip()
@@ -408,9 +359,8 @@ def groups_of(cell: Any, sign: str, known: Container[str] = ()) -> list[list[str
         return [[text]] * bool(text)
     groups = _split(cell, sign)
     if not all(name for group in groups for name in group):
-        ties = ", and = between ties, such as A>B=C" if sign == ">" else ""
         raise BadCell(
-            f"{quoted(cell)} is no order: write the items, best first, with {sign!r} between them{ties}"
+            f"{quoted(cell)} is no order: write items, best first, with {sign!r} between them, as A>B=C with >"
         )
     return groups
 
@@ -418,11 +368,10 @@ def groups_of(cell: Any, sign: str, known: Container[str] = ()) -> list[list[str
 # --- whether ranks look like ranks -----------------------------------------------------------------------
 
 
-_RATED = {
-    "score", "scores", "rating", "ratings", "rated", "star", "stars", "point", "points", "grade", "grades", "likes",
-    "mark", "marks",
-}  # fmt: skip
-_LETTERS = re.compile(r"[^\W\d_]+")
+_RATED = re.compile(
+    r"(?<![a-z])(scores?|ratings?|rated|stars?|points?|grades?|likes|marks?)(?![a-z])",
+    re.IGNORECASE,
+)
 
 
 def check_ranks(
@@ -437,22 +386,19 @@ def check_ranks(
 
     ``largest`` is the largest rank of a long file; of wide ones other columns may hold ranks too (``left_out``).
     """
-    if all(_RATED & set(_LETTERS.findall(column.casefold())) for column in columns):
+    if all(map(_RATED.search, columns)):
         raise DataError(
-            f"{name}: columns such as {columns[0]!r} are named like ratings, and would be read as ranks, 1 = best: "
-            f"{_BY_RATINGS}"
+            f"{name}: columns such as {columns[0]!r} are named like ratings, and read as ranks: {_BY_RATINGS}"
         )
     if largest >= ranks.shape[1]:
         raise DataError(
-            f"{name}, column {columns[0]!r}: {largest + 1} is not a rank, 1 = best, of {ranks.shape[1]} items: "
-            f"{_BY_RATINGS}"
+            f"{name}, column {columns[0]!r}: {largest + 1} is not a rank of {ranks.shape[1]} items: {_BY_RATINGS}"
         )
     some = ranks[np.any(ranks >= 0, axis=1)]
     unlike = int(np.sum(~_like_ranks(some, left_out))) if some.size else 0
     if 2 * unlike > len(some):
         raise DataError(
-            f"{name}: the cells of {unlike:,} of {len(some):,} users don't look like ranks, 1 = best (numbers repeat "
-            f"and skip as in no ranking with ties, or nothing comes first): {_BY_RATINGS}"
+            f"{name}: the cells of {unlike:,} of {len(some):,} users don't look like ranks, 1 = best: {_BY_RATINGS}"
         )
 
 

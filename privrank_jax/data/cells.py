@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from privrank_jax.data.errors import BadCell, quoted
+from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.names import MISSING, place_of
 
 _WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
@@ -30,11 +30,7 @@ def text_of(cell: Any) -> str:
 
 
 def number_of(text: str) -> float | None:
-    """The finite number that a cell holds; None if it holds none.
-
-    >>> number_of(" 1.5"), number_of("1,5"), number_of("1e999")
-    (1.5, None, None)
-    """
+    """The finite number that a cell holds; None if it holds none."""
     value = float(text) if _NUMBER.fullmatch(text.strip()) else math.inf
     return value if math.isfinite(value) else None
 
@@ -51,10 +47,7 @@ def reader_of(what: str, fits: Callable[[float], bool] = lambda _: True) -> Call
     return read
 
 
-weight_of = reader_of(
-    "a weight: write a number of at least 0, such as 1 divided by the probability of the row",
-    lambda number: number >= 0,
-)
+weight_of = reader_of("a weight: write a number of at least 0", lambda number: number >= 0)
 score_of = reader_of("a score: write a number, or remove the row")
 value_of = reader_of("a finite number: write one")
 
@@ -65,18 +58,13 @@ def count_of(cell: Any) -> int:
     number = int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else -1
     if not 0 <= number <= MOST_COUNTED:
         raise BadCell(
-            f"{quoted(cell)} does not say how often the row counts: write a whole number up to {MOST_COUNTED:,}, 0 for "
-            "a row that does not count"
+            f"{quoted(cell)} does not say how often the row counts: write a whole number up to {MOST_COUNTED:,}"
         )
     return number
 
 
 def mark_of(cell: Any, what: str = "it is a tie") -> int:
-    """Whether a cell says yes: 1, yes, true, x; or no: 0, no, false, blank.
-
-    >>> mark_of("Yes "), mark_of("0"), mark_of("")
-    (1, 0, 0)
-    """
+    """Whether a cell says yes: 1, yes, true, x; or no: 0, no, false, blank."""
     found = _MARKS.get(text_of(cell).casefold())
     if found is None:
         raise BadCell(f"{quoted(cell)} does not say whether {what}: write 1 or 0 (yes, no)")
@@ -95,15 +83,7 @@ def approval_of(cell: Any) -> float:
 
 
 def rank_of(cell: Any, most: int | None = None) -> int:
-    """The rank, from 0, that a cell holds; -1 for none.
-
-    Args:
-        cell: text, such as ``"2"``, ``"2nd"`` or ``"2nd choice"``.
-        most: the largest possible rank, if known.
-
-    Raises:
-        BadCell: it is no whole number from 1 to ``most``.
-    """
+    """The rank, from 0, that a cell such as ``"2"`` or ``"2nd choice"`` holds; -1 for none; ``most`` is the largest."""
     if is_nothing(cell):
         return -1
     text = text_of(cell)
@@ -111,19 +91,14 @@ def rank_of(cell: Any, most: int | None = None) -> int:
     if not 1 <= value < (2**31 if most is None else most + 1):
         of = "" if most is None else f", of {most} items"
         raise BadCell(
-            f"{quoted(cell)} is not a rank, 1 = best{of}: if it says that the item was not ranked, say "
-            f"blank=[{quoted(text)}]; if cells are ratings, give their scale, such as ratings='1:5'; if they are "
-            "larger ranks, say ranks=True; if they hold items, best first, name their column by `order`"
+            f"{quoted(cell)} is not a rank, 1 = best{of}: say blank=[{quoted(text)}] if the item was not ranked, "
+            "ratings='1:5' if 1 to 5 is a scale of ratings, ranks=True if ranks are larger, or name an `order`"
         )
     return value - 1
 
 
 def parsed_time(text: str) -> np.datetime64 | None:
-    """The time that a text denotes: ISO 8601, without a zone as UTC, or seconds since 1970; None if it denotes none.
-
-    >>> str(parsed_time("2024-05-31 18:30+02:00")), parsed_time("noon") is None
-    ('2024-05-31T16:30:00.000000', True)
-    """
+    """The time that a text denotes: ISO 8601, without a zone as UTC, or seconds since 1970; None if it denotes none."""
     text = text.strip()
     if _SECONDS.fullmatch(text) and not re.fullmatch(r"\d{8}", text):
         return np.datetime64(round(float(text) * 1e6), "us")
@@ -141,7 +116,7 @@ def time_of(cell: Any) -> np.datetime64:
     found = parsed_time(text_of(cell))
     if found is None:
         raise BadCell(
-            f"{quoted(cell)} is no time: write it as 2024-05-31, 2024-05-31T18:30:00Z, or in seconds since 1970"
+            f"{quoted(cell)} is no time: write it as 2024-05-31T18:30:00Z, or in seconds since 1970"
         )
     return found
 
@@ -149,14 +124,7 @@ def time_of(cell: Any) -> np.datetime64:
 def scale_of(said: Any) -> tuple[str, ...] | tuple[float, float]:
     """The public scale of ratings, from the worst to the best: words, or the ends of numbers.
 
-    Args:
-        said: ``"1:5"``, ``"5:1"`` (1 is the best), ``"bad,fair,good"``, or two numbers or several words.
-
-    Raises:
-        BadCell: it is none.
-
-    >>> scale_of("1:5"), scale_of((10, 0)), scale_of("bad, fair, good")
-    ((1.0, 5.0), (10.0, 0.0), ('bad', 'fair', 'good'))
+    It is said by ``"1:5"``, ``"5:1"`` (1 is the best), ``"bad,fair,good"``, or two numbers or several words.
     """
     parts = list(said) if isinstance(said, list | tuple) else []
     if isinstance(said, str):
@@ -167,20 +135,14 @@ def scale_of(said: Any) -> tuple[str, ...] | tuple[float, float]:
         return numbers[0], numbers[1]
     words = tuple(one.strip() for one in parts if isinstance(one, str) and one.strip())
     if len({word.casefold() for word in words}) < max(len(parts), 2):
-        raise BadCell(
-            f"ratings={said!r} is no scale: give its ends from the worst to the best, such as '1:5', or '5:1' where 1 "
-            "is the best, or its words, such as 'bad,fair,good'"
+        raise DataError(
+            f"ratings={said!r} is no scale: give its ends, the worst first, as '1:5', or its words, as 'bad,fair,good'"
         )
     return words
 
 
 def rating_reader(scale: tuple[Any, ...]) -> Callable[[Any], float]:
-    """What reads ratings on a scale: the larger the better; NaN for none.
-
-    >>> rate = rating_reader(("bad", "fair", "good"))
-    >>> rate("Good"), rating_reader((5.0, 1.0))("2")
-    (2.0, -2.0)
-    """
+    """What reads ratings on a scale: the larger the better; NaN for none."""
     verbal = isinstance(scale[0], str)
     places = {word.casefold(): float(k) for k, word in enumerate(scale)} if verbal else {}
     low, high = (0, 0) if verbal else sorted(scale)
@@ -194,8 +156,7 @@ def rating_reader(scale: tuple[Any, ...]) -> Callable[[Any], float]:
         place = places.get(" ".join(text.casefold().split()))
         if place is None and not is_nothing(cell):
             raise BadCell(
-                f"{quoted(cell)} is not a rating {known}: correct it, or say blank=[{quoted(text)}] if it means that "
-                "the item was not rated"
+                f"{quoted(cell)} is not a rating {known}: say blank=[{quoted(text)}] if it means that none was given"
             )
         return math.nan if place is None else place
 

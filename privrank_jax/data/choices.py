@@ -21,10 +21,10 @@ from jaxtyping import Bool, Int
 from privrank_jax.data.cells import mark_of, text_of
 from privrank_jax.data.cells import reader_of as number_reader
 from privrank_jax.data.columns import Column, Table
-from privrank_jax.data.comparisons import Comparisons, leave_out_blanks
+from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.header import span_of, usual_column, without
-from privrank_jax.data.kinds import Answers, Data, named_once
+from privrank_jax.data.kinds import Answers, named_once
 from privrank_jax.data.names import form
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import BestWorstRoles, ChoiceRoles, reader_of
@@ -65,12 +65,7 @@ class Choices(_Sets):
     read = reader_of(ChoiceRoles)
 
     def choices(self, kept: Bool[np.ndarray, "rows"] | None = None) -> Arrays:
-        """All choices, or those that are kept, as a pytree of JAX arrays; the others have weight 0.
-
-        >>> found = Choices(np.arange(2), np.array([[0, 1, 2], [2, 0, -1]]), ("a", "b", "c"))
-        >>> found.choices(np.array([True, False])).totals.tolist()
-        [1.0, 0.0, 0.0]
-        """
+        """All choices, or those that are kept, as a pytree of JAX arrays; the others have weight 0."""
         import jax
 
         from privrank_jax.comparisons import default_float
@@ -108,25 +103,19 @@ class BestWorst(_Sets):
         set with odds exp(θ_i - θ_j), which of the two is the best follows a Bradley-Terry model with log-odds
         2(θ_i - θ_j), whatever else was shown.
         """
-        said = {field.name: getattr(self, field.name) for field in dataclasses.fields(Data)}
         note = "each answer counts as one comparison, of the best item with the worst one"
-        said |= {"notes": (note, *self.notes), "reading": (*self.reading, note)}
         pairs = self.users, self.sets[:, 0], self.sets[:, 1], np.zeros(len(self), bool)
-        return Comparisons(*pairs, self.item_names, **said)
+        return Comparisons(*pairs, self.item_names, **self.about(note))
 
 
-def read_choices(table: Table, roles: ChoiceRoles) -> Choices:
-    """Read choices from an opened table; :class:`DataError` says what is wrong, and where."""
-    return _read(table, roles, Choices, ("chosen",))
+def read_sets(table: Table, roles: Any) -> Any:
+    """Read choices, or best and worst ones, from a table: of sets the codes of items, -1: none, and marks.
 
-
-def read_best_worst(table: Table, roles: BestWorstRoles) -> BestWorst:
-    """Read best and worst choices from an opened table, likewise."""
-    return _read(table, roles, BestWorst, ("best", "worst"))
-
-
-def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...]) -> Any:
-    """Data of sets: their rows, codes of their items, -1 for none, and marks, 1 for the chosen or best, -1 worst."""
+    Marks are 1 for the chosen or the best item, -1 for the worst.
+    """
+    kind, answers = (BestWorst, ("best", "worst"))
+    if isinstance(roles, ChoiceRoles):
+        kind, answers = Choices, ("chosen",)
     header = without(table.name, table.header, roles.ignore)
     shown, item = _shown(header, roles), roles.find(header, "item")
     if getattr(roles, "blocks", ()):
@@ -135,7 +124,7 @@ def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...])
         found = _long(table, roles, header, item)
     else:
         found = _rows(table, roles, header, shown, answers)
-    reading, rows, sets, marks, columns, *how = found  # columns of the items and of the answers
+    reading, sets, marks, columns, *how = found  # columns of the items and of the answers
     ordered = np.sort(sets, axis=1)
     same = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     faults = [
@@ -146,21 +135,12 @@ def _read(table: Table, roles: Any, kind: type[_Sets], answers: tuple[str, ...])
         what = f"no single {one} item: name one of those shown, for each answer another one"
         faults.append((np.sum(marks == mark, axis=1) != 1, what))
     for column, (wrong, what) in zip((columns[0], *columns), faults):
-        if wrong.any():
-            k = int(np.argmax(wrong))
-            column = str(np.broadcast_to(column, len(sets))[k])
-            reading.faults.add(int(rows[k]), column, f"its set has {what}")
-    users = reading.read_users()
-    reading.stop(len(sets))
+        reading.faults.where(wrong, column, lambda _: f"its set has {what}")  # noqa: B023
+    users, each = reading.settle()
     names, place = reading.items.in_order()
     chosen_first = np.where(sets < 0, 3, np.array([2, 0, 1])[marks])
     sets = np.append(np.array(place, np.int64), -1)[sets]
     sets = np.take_along_axis(sets, np.argsort(chosen_first, axis=1, kind="stable"), axis=1)
-    users = None if users is None else users[rows]
-    each = np.arange(len(sets))
-    if reading.number is not None:
-        each = reading.repeated(reading.number[rows], users)
-    users = np.arange(len(sets[each])) if users is None else users[each]
     facts = reading.facts(names, *how)
     return kind(users.astype(np.int32), sets[each].astype(np.int32), **facts)
 
@@ -173,11 +153,7 @@ def _shown(header: Sequence[str], roles: Any) -> Sequence[str]:
 
 
 def chooses(header: Sequence[str]) -> bool:
-    """Whether a table holds choices, by the usual names of its columns.
-
-    >>> chooses(["user", "Chosen", "option_1", "option_2"]), chooses(["user", "chosen", "rejected"])
-    (True, False)
-    """
+    """Whether a table holds choices, by the usual names of its columns."""
     found = ChoiceRoles().find(header, "chosen", "item", "block").keys()
     several = len(_shown(header, ChoiceRoles())) > 1 or bool(usual_column(header, _SHOWN))
     return "chosen" in found and (several or {"item", "block"} <= found)
@@ -190,12 +166,11 @@ def _rows(
     columns = roles.find(header, *answers)
     if len(columns) < len(answers) or not shown:
         raise DataError(
-            f"{table.name}: name the columns of items that were shown by `shown`, and that of the answer by "
-            f"`{'`, `'.join(answers)}`; the columns are {listed(header, 40)}"
+            f"{table.name}: name columns by `shown`, `{'`, `'.join(answers)}`; there are {listed(header, 40)}"
         )
     columns |= {f"shown {k}": column for k, column in enumerate(shown)}
     reading = Reading(table, roles, columns)
-    leave_out_blanks(reading, *answers)
+    reading.leave_out_blanks(*answers)
     items = reading.several("shown")
     sets = _sets(reading, items)
     marks = np.zeros(sets.shape, np.int8)
@@ -204,7 +179,7 @@ def _rows(
         marks[(sets == code[:, None]) & (sets >= 0)] = mark
     said = [reading.columns[one] for one in answers]
     how = f"columns {listed(said)} are chosen from those in {listed(one.name for one in items)}"
-    return reading, np.arange(len(sets)), sets, marks, (items[0].name, *said), how
+    return reading, sets, marks, (items[0].name, *said), how
 
 
 def _sets(reading: Reading, columns: Sequence[Column]) -> np.ndarray:
@@ -217,7 +192,7 @@ def _sets(reading: Reading, columns: Sequence[Column]) -> np.ndarray:
         return [code_of(one) for one in (word if isinstance(word, tuple) else _split(word or ""))]
 
     if len(columns) > 1:
-        return np.stack(reading.faults.together(columns, code_of), axis=1)
+        return np.stack([reading.faults.read(one, code_of) for one in columns], axis=1)
     lists = [found or [] for found in reading.faults.values(columns[0], codes_of, object)]
     width = max(map(len, lists), default=0)
     padded = np.array([one + [-1] * (width - len(one)) for one in lists], np.int64)
@@ -251,9 +226,7 @@ def _long(
     by = "block" if "block" in columns else "user"  # a single set of a user needs no name
     if one not in columns or (by == "user" and roles.user not in header):
         lacking = "block" if one in columns else one
-        raise DataError(
-            f"{table.name}: name the column `{lacking}` too; the columns are {listed(header, 40)}"
-        )
+        raise DataError(f"{table.name}: name the column `{lacking}` too of {listed(header, 40)}")
     reading = Reading(table, roles, columns)
     faults, cells = reading.faults, reading.cells
     if reading.number is not None:
@@ -267,7 +240,6 @@ def _long(
         key += len(cells[by].words) * cells["user"].codes.astype(np.int64)
     # A set of which a blank was chosen says nothing; another one was not shown the blank.
     rows = np.flatnonzero((codes >= 0) & ~np.isin(key, key[(codes < 0) & (marks != 0)]))
-    reading.take(rows)
     _, first, at = np.unique(key[rows], return_index=True, return_inverse=True)
     at = np.argsort(np.argsort(first))[at]  # in order of their first rows
     order, sizes = np.argsort(at, kind="stable"), np.bincount(at)
@@ -277,18 +249,19 @@ def _long(
     sets[at[order], place] = codes[rows][order]
     marked[at[order], place] = marks[rows][order]
     how = f"rows with the same {cells[by].name!r} are one set"
+    reading.take(rows[np.sort(first)])
     spelled = cells["item"].name, cells[one].name, cells[one].name
-    return reading, np.sort(first), sets, marked, spelled, how
+    return reading, sets, marked, spelled, how
 
 
-def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple[Any, ...]:
+def _blocks(table: Table, roles: Any, header: Sequence[str]) -> tuple[Any, ...]:
     """Items with a column for each set, whose cells mark the best and the worst."""
     name, size = table.name, len(roles.public or ())
     spans = [span_of(name, header, span) for span in roles.blocks]
     if len(roles.words) != 2 or any(len(span) != size for span in spans) or roles.shown:
         raise DataError(
-            f"{name}: `blocks` are spans with a column for each item: list the `items` in their order, give the two "
-            "`words` that mark the best and the worst, such as words=['1', '2'], and leave out `shown`"
+            f"{name}: `blocks` are spans with a column for each item: list the `items`, give the `words` "
+            "of the best and worst, such as ['1', '2'], and leave out `shown`"
         )
     every = [column for span in spans for column in span]
     reading = Reading(table, roles, {f"mark {k}": column for k, column in enumerate(every)})
@@ -304,4 +277,6 @@ def _blocks(table: Table, roles: BestWorstRoles, header: Sequence[str]) -> tuple
     marks = np.stack(cells, axis=1).reshape(-1, len(spans), size).swapaxes(0, 1)
     block, rows = np.nonzero(marks.any(axis=2))
     sets = np.tile(np.arange(size), (rows.size, 1))
-    return reading, rows, sets, marks[block, rows], [np.array(roles.blocks)[block]] * 3
+    reading.read_users()  # also those who left all blank
+    reading.take(rows)
+    return reading, sets, marks[block, rows], [np.array(roles.blocks)[block]] * 3

@@ -1,18 +1,18 @@
 """Columns as codes and distinct words, so that a word is checked once, and the first fault of a table.
 
-A table is read column by column: each cell is replaced by the number of its word, in order of first appearance. Whether
-a cell is a name, a rank or a mark of a tie is decided for each *distinct* word, and everything else is arithmetic on
-arrays of codes. A fault still says where it is: the first row that has the word.
+Each cell is replaced by the number of its word, in order of first appearance. Whether a cell is a name, a rank or a
+mark of a tie is decided for each *distinct* word, and everything else is arithmetic on arrays of codes. A fault still
+says where it is: the first row that has the word.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
-import heapq
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, repeat
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from itertools import islice
 from operator import itemgetter
 from typing import Any
 
@@ -20,25 +20,17 @@ import numpy as np
 from jaxtyping import Bool, Int, Shaped
 
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
-from privrank_jax.data.names import Names
+from privrank_jax.data.names import Names, form
 
 Word = str | tuple[str | None, ...] | None
 """A cell as text, None where it is blank, a tuple where it is a list."""
 
 _CHUNK = 4096  # rows that are encoded together
-_MOST_ROWS = 2**26
-MOST_OF_A_USER = 2**16  # rows, far more than any bound that leaves noise small
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Column:
-    """A column of N cells.
-
-    Attributes:
-        name: of the column.
-        codes: ``(N,)`` int32, index into ``words``.
-        words: the distinct cells.
-    """
+    """A column of N cells: ``codes`` are ``(N,)`` int32, index into ``words``, the distinct cells."""
 
     name: str
     codes: Int[np.ndarray, "rows"]
@@ -54,6 +46,11 @@ class Column:
         """The same column of some rows."""
         return Column(self.name, self.codes[rows], self.words)
 
+    def among(self, forms: Container[str]) -> Bool[np.ndarray, "rows"]:
+        """Which cells have one of these forms of names, that of a blank is "", ``(N,)`` bool."""
+        found = [not isinstance(word, tuple) and form(word or "") in forms for word in self.words]
+        return np.array(found, bool)[self.codes]
+
     def quoted(self, message: str, row: int) -> str:
         """A message with the cell of a row in the place of ``{}``."""
         return message.format(quoted(self.words[self.codes[row]]))
@@ -67,15 +64,11 @@ class Column:
                 yield int(first[code]), code, self.words[code]
 
 
-class _Codes(dict[Any, int]):
-    def __missing__(self, word: Any) -> int:
-        self[word] = code = len(self)
-        return code
-
-
 def encode(rows: Iterator[Sequence[Any]], columns: dict[str, int]) -> list[Column]:
     """Columns of a stream of rows of cells, by their names and their places in a row."""
-    words = [_Codes() for _ in columns]
+    words = [defaultdict[Any, int]() for _ in columns]
+    for known in words:  # the code of a new word is their number
+        known.default_factory = known.__len__
     codes = [array("i") for _ in columns]
     while chunk := list(islice(rows, _CHUNK)):
         for place, known, found in zip(columns.values(), words, codes):
@@ -96,6 +89,7 @@ class Table:
         columns: reads some of them, by name; nothing else reads rows.
         where: a row, from 0, in words, such as ``"line 5"``.
         reading: what was detected in its form.
+        relation: of an engine that holds the rows, if one does.
         form: whether its columns are those of a form, which nobody's answers change. The keys of JSON objects are not:
             they are their users'.
     """
@@ -106,25 +100,11 @@ class Table:
     where: Callable[[int], str]
     reading: tuple[str, ...] = ()
     form: bool = True
-
-    def said(self, *detected: str, notes: Iterable[str], unused: Sequence[str]) -> dict[str, Any]:
-        """The fields of data on how they were read: public notes, what was detected, remarks for their holder alone.
-
-        Notes that are given do not depend on the names of columns, as what was detected of them and ``unused`` ones do.
-        """
-        left = ("columns not used: " + ", ".join(unused),) * bool(unused)
-        reading = (*self.reading, *detected)
-        if self.form:
-            return {"notes": (*reading, *notes, *left), "reading": reading, "remarks": ()}
-        return {"notes": tuple(notes), "reading": reading, "remarks": left}
+    relation: Any = None
 
 
 class Faults:
-    """The first fault of a table, in order of rows and, within a row, of columns as they are checked.
-
-    Attributes:
-        rows: numbers of the rows that are checked; None: all.
-    """
+    """The first fault of a table, or of its ``rows``, in order of rows and, within a row, of columns as checked."""
 
     def __init__(self, table: Table, rows: Int[np.ndarray, "rows"] | None = None) -> None:
         self.table, self.rows = table, rows
@@ -136,53 +116,30 @@ class Faults:
         self._checks += 1
         self._note(row, self._checks, column, message)
 
-    def part(self, rows: Int[np.ndarray, "some"]) -> Faults:
-        """Faults of some of the rows, to be joined again."""
-        return Faults(self.table, rows if self.rows is None else self.rows[rows])
-
-    def join(self, other: Faults) -> None:
-        """Note the first fault of a part of the rows."""
-        self._checks += 1
-        if other._found is not None:
-            row, _, *what = other._found
-            self._found = min((row, self._checks, *what), self._found or (row + 1,))
-
     def _note(self, row: int, check: int, column: str, message: str | BadCell) -> None:
         number = row if self.rows is None else int(self.rows[row])
         found = number, check, column, str(message)
         self._found = found if self._found is None else min(found, self._found)
 
-    def _read(
-        self, columns: Sequence[Column], reader: Callable[[Any], Any], dtype: Any
-    ) -> list[np.ndarray]:
-        """The values of the words of some columns, which are read in order of their first row."""
-        found = [np.zeros(len(column.words), dtype) for column in columns]
-        met = [zip(repeat(k), column.in_order()) for k, column in enumerate(columns)]
-        for k, (row, code, word) in heapq.merge(*met, key=lambda one: one[1][0]):
-            try:
-                found[k][code] = reader(word)
-            except BadCell as error:
-                self._note(row, self._checks + 1 + k, columns[k].name, error)
-                break
-        self._checks += len(columns)
-        return found
-
     def values(
         self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
     ) -> np.ndarray:
-        """The value of each word that occurs, ``(words,)``."""
-        return self._read([column], reader, dtype)[0]
+        """The value of each word that occurs, ``(words,)``; the reader of a word raises :class:`BadCell`."""
+        self._checks += 1
+        found = np.zeros(len(column.words), dtype)
+        for row, code, word in column.in_order():
+            try:
+                found[code] = reader(word)
+            except BadCell as error:
+                self._note(row, self._checks, column.name, error)
+                break
+        return found
 
     def read(
         self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
     ) -> np.ndarray:
-        """The value of each cell, ``(N,)``; the reader of a word raises :class:`BadCell`."""
+        """The value of each cell, ``(N,)``."""
         return self.values(column, reader, dtype)[column.codes]
-
-    def together(self, columns: Sequence[Column], reader: Callable[[Any], int]) -> list[np.ndarray]:
-        """The same for columns of one kind of names."""
-        found = self._read(columns, reader, np.int32)
-        return [values[column.codes] for values, column in zip(found, columns)]
 
     def named(self, columns: Sequence[Column], names: Names) -> list[np.ndarray]:
         """Codes of the names in some columns, each ``(N,)``."""
@@ -190,29 +147,29 @@ class Faults:
         whole = len(columns) == 1 and np.all(np.bincount(codes, minlength=len(words)))
         if whole and names.takes(words):  # no Python for each name of a user
             return [codes]
-        return self.together(columns, names.__getitem__)
+        return [self.read(column, names.__getitem__) for column in columns]
 
     def where(
-        self, wrong: Bool[np.ndarray, "rows"], column: str, message: Callable[[int], str | BadCell]
+        self,
+        wrong: Bool[np.ndarray, "rows"],
+        column: str | np.ndarray,
+        message: Callable[[int], str | BadCell],
     ) -> None:
-        """Note the first row of these, if there is one."""
+        """Note the first row of these, if there is one; rows may have columns of their own."""
         self._checks += 1
         if wrong.any():
             row = int(np.argmax(wrong))
-            self._note(row, self._checks, column, message(row))
+            self._note(
+                row, self._checks, str(np.broadcast_to(column, wrong.shape)[row]), message(row)
+            )
 
     def some_key(self, columns: Sequence[Column]) -> None:
-        """Note the first JSON object that has none of these keys, not even null: another row's keys made the columns.
-
-        Where a blank means that a user said nothing, such a row would be read so if one user alone used these keys.
-        """
+        """Note the first JSON object with none of these keys, not even null: another row's keys made the columns."""
         if self.table.form or not columns:
             return
         absent = [np.array([w is None for w in one.words], bool)[one.codes] for one in columns]
-        message = (
-            f"it has no key {listed([column.name for column in columns], 3)}: name the columns as they are spelled in "
-            "all objects, remove it, or write null if its user said nothing"
-        )
+        names = listed([column.name for column in columns], 3)
+        message = f"it has no key {names}: write null if its user said nothing, or remove it"
         self.where(np.all(absent, axis=0), "", lambda _: message)
 
     def stop(self) -> None:
@@ -223,43 +180,8 @@ class Faults:
             raise DataError(f"{self.table.name}, {self.table.where(row)}{of}: {message}")
 
 
-def repeated(
-    name: str, counts: Int[np.ndarray, "rows"], users: Int[np.ndarray, "rows"] | None = None
-) -> Int[np.ndarray, "all"]:
-    """The number of each row as often as it counts: c equal rows, each of which is bounded, counted and protected.
-
-    Args:
-        name: of the file.
-        counts: how often each row counts.
-        users: of each row; None: each ranking is another user's. A count is a cell that a user may choose, so the rows
-            of one are bounded before they are made.
-
-    Raises:
-        DataError: that is more than is read, of all or of one user.
-
-    >>> repeated("f", np.array([2, 1])).tolist()
-    [0, 0, 1]
-    """
-    whose, most, number = "", _MOST_ROWS, counts.sum(dtype=float)
-    if users is not None and number <= most:
-        whose, most, number = (
-            " of one user",
-            MOST_OF_A_USER,
-            np.bincount(users, counts).max(initial=0),
-        )
-    if number > most:
-        raise DataError(
-            f"{name}: the counts{whose} add up to more than {most:,} rows, the most that are read: write smaller ones"
-        )
-    return np.repeat(np.arange(len(counts)), counts)
-
-
 def checksum(content: Any) -> str:
-    """The SHA-256 of data in memory: arrays, numbers and texts, also in tuples, lists, mappings and dataclasses.
-
-    >>> checksum([np.arange(2), ("a",)]) == checksum([np.arange(2), ("b",)])
-    False
-    """
+    """The SHA-256 of data in memory: arrays, numbers and texts, also in tuples, lists, mappings and dataclasses."""
     digest = hashlib.sha256()
 
     def add(one: Any) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +19,10 @@ from jaxtyping import Bool, Float, Int, Integer, Shaped
 
 from privrank_jax._counting import count_on_host
 from privrank_jax.data.cells import count_of, mark_of, score_of, time_of, value_of, weight_of
-from privrank_jax.data.columns import Column, Faults, Table
+from privrank_jax.data.columns import Column, Table
 from privrank_jax.data.errors import BadCell, DataError, listed
 from privrank_jax.data.kinds import Answers, named_once
-from privrank_jax.data.names import Names, check_names, form, item_list
+from privrank_jax.data.names import Names, form, public_items
 from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, Plan, folded, plan_of
 from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import ComparisonRoles, reader_of
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from privrank_jax.pairwise.covariates import CovariateTable
 
 _LETTERS = frozenset("wldhx")  # words for an outcome, but where an item has this name
-_is_outcome = functools.partial(mark_of, what="this is the outcome")
 _BESIDE = {"weight": (weight_of, float), "time": (time_of, "datetime64[us]")}
 _MOST_GROUPS = 200
 
@@ -79,8 +78,8 @@ class Comparisons(Answers):
         covariates: of each comparison, or None.
         times: (N,) datetime64[us], UTC, or None.
 
-    Other attributes are those of all data. Where the data name no users, each row stands for itself, and only a
-    guarantee for single comparisons can be given. Arrays that do not fit together raise :class:`DataError`.
+    Where the data name no users, only a guarantee for single comparisons can be given. Arrays that do not fit together
+    raise :class:`DataError`.
 
     >>> users, winners, losers, tied = [0, 0, 1], [0, 1, 0], [1, 2, 2], [False, False, True]
     >>> found = Comparisons(users, winners, losers, tied, item_names=("a", "b", "c"))
@@ -114,7 +113,7 @@ class Comparisons(Answers):
             right = self.weights.shape == self.users.shape and np.all(np.isfinite(self.weights))
             if not right or self.weights.min(initial=0) < 0:
                 raise DataError("weights must be finite numbers of at least 0, one for each row")
-        check_names(self.item_names)
+        public_items(self.item_names, self.name)
         asked = () if self.questionnaire is None else (self.questionnaire,)
         for items in (self.winners, self.losers, *asked):
             if items.min(initial=0) < 0 or items.max(initial=0) >= self.num_items:
@@ -130,11 +129,7 @@ class Comparisons(Answers):
         return int(self.tied.sum())
 
     def ties_of_pairs(self) -> Float[np.ndarray, "items items"]:
-        """(m, m) symmetric, how many comparisons of each pair are ties. Private.
-
-        >>> Comparisons([0, 0], [0, 1], [1, 0], [True, False], ("a", "b")).ties_of_pairs().tolist()
-        [[0.0, 1.0], [1.0, 0.0]]
-        """
+        """(m, m) symmetric, how many comparisons of each pair are ties. Private."""
         pairs = self.winners[self.tied], self.losers[self.tied]
         found = count_on_host(*pairs, self.num_items, None, None)
         return found + found.T
@@ -181,47 +176,37 @@ class Comparisons(Answers):
         )
 
 
-def read_comparisons(table: Table, roles: ComparisonRoles) -> Comparisons:
+def read_comparisons(table: Table, roles: ComparisonRoles, plan: Plan | None = None) -> Comparisons:
     """Read comparisons from an opened table; :class:`DataError` says what is wrong, and where."""
-    return read_planned(table, plan_of(table.name, table.header, roles))
-
-
-def read_planned(table: Table, plan: Plan) -> Comparisons:
-    """Read the columns of a plan."""
-    roles, columns = plan.roles, plan.columns
+    plan = plan or plan_of(table.name, table.header, roles)
+    columns = plan.columns
     reading = Reading(table, roles, columns)
     if plan.pairs and not reading.items.closed:
-        items = item_list({item for pair in plan.pairs for item in pair})
+        items = tuple(sorted({item for pair in plan.pairs for item in pair}))
         reading.items = Names("item", items, roles.blank)
     if not reading.items.closed:
         reading.items.columns = {form(column) for column in table.header}
-    if plan.kind != "pairs":
-        leave_out_blanks(reading, "left", "right", "outcome")
+    if not plan.pairs:
+        reading.leave_out_blanks("left", "right", "outcome")
+    left, right, outcome = (_of_pairs if plan.pairs else _of_rows)(reading, plan)
     faults, cells = reading.faults, reading.cells
     beside = {one: faults.read(cells[one], *how) for one, how in _BESIDE.items() if one in cells}
-    rows, left, right, outcome, number = (_of_pairs if plan.pairs else _of_rows)(reading, plan)
-    users = reading.read_users(rows if plan.several else None)
-    reading.stop(rows.size, "answers" if plan.several else "rows")
+    users, each = reading.settle("answers" if plan.several else "rows")
     names, place = reading.items.in_order()
     left, right = np.array(place)[left], np.array(place)[right]
     covariates = _covariates(reading, names, left, right)
-    each: Any = slice(None)
-    if number is not None or reading.number is not None:
-        once = np.ones(rows.size, np.int64) if number is None else number
-        once = once if reading.number is None else once * reading.number[rows]
-        each = reading.repeated(once, users)
-    rows, turned, weight = rows[each], outcome == RIGHT, columns.get("weight", "")
+    turned, weight = outcome == RIGHT, columns.get("weight", "")
     notes = [f"each row has the weight in column {weight!r}"] * bool(weight)
     form_of = [plan.reading] * (plan.usual and plan.kind != "winners")
     return Comparisons(
-        users=np.arange(rows.size) if users is None else users[each],
+        users=users,
         winners=np.where(turned, right, left)[each],
         losers=np.where(turned, left, right)[each],
         tied=(outcome == TIE)[each],
-        weights=beside["weight"][rows] if "weight" in beside else None,
+        weights=beside["weight"][each] if "weight" in beside else None,
         weight_column=weight,
         covariates=None if covariates is None else covariates.taken(each),
-        times=beside["time"][rows] if "time" in beside else None,
+        times=beside["time"][each] if "time" in beside else None,
         **reading.facts(names, *form_of, notes=notes),
     )
 
@@ -258,12 +243,10 @@ def _covariates(
             values[one] = np.where(ahead, 1.0, -1.0) * (numbers[0] - numbers[1]) + 0.0
     at, sides = np.zeros(first.size, int), [str(side)] * (side is not None)
     if group := cells.get("group"):
-        faults.where(reading.blanks(group), group.name, lambda _: "blank: name the group")
+        faults.where(group.among({""}), group.name, lambda _: "blank: name the group")
         kinds = sorted({str(word or "").strip() for _, _, word in group.in_order()})
         if len(kinds) > _MOST_GROUPS:
-            raise DataError(
-                f"{reading.table.name}: more than {_MOST_GROUPS} groups: give coarser ones"
-            )
+            raise DataError(f"{reading.table.name}: more than {_MOST_GROUPS} groups of judges")
         at = faults.read(group, lambda word: kinds.index(str(word or "").strip()))
         sides = [f"{side}, {kind}" for kind in kinds]
     values |= {one: (known & (at == k)).astype(float) for k, one in enumerate(sides)}
@@ -272,98 +255,81 @@ def _covariates(
     return Covariates(*items, values, tuple(sides), grouped="group" in cells)
 
 
-def leave_out_blanks(reading: Reading, *roles: str) -> None:
-    """Leave out rows with a cell of one of these roles that is one of the words that were said to be blank."""
-    if blank := reading.items.blank:
-        columns = [reading.cells[one] for one in roles if one in reading.cells]
-        gone = np.any([_one_of(column, blank) for column in columns], axis=0)
-        reading.take(np.flatnonzero(~gone))
-
-
-def _one_of(column: Column, words: set[str]) -> np.ndarray:
-    """Which cells are one of these words, however it is spelled; "" is a blank."""
-    found = [not isinstance(one, tuple) and form(one or "") in words for one in column.words]
-    return np.array(found, bool)[column.codes]
-
-
-def _of_rows(reading: Reading, plan: Plan) -> tuple[Any, ...]:
-    """Rows, codes of the two items, outcomes, and how often each counts (None: once), where a row names two items."""
+def _of_rows(reading: Reading, plan: Plan) -> tuple[np.ndarray, ...]:
+    """Codes of the two items and outcomes, where a row names two items; it may count several times."""
     faults, cells = reading.faults, reading.cells
     first, second = faults.named([cells["left"], cells["right"]], reading.items)
     what = "an item is compared with itself: correct or remove the row"
     faults.where(first == second, cells["right"].name, lambda _: what)
-    rows, tied = np.arange(first.size), np.zeros(first.size, bool)
+    tied = np.zeros(first.size, bool)
     if "tie" in cells:
         tied = faults.read(cells["tie"], mark_of).astype(bool)
     if plan.kind == "winners":
-        return rows, first, second, np.where(tied, TIE, LEFT), None
+        return first, second, np.where(tied, TIE, LEFT)
     if plan.kind == "battles":
-        said = _says(plan, reading.items)(faults, cells["outcome"], first, second, tied)
-        return rows, first, second, said, None
+        said = cells["outcome"]
+        return first, second, _outcomes(reading, plan, said, said.name, (first, second), tied)
     if plan.kind == "scores":
         both = (cells[one] for one in ("left_score", "right_score"))
         one, other = (faults.read(column, score_of, float) for column in both)
         better = np.where(one > other, LEFT, RIGHT)
-        return rows, first, second, np.where(one == other, TIE, better), None
+        return first, second, np.where(one == other, TIE, better)
     counts = [cells[one] for one in ("left_wins", "right_wins", "tie_count") if one in cells]
-    marks, reader = reading.several("outcome"), count_of if counts else _is_outcome
-    number = np.stack([faults.read(one, reader, np.int64) for one in counts or marks], axis=1)
-    if marks:
-        what = f"one of {listed(column.name for column in marks)} must be 1, the others 0"
-        faults.where(number.sum(axis=1) != 1, marks[0].name, lambda _: what)
-    at, outcome = np.nonzero(number)
-    number = number[at, outcome] if counts else None
-    return rows[at], first[at], second[at], np.minimum(outcome, TIE), number
+    number = np.stack([faults.read(one, count_of, np.int64) for one in counts], axis=1)
+    if not plan.several:
+        what = f"one of {listed(column.name for column in counts)} must be 1, the others 0"
+        faults.where(number.sum(axis=1) != 1, counts[0].name, lambda _: what)
+    rows, outcome = np.nonzero(number)
+    reading.take(rows)
+    reading.number = number[rows, outcome] * (1 if reading.number is None else reading.number)
+    return first[rows], second[rows], outcome
 
 
-def _of_pairs(reading: Reading, plan: Plan) -> tuple[Any, ...]:
+def _of_pairs(reading: Reading, plan: Plan) -> tuple[np.ndarray, ...]:
     """The same of a column for each pair: a blank is no answer, nor is a word that was said to be blank."""
-    columns, names, faults = reading.several("pair"), reading.items, reading.faults
-    faults.some_key(columns)
-    rows, answers = np.nonzero(~np.stack([_one_of(one, {"", *names.blank}) for one in columns], 1))
+    columns, names = reading.several("pair"), reading.items
+    reading.faults.some_key(columns)
+    rows, answers = np.nonzero(~np.stack([one.among({"", *names.blank}) for one in columns], 1))
     try:
         codes = np.array([[names[item] for item in pair] for pair in plan.pairs])
     except BadCell as error:
         raise DataError(f"{reading.table.name}: {error}") from None
     first, second = codes[answers].T
-    outcome, says = np.zeros(rows.size, np.int64), _says(plan, names)
-    for k, column in enumerate(columns):
-        mine = np.flatnonzero(answers == k)
-        part = faults.part(rows[mine])
-        outcome[mine] = says(part, column.take(rows[mine]), first[mine], second[mine])
-        faults.join(part)
-    return rows, first, second, outcome, None
+    reading.take(rows)
+    words = list(dict.fromkeys(word for column in columns for word in column.words))
+    places = {word: k for k, word in enumerate(words)}
+    of_columns = [
+        np.array([places[word] for word in one.words], np.int64)[one.codes] for one in columns
+    ]
+    said = Column("", np.stack(of_columns, axis=1)[rows, answers], words)
+    of = np.array([column.name for column in columns])[answers]
+    return first, second, _outcomes(reading, plan, said, of, (first, second))
 
 
-def _says(plan: Plan, items: Names) -> Callable[..., np.ndarray]:
-    """What reads outcomes that are said in words, or by the name of an item or a column."""
-    spellings = {form(name) for name in items}
-
-    def said_of(
-        faults: Faults, column: Column, left: np.ndarray, right: np.ndarray, tied: Any = False
-    ) -> np.ndarray:
-        known = []
-        for text in (word if isinstance(word, str) else "" for word in column.words):
-            word, like = folded(text), form(text) in spellings
-            outcome = -1 if like and word in _LETTERS else plan.words.get(word, -1)
-            known.append((outcome, items.get(text, -1), like))
-        word, item, like = np.array(known, np.int64).reshape(-1, 3)[column.codes].T
-        by_item = np.where(item == left, LEFT, np.where(item == right, RIGHT, -1))
-        said = np.where(by_item < 0, word, by_item)
-        said = np.where(tied & _one_of(column, {""}), TIE, said)
-        hint = (
-            f" does not say which item is preferred: write {plan.sides}; or give other words by `words`, those that "
-            "give no answer by `blank`, a column that marks ties by `tie`, two that count wins by `left_wins` and "
-            "`right_wins`"
-        )
-        faults.where(said < 0, column.name, lambda row: column.quoted("{}", row) + hint)
-        what = (
-            "{} names an item and is also a word for an outcome: rename the item in the whole file"
-        )
-        clash = (like == 1) & (word >= 0) & (word != by_item)
-        faults.where(clash, column.name, functools.partial(column.quoted, what))
-        what = "{} is no tie, and another column marks one: correct one of them"
-        faults.where(tied & (said != TIE), column.name, functools.partial(column.quoted, what))
-        return said
-
-    return said_of
+def _outcomes(
+    reading: Reading,
+    plan: Plan,
+    said: Column,
+    at: str | np.ndarray,
+    items: tuple[np.ndarray, np.ndarray],
+    tied: Any = False,
+) -> np.ndarray:
+    """Outcomes that are ``said`` in words, or by the name of an item or a column; ``at`` are the columns of rows."""
+    names, faults, (left, right) = reading.items, reading.faults, items
+    spellings, known = {form(name) for name in names}, []
+    for text in (word if isinstance(word, str) else "" for word in said.words):
+        word, like = folded(text), form(text) in spellings
+        outcome = -1 if like and word in _LETTERS else plan.words.get(word, -1)
+        known.append((outcome, names.get(text, -1), like))
+    word, item, like = np.array(known, np.int64).reshape(-1, 3)[said.codes].T
+    by_item = np.where(item == left, LEFT, np.where(item == right, RIGHT, -1))
+    found = np.where(by_item < 0, word, by_item)
+    found = np.where(tied & said.among({""}), TIE, found)
+    hint = f" does not say which item is preferred: write {plan.sides}; or give `words`, `blank` ones, a column `tie`"
+    faults.where(found < 0, at, lambda row: said.quoted("{}", row) + hint)
+    what = "{} names an item and is also a word for an outcome: rename the item in the whole file"
+    clash = (like == 1) & (word >= 0) & (word != by_item)
+    faults.where(clash, at, functools.partial(said.quoted, what))
+    what = "{} is no tie, and another column marks one: correct one of them"
+    faults.where(tied & (found != TIE), at, functools.partial(said.quoted, what))
+    return found

@@ -1,10 +1,7 @@
 """Files of elections: PrefLib's orders (``.soc``, ``.soi``, ``.toc``, ``.toi``), ballots (``.blt``), budgets (``.pb``).
 
-They list their items, numbered from 1, and a row for every user or kind of ballot. A faulty file is refused.
-
 **PrefLib**, since 2022: lines ``# KEY: value`` (with ``# ALTERNATIVE NAME k: name``), then ``count: 1,{2,3},4``, the
-best first, those in braces tied. In a suffix, s stands for strict orders, t for ties, c for complete ones, i for those
-that may leave alternatives out.
+best first, those in braces tied. Suffixes: s strict orders, t ties, c complete ones, i those that may leave some out.
 
 **.blt** of OpaVote and OpenSTV: a line ``candidates seats``; lines ``-k`` for those that withdrew; a line for each
 ballot or kind of ballot, ``weight 3 1=2 0``, the best first, ``=`` between equal ones, ``-`` for a place left empty,
@@ -14,8 +11,8 @@ perhaps after an id in parentheses; a line ``0``; the names in quotes, one a lin
 approval, ordinal, cumulative or scoring; ``vote`` lists projects by their ids, ``points`` the points of each of them.
 
 **.order** of the SUSHI data, from www.kamishima.net/sushi (for research, not to be passed on): a line ``10 1`` or
-``100 1`` with the number of items; then each line ``0 10 i1 ... i10`` is one person's order: two leading numbers, and
-item ids from 0, best first. The ten items of set A have other ids than the same items in set B.
+``100 1`` with the number of items; then each line ``0 10 i1 ... i10`` is one person's order, item ids from 0, best
+first. The ten items of set A have other ids than the same items in set B.
 """
 
 from __future__ import annotations
@@ -49,7 +46,6 @@ _NAME_KEY = re.compile(r"ALTERNATIVE NAME (\d+)", re.ASCII)
 _SECTIONS = ("META", "PROJECTS", "VOTES")
 _POINTS = ("cumulative", "scoring")
 _TYPES = ("approval", "ordinal", *_POINTS)
-_NUMBERS = re.compile(r"\d{1,9}(?:\s+\d{1,9})*", re.ASCII)
 SET_A = (
     "shrimp", "sea eel", "tuna", "squid", "sea urchin", "salmon roe", "egg", "fatty tuna", "tuna roll", "cucumber roll",
 )  # fmt: skip
@@ -58,13 +54,7 @@ SET_A = (
 def parse_preflib(text: Iterable[str], name: str, suffix: str) -> Rankings:
     """PrefLib's orders, a row per voter; alternatives left out are rank -1, by its rule behind all others.
 
-    Args:
-        text: the lines of the file.
-        name: of the file, for messages.
-        suffix: what its orders may be, such as ``".toi"``.
-
-    Raises:
-        DataError: what is wrong, in which line, and how to fix it.
+    The ``suffix`` says what its orders may be; ``name`` is the file's, for messages.
     """
     names: list[tuple[int, str]] = []
     stated: dict[str, tuple[int, int]] = {}  # what: line, number
@@ -77,54 +67,37 @@ def parse_preflib(text: Iterable[str], name: str, suffix: str) -> Rankings:
                 groups = re.findall(r"\{.*?\}|\d+", rest)
                 parts = [[one.strip("{} ") for one in group.split(",")] for group in groups]
                 if not colon or not _ORDER.fullmatch(rest) or [""] in parts:
-                    raise BadCell(
-                        f"{quoted(row)} is not an order: write count: 3,{{1,2}}, as PrefLib does since 2022, the best "
-                        "first, those that are tied in braces"
-                    )
+                    raise BadCell(f"{quoted(row)} is not an order: write count: 3,{{1,2}}")
                 orders.append((line, _whole("the count of an order", first), parts))
             elif found := _NAME_KEY.fullmatch(key):
                 names.append((_whole("the number of an alternative", found[1]), rest))
             elif key.startswith("NUMBER "):
                 what = key.removeprefix("NUMBER ").replace("PREFERENCES", "ORDERS").lower()
                 stated[what] = line, _whole(key, rest, least=0)
-            elif key == "DATA TYPE" and rest.casefold() not in ("", suffix[1:]):
-                raise BadCell(f"DATA TYPE is {quoted(rest)}, but the suffix {suffix}: fix one")
     if not names or sorted(k for k, _ in names) != list(range(1, len(names) + 1)):
-        raise DataError(
-            f"{name} must number its alternatives from 1 on, each once, by lines # ALTERNATIVE NAME 1: name"
-        )
+        raise DataError(f"{name} must number its alternatives by lines # ALTERNATIVE NAME 1: name")
     ranks = _ranks(name, "alternative", len(names), orders)
     for line, _, groups in orders:
         tied, few = any(len(one) > 1 for one in groups), sum(map(len, groups)) < len(names)
         if (tied and suffix[1] == "s") or (few and suffix[3] == "c"):
             raise DataError(
-                f"{name}, line {line}: an order with ties, or one that is not complete, which {suffix} files have not: "
-                "rename the file to .toi"
+                f"{name}, line {line}: {suffix} files have no such order: rename the file to .toi"
             )
     totals = {"alternatives": len(names), "voters": len(ranks), "unique orders": len(orders)}
     for what, number in totals.items():
         line, said = stated.get(what, (0, number))
         if number != said:
-            raise DataError(
-                f"{name}, line {line}: {said} {what} are stated, but {number} are there: complete the file, or fix "
-                "its header"
-            )
+            raise DataError(f"{name}, line {line}: {said} {what} are stated, {number} are there")
     return Rankings(ranks, tuple(label for _, label in sorted(names)), name=name)
 
 
 def read_blt(file: File) -> Rankings:
-    """Read ballots of OpaVote or OpenSTV, one row each as often as its weight says, without candidates who withdrew.
-
-    Raises:
-        DataError: what is wrong, and in which line.
-    """
+    """Read ballots of OpaVote or OpenSTV, one row each as often as its weight says, without candidates who withdrew."""
     lines = ((k, line.strip()) for k, line in enumerate(file.lines(), start=1))
     rest = ((k, line) for k, line in lines if line and not line.startswith("#"))
     first = next(rest, (0, ""))[1].partition("#")[0].split()
     if len(first) != 2 or not all(map(_DIGITS.fullmatch, first)):
-        raise DataError(
-            f"{file.name}: the first line must hold the numbers of candidates and seats, as in 4 2"
-        )
+        raise DataError(f"{file.name}: write candidates and seats into the first line, as in 4 2")
     number, ballots, gone = int(first[0]), list[Ballot](), set[int]()
     for line, text in rest:
         words = _ID.sub(" ", text.partition("#")[0]).split()
@@ -134,17 +107,13 @@ def read_blt(file: File) -> Rankings:
             if all(word.startswith("-") for word in words):
                 gone |= {_whole("candidate", word[1:], most=number) - 1 for word in words}
             elif len(words) < 2 or words[-1] != "0" or not _DIGITS.fullmatch(words[0]):
-                raise BadCell(
-                    f"{quoted(text)} is no ballot: write a whole weight, candidates and a 0, as in 1 3 2 0"
-                )
+                raise BadCell(f"{quoted(text)} is no ballot: write its weight first, as in 1 3 2 0")
             else:
                 groups = [word.split("=") for word in words[1:-1] if word != "-"]
                 ballots.append((line, int(words[0]), groups))
     names = [text.strip('"').strip() for _, (_, text) in zip(range(number), rest)]
     if len(names) < number:
-        raise DataError(
-            f"{file.name} ends before the names of its {number} candidates, which follow a line with a 0"
-        )
+        raise DataError(f"{file.name} ends before the names of its {number} candidates")
     kept = [k for k in range(number) if k not in gone]
     ranks = _ranks(file.name, "candidate", number, ballots)[:, kept]
     check_size(file.name, len(ranks), len(kept))
@@ -152,13 +121,7 @@ def read_blt(file: File) -> Rankings:
 
 
 def read_pabulib(file: File) -> Rankings:
-    """Read the votes of a participatory budget: approvals, rankings or ratings, by their type.
-
-    What a voter does not name has no approval, no place or no points.
-
-    Raises:
-        DataError: what is wrong, and in which line.
-    """
+    """Read the votes of a participatory budget; what a voter does not name has no approval, no place or no points."""
     sections = _sections(file)
     about = {row.get("key", ""): row.get("value", "") for _, row in sections["META"]}
     kind = about.get("vote_type", "").strip().lower()
@@ -217,39 +180,23 @@ def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:
 
 
 def read_kamishima(file: File) -> Rankings:
-    """Read an order file of the SUSHI data; of set B each person ranks 10 of 100 items, the others are unknown.
-
-    Ten items are those of set A, others ``item 0``, ``item 1``, ...
-
-    Raises:
-        DataError: what is wrong, and in which line.
-    """
-    items, orders = 0, []
-    for line, text in enumerate(map(str.strip, file.lines()), start=1):
+    """Read an order file of the SUSHI data; of set B each person ranks 10 of 100 items, the others are unknown."""
+    lines = [(k, row.split()) for k, row in enumerate(file.lines(), 1) if row.strip()]
+    (_, first), *rows = lines or [(1, ["0"])]
+    with _in_line(file.name, 1):
+        items = _whole("the number of items", first[0], least=0)
+    check_size(file.name, len(rows), items)
+    for line, row in rows:
         with _in_line(file.name, line):
-            if text and not _NUMBERS.fullmatch(text):
-                raise BadCell("whole numbers between blanks are expected here")
-            row = [int(cell) for cell in text.split()]
-            if row and not items:
-                if len(row) != 2 or row[0] < 2:
-                    raise BadCell(
-                        "the first line must hold the number of items and a 1, as in 10 1"
-                    )
-                items = row[0]
-            elif row:
-                length = len(orders[0]) if orders else len(row) - 2
-                if len(row) < 3 or not row[1] == len(row) - 2 == length:
-                    raise BadCell(
-                        f"{len(row)} numbers, of which the second must be the length of the order, and all orders as "
-                        f"long as the first, {length}"
-                    )
-                if max(row[2:]) >= items or len(set(row[2:])) < length:
-                    raise BadCell(f"item ids must be distinct and from 0 to {items - 1}")
-                orders.append(row[2:])
-    check_size(file.name, len(orders), items)
+            order = {_whole("an item", one, 0, items - 1) for one in row[2:]}
+            if not 0 < len(order) == len(row) - 2 == len(rows[0][1]) - 2 or row[1] != str(
+                len(order)
+            ):
+                raise BadCell("write 0, the length of the order, that of all, and distinct items")
+    orders = np.array([row[2:] for _, row in rows], np.int64)
     known = SET_A if items == len(SET_A) else tuple(f"item {k}" for k in range(items))
-    ranks = ranks_from_orders(np.array(orders), items)
-    missing = "last" if len(orders[0]) == items else "unknown"
+    ranks = ranks_from_orders(orders, items)
+    missing = "last" if orders.shape[1] == items else "unknown"
     return Rankings(ranks, item_names=known, name=file.name, missing=missing)
 
 

@@ -40,12 +40,13 @@ from privrank_jax._neighbors import of_column
 from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts, default_float
 from privrank_jax.data.columns import Column, Table
-from privrank_jax.data.comparisons import Comparisons, plan_of, read_comparisons, read_planned
+from privrank_jax.data.comparisons import Comparisons, read_comparisons
 from privrank_jax.data.errors import BadCell, DataError
-from privrank_jax.data.file import File, Origin
+from privrank_jax.data.file import File
 from privrank_jax.data.header import spelled_in, without
 from privrank_jax.data.kinds import NO_USERS, Data, named_once
 from privrank_jax.data.names import MISSING, Names, named_twice, person
+from privrank_jax.data.outcomes import plan_of
 from privrank_jax.data.roles import ComparisonRoles, Roles
 from privrank_jax.data.table import of_arrow
 
@@ -58,38 +59,24 @@ _MOST_NAMED = 3  # pairs of users that a remark names
 _DIGITS = 16  # hexadecimal digits of the hash that are kept; equal lots are ordered by number
 
 
-class Source:
-    """A table of an engine.
+def of_relation(relation: Relation, name: str) -> Table:
+    """A table of an engine, whose columns come into memory as they are asked for."""
 
-    Args:
-        relation: Ibis table.
-        name: of the data.
-        origin: of a file.
-    """
+    def columns(names: Sequence[str]) -> list[Column]:
+        found: Any = relation.select(*names).to_pyarrow() if names else None
+        return [of_arrow(one, found.column(one), name) for one in names]
 
-    def __init__(self, relation: Relation, name: str, origin: Origin | None = None) -> None:
-        self.relation, self.name, self.origin = relation, name, origin or Origin(None)
-        self.header = list(relation.columns)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r}; rows not shown>"
-
-    def texts(self, columns: Mapping[str, str]) -> Relation:
-        """Some columns, under other names, as text, by which names are compared; a null is a blank."""
-        cells = {new: self.relation[old].cast("string") for new, old in columns.items()}
-        return self.relation.select(**{new: cell.fill_null("") for new, cell in cells.items()})
-
-    def table(self) -> Table:
-        """The rows in memory, as columns are asked for."""
-
-        def columns(names: Sequence[str]) -> list[Column]:
-            found = self.relation.select(*names or self.header[:1]).to_pyarrow()
-            return [of_arrow(name, found.column(name), self.name) for name in names]
-
-        return Table(self.name, self.header, columns, lambda row: f"row {row + 1}")
+    header = list(relation.columns)
+    return Table(name, header, columns, lambda row: f"row {row + 1}", relation=relation)
 
 
-def of_parquet(file: File, origin: Origin) -> Source | None:
+def _texts(relation: Relation, columns: Mapping[str, str]) -> Relation:
+    """Some columns, under other names, as text, by which names are compared; a null is a blank."""
+    cells = {new: relation[old].cast("string") for new, old in columns.items()}
+    return relation.select(**{new: cell.fill_null("") for new, cell in cells.items()})
+
+
+def of_parquet(file: File) -> Relation | None:
     """A large Parquet file as a table of a DuckDB of its own; None for a small one, or without Ibis or PyArrow."""
     try:
         import duckdb  # noqa: F401
@@ -104,7 +91,7 @@ def of_parquet(file: File, origin: Origin) -> Source | None:
         renamed = list(relation.columns) != list(parquet.read_schema(file.path).names)
     except (OSError, ArrowException):
         return None
-    return None if renamed else Source(relation, file.name, origin)
+    return None if renamed else relation
 
 
 def of_spark(frame: Any) -> Relation:
@@ -140,14 +127,14 @@ class ComparisonRows(Data):
         comparisons_per_user: the most comparisons of one. Private, as are the next two.
         codes: (C,) int32, the codes that occur.
         number: (C,) int64, how often each of them does.
-        source, roles, alike: the table of the engine, what was told of it, names of users that are alike.
+        table, roles, alike: that was read, what was told of it, names of users that are alike.
 
     Other attributes are those of all data.
     """
 
     item_names: tuple[str, ...]
     rows: Relation
-    source: Source
+    table: Table
     roles: ComparisonRoles
     num_users: int
     comparisons_per_user: int
@@ -171,7 +158,8 @@ class ComparisonRows(Data):
 
     def in_memory(self) -> Comparisons:
         """The same data as arrays, for what needs rows one by one."""
-        found = read_comparisons(self.source.table(), self.roles)
+        found = read_comparisons(self.table, self.roles)
+        self._check_unchanged()
         return dataclasses.replace(found, origin=self.origin)
 
     @property
@@ -195,13 +183,12 @@ class ComparisonRows(Data):
     def win_counts(self, max_per_user: int | None = None, salt: str | None = None) -> WinCounts:
         """Win counts of all rows, or of at most ``max_per_user`` of each user; JAX's default float.
 
-        Args:
-            max_per_user: L >= 1.
-            salt: decides which rows stay; for a release ``secrets.token_hex()``.
+        The ``salt`` decides which rows stay; for a release it is ``secrets.token_hex()``.
 
         Raises:
             ValueError: a bound without a salt or users, or one that is not positive.
         """
+        self._check_unchanged()
         codes, number = self.codes, self.number
         if max_per_user is not None:
             if salt is None or not self.has_users:
@@ -223,6 +210,10 @@ class ComparisonRows(Data):
         np.add.at(found, (low, high), self.number * (outcome == 1))
         return found + found.T
 
+    def _check_unchanged(self) -> None:
+        if self.origin is not None:
+            self.origin.check_unchanged()
+
     def _decoded(self, codes: np.ndarray) -> tuple[np.ndarray, ...]:
         """The two items of each code, the first before the second, and the outcome."""
         return np.unravel_index(codes, (self.num_items, self.num_items, 3))
@@ -231,16 +222,13 @@ class ComparisonRows(Data):
 # --- reading ------------------------------------------------------------------------------------------
 
 
-def scan(source: Source, roles: Roles) -> ComparisonRows | None:
-    """Comparisons of which rows with the same cells say the same, checked in the engine; None for all other data.
-
-    Raises:
-        DataError: as of tables in memory; too many items for a table of all pairs.
-    """
+def scan(table: Table, roles: Roles) -> ComparisonRows | None:
+    """Comparisons of which rows with the same cells say the same, checked in the engine; None for all other data."""
     import ibis
     import pyarrow
 
-    name, header = source.name, without(source.name, source.header, roles.ignore)
+    name, relation = table.name, table.relation
+    header = without(name, table.header, roles.ignore)
     user = None if roles.user is None else spelled_in(header, roles.user)
     user = None if user == "user" and user not in header else user
     plan = plan_of(name, header, roles) if isinstance(roles, ComparisonRoles) else None
@@ -250,20 +238,21 @@ def scan(source: Source, roles: Roles) -> ComparisonRows | None:
     asked = [*columns, *filter(None, [user])]
     if not set(asked) <= set(header):
         return None  # of a column that is not there memory says so
-    types = [source.relation[one].type() for one in asked]
+    types = [relation[one].type() for one in asked]
     if any(one.is_nested() or one.is_binary() or one.is_json() for one in types):
         return None
     own = {one: f"c{k}" for k, one in enumerate(columns)}  # no column has the name of another
-    texts = source.texts({new: old for old, new in own.items()} | ({"user": user} if user else {}))
+    told = {new: old for old, new in own.items()} | ({"user": user} if user else {})
+    texts = _texts(relation, told)
     distinct = texts.group_by(*own.values()).aggregate(number=texts.count())
     met = distinct.order_by(*own.values()).limit(_MOST_CELLS + 1).to_pyarrow()
 
     def cells(names: Sequence[str]) -> list[Column]:
         return [of_arrow(one, met.column(own[one]), name) for one in names]
 
-    beside = [column for column in source.header if column != user]
-    alone = dataclasses.replace(plan, roles=dataclasses.replace(plan.roles, user=None))
-    read = read_planned(Table(name, beside, cells, lambda _: "a row"), alone)
+    beside = [column for column in table.header if column != user]
+    alone = dataclasses.replace(plan.roles, user=None)
+    read = read_comparisons(Table(name, beside, cells, lambda _: "a row"), alone, plan)
     if len(met) > _MOST_CELLS or read.num_items > MOST_ITEMS:
         raise DataError(
             f"{name} has {read.num_items:,} items: a table of all pairs is kept, of at most {MOST_ITEMS:,}"
@@ -274,16 +263,15 @@ def scan(source: Source, roles: Roles) -> ComparisonRows | None:
     different, at = np.unique(codes, return_inverse=True)
     coded = met.drop_columns("number").append_column("code", pyarrow.array(codes, pyarrow.int32()))
     rows = texts.inner_join(ibis.memtable(coded), [*own.values()])
-    said = {field.name: getattr(read, field.name) for field in dataclasses.fields(Data)}
-    said |= {"user_names": (), "origin": source.origin, "item_names": read.item_names}
+    said = read.about() | {"user_names": (), "item_names": read.item_names}
     users, most, alike = 0, 1, ()
     if user is not None:
-        users, most, alike = check_users(source, user)
+        users, most, alike = check_users(name, relation, user)
         said["notes"] = tuple(note for note in read.notes if note != NO_USERS)
         said["users_are"] = of_column(str(roles.user))
     return ComparisonRows(
         rows=rows.select(*["user"] * (user is not None), "code"),
-        source=source,
+        table=table,
         roles=plan.roles,
         num_users=users,
         comparisons_per_user=most,
@@ -297,18 +285,17 @@ def scan(source: Source, roles: Roles) -> ComparisonRows | None:
 # --- users --------------------------------------------------------------------------------------------
 
 
-def check_users(source: Source, column: str) -> tuple[int, int, tuple[tuple[str, str], ...]]:
+def check_users(
+    of: str, relation: Relation, column: str
+) -> tuple[int, int, tuple[tuple[str, str], ...]]:
     """The number of users of a table, the most rows of one, and up to three pairs of names that differ by case alone.
 
     Names are compared in the engine, but for those with blanks or non-ASCII letters.
-
-    Raises:
-        DataError: a user is missing or named twice.
     """
     import ibis
     import pyarrow
 
-    table = source.texts({"user": column})
+    table = _texts(relation, {"user": column})
     counted = _held(table.group_by("user").aggregate(rows=table.count()))
     name = counted.user
     capitals = name != name.lower()
@@ -326,7 +313,7 @@ def check_users(source: Source, column: str) -> tuple[int, int, tuple[tuple[str,
         for twin in twins:
             raise named_twice("user", twin, normal[twin])
     except BadCell as error:
-        raise DataError(f"{source.name}, column {column!r}: {error}") from None
+        raise DataError(f"{of}, column {column!r}: {error}") from None
     both = counted.group_by(low=name.lower()).aggregate(one=name.min(), other=name.max())
     pairs = both.filter(both.one != both.other).order_by("low").limit(_MOST_NAMED).to_pyarrow()
     found = counted.aggregate(users=counted.count(), most=counted.rows.max()).to_pyarrow()

@@ -22,20 +22,12 @@ def short(name: str) -> str:
 
 
 def quoted(cell: Any) -> str:
-    """A cell, or a part of one, as messages quote it: without what is beyond its first letters.
-
-    >>> quoted("tea"), len(quoted("tea" * 1000))
-    ("'tea'", 82)
-    """
+    """A cell, or a part of one, as messages quote it: without what is beyond its first letters."""
     text = repr(cell)
     return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…{text[-1]}"
 
 
 def listed(names: Any, most: int = 12) -> str:
-    """Names, quoted, with commas between; those beyond ``most`` are left out.
-
-    >>> listed(["a", "b", "c"], 2)
-    "'a', 'b', …"
-    """
+    """Names, quoted, with commas between; those beyond ``most`` are left out."""
     names = list(names)
     return ", ".join(repr(short(name)) for name in names[:most]) + ", …" * (len(names) > most)

@@ -23,11 +23,9 @@ from typing import Any
 from privrank_jax.data.errors import DataError
 
 SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
-_MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", **dict.fromkeys(UTF_16, "utf-16")}
+_GZIP = b"\x1f\x8b"
 _FORMS = {  # of standard input, by its start; numbers of candidates and seats stand first in .blt
     ".parquet": re.compile(rb"PAR1"),
     ".json": re.compile(rb"[{\[]"),
@@ -39,8 +37,7 @@ class File(os.PathLike[str]):
     """A file with the form of its text, for every reader that takes a path.
 
     Args:
-        path: of the file, whose suffix says what it is, if need be before ``.gz``; ``"-"``: standard input,
-            which is read once and kept in memory.
+        path: of the file, whose suffix says what it is, if need be before ``.gz``; ``"-"``: standard input.
         separator: the character between two cells, or its name (``"tab"``, ``"semicolon"``, ...); None: that of the
             suffix, or, where the header has none, another one that it has.
         encoding: of the text, as Python names it, such as ``"latin-1"``; None: UTF-8, or UTF-16 with its mark.
@@ -50,9 +47,6 @@ class File(os.PathLike[str]):
 
     Raises:
         DataError: a separator of more than one character, or an unknown encoding.
-
-    >>> File("votes.txt", separator="semicolon", encoding="cp1252").suffix
-    '.txt'
     """
 
     def __init__(
@@ -96,75 +90,60 @@ class File(os.PathLike[str]):
         return "standard input" if self.piped else self.path.name
 
     def checked(self, suffixes: Collection[str], advice: str) -> str:
-        """The suffix, in lower case, of a file that is there and has one of these; ``advice`` is what to give instead.
-
-        Raises:
-            DataError: there is no such file, it can't be read twice, or it is of another kind.
-        """
+        """The suffix of a file that is there and has one of these; ``advice`` is what to give instead."""
         if not (self.piped or self.exists):
             raise DataError(f"{self}: no such file; check the path")
         if not (self.piped or self.path.is_file()):
             raise DataError(
-                f"{self} is a folder or a stream: give a file, which may be read more than once, or pipe the data in "
-                "and give - for the file"
+                f"{self} is a folder or a stream: give a file, or pipe the data in and give -"
             )
         if self.suffix not in suffixes and self.separator is None:
             raise DataError(
-                f"{self.name}: unknown kind of file ({self.suffix or 'no suffix'}); {advice}, or, if it is text, name "
-                "the character between its cells by `separator`"
+                f"{self.name}: unknown kind of file ({self.suffix or 'no suffix'}); {advice}, or its `separator`"
             )
         return self.suffix
 
-    @functools.cached_property
-    def packed(self) -> bool:
-        """Whether it is compressed by gzip, by its suffix; standard input by its first bytes."""
-        if self.piped:
-            return self._piped.startswith(b"\x1f\x8b")
-        return self.path.suffix.lower() == ".gz"
-
-    @functools.cached_property
+    @property
     def suffix(self) -> str:
         """The suffix that says what the file is, in lower case; of standard input by its first bytes."""
         if not self.piped:
-            inner = self.path.with_suffix("") if self.packed else self.path
-            return inner.suffix.lower()
-        start = self._start.lstrip(codecs.BOM_UTF8 + b" \t\r\n")
+            packed = self.path.suffix.lower() == ".gz"
+            return (self.path.with_suffix("") if packed else self.path).suffix.lower()
+        start = self.content[:4096].lstrip(codecs.BOM_UTF8 + b" \t\r\n")
         return next((suffix for suffix, form in _FORMS.items() if form.match(start)), ".csv")
-
-    @property
-    def reading(self) -> tuple[str, ...]:
-        """What was detected rather than said, one sentence each; nothing of it depends on answers."""
-        found = []
-        if self.piped and self.packed:
-            found.append("standard input is compressed by gzip")
-        if self.encoding is None and self._codec == "utf-16":
-            found.append("the text is UTF-16, by the mark at its start")
-        return tuple(found)
-
-    @functools.cached_property
-    def content(self) -> bytes:
-        """All bytes, decompressed."""
-        with self._binary() as binary:
-            return binary.read()
-
-    def lines(self) -> Iterator[str]:
-        """Lines of the text, with their ends.
-
-        Raises:
-            DataError: it cannot be read, decompressed or decoded.
-        """
-        with (
-            self._binary() as binary,
-            io.TextIOWrapper(binary, self._codec, newline="") as text,
-        ):
-            for line in text:
-                if "\0" in line:
-                    raise self._no_text()
-                yield line
 
     def raw(self) -> io.BufferedIOBase:
         """The bytes of the file as they are stored, from its start."""
         return io.BytesIO(self._piped) if self.piped else self.path.open("rb")
+
+    @functools.cached_property
+    def content(self) -> bytes:
+        """All bytes, decompressed."""
+        try:
+            with self.raw() as raw:
+                found = raw.read()
+            return gzip.decompress(found) if found.startswith(_GZIP) else found
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(f"{self.name} is damaged: compress it again") from error
+        except OSError as error:
+            raise DataError(f"{self} cannot be read: {error.strerror or error}") from error
+
+    def lines(self) -> Iterator[str]:
+        """Lines of the text, with their ends; :class:`DataError` if it cannot be read or decoded."""
+        marked = (name for mark, name in _MARKS.items() if self.content.startswith(mark))
+        codec = next(marked, self.encoding or "utf-8")
+        try:
+            text, wrong = self.content.decode(codec), "\0"
+        except UnicodeDecodeError as error:
+            text, wrong = self.content[: error.start].decode(codec, "ignore") + "\0", ""
+        if "\0" in text:
+            line = text.count("\n", 0, text.index("\0")) + 1
+            what = "a NUL character (is it a spreadsheet?)" if wrong else f"no {codec.upper()} text"
+            raise DataError(
+                f"{self.name}, line {line}: {what}: save the file as text in UTF-8, or name its encoding, such as "
+                "encoding='latin-1' or encoding='utf-16'"
+            )
+        return io.StringIO(text, newline="")
 
     @functools.cached_property
     def _piped(self) -> bytes:
@@ -173,57 +152,6 @@ class File(os.PathLike[str]):
             raise DataError("standard input is a keyboard: pipe data in, or give a file")
         stream: Any = getattr(sys.stdin, "buffer", None)
         return sys.stdin.read().encode() if stream is None else stream.read()
-
-    @contextlib.contextmanager
-    def _binary(self) -> Iterator[Any]:
-        """The bytes, decompressed; what is wrong with them becomes :class:`DataError`."""
-        try:
-            with self.raw() as raw:
-                yield gzip.GzipFile(fileobj=raw) if self.packed else raw
-        except UnicodeError as error:
-            raise self._no_text() from error
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise DataError(
-                f"{self.name} is damaged, or not compressed by gzip: compress it again"
-            ) from error
-        except OSError as error:
-            raise DataError(f"{self} cannot be read: {error.strerror or error}") from error
-
-    @functools.cached_property
-    def _start(self) -> bytes:
-        """The first bytes."""
-        with self._binary() as binary:
-            return binary.read(4096)
-
-    @functools.cached_property
-    def _codec(self) -> str:
-        """Name of the encoding, which skips a mark; :class:`DataError` if another one is marked than was said."""
-        marked = next((name for mark, name in _MARKS.items() if self._start.startswith(mark)), None)
-        if marked and self.encoding and self.encoding.split("-")[:2] != marked.split("-")[:2]:
-            raise DataError(
-                f"{self.name} starts with the mark of {marked[:6].rstrip('-').upper()}: leave out "
-                f"encoding={self.encoding!r}"
-            )
-        return marked or self.encoding or "utf-8"
-
-    def _no_text(self) -> DataError:
-        """The message on bytes that are no text, with their line where lines end in a single byte."""
-        shown = self._codec.removesuffix("-sig").upper()
-        mend = f"save the file as {'CSV' if self.suffix in ('.csv', '.tsv') else 'text'} in UTF-8"
-        if b"\0" in self.content and shown != "UTF-16":
-            return DataError(
-                f"{self.name}: NUL bytes, so it is not {shown} text (a spreadsheet? or encoding='utf-16'): {mend}"
-            )
-        where = ""
-        try:
-            self.content.decode(self._codec)
-        except UnicodeDecodeError as error:
-            line = self.content.count(b"\n", 0, error.start) + 1
-            where = f", line {line}" if shown != "UTF-16" else ""
-        return DataError(
-            f"{self.name}{where}: bytes that are not {shown}: {mend}, or name its encoding, such as "
-            "encoding='latin-1'"
-        )
 
 
 class Origin:
@@ -266,18 +194,13 @@ def _separator(given: str) -> str:
     if len(found) != 1 or found in '"\r\n\0' or found.isalnum():
         names = ", ".join(name for name in SEPARATORS if name.isalpha())
         raise DataError(
-            f"separator={given!r} is none: give one character that is no letter, digit or double quote, or one of "
-            f"{names}"
+            f"separator={given!r} is none: give one character, no letter, digit or double quote, or one of {names}"
         )
     return found
 
 
 def _encoding(given: str) -> str:
-    """The name by which Python knows an encoding of text.
-
-    >>> _encoding("Latin1"), _encoding("UTF8")
-    ('iso8859-1', 'utf-8')
-    """
+    """The name by which Python knows an encoding of text."""
     with contextlib.suppress(LookupError, ValueError):
         name = codecs.lookup(given.strip()).name
         if "a,\n".encode(name).decode(name) == "a,\n":

@@ -12,50 +12,24 @@ _COUNTS = re.compile(
     r"cnt|n|freqs?|frequenc(y|ies)|weights?|times|multiplicity|repetitions|occurrences|howoften|howmany|"
     r"(votes?|ballots?|row)?counts?|(n|num|numberof)?(votes|ballots)"
 )
-_LAST = re.compile(r"(?:.*[\W_])?(?:count|counts|freq|frequency|weight|weights)", re.IGNORECASE)
-_BRACKETS = re.compile(r"(.*\S)\s*\[([^\[\]]+)\]", re.DOTALL)
-_WORD = r"(?:choice|rank|preference|pref)"
 _QUESTION = re.compile(r"(.+?)(?:!!|\s*\[.+\]$)")
-_ASKED = re.compile(
-    rf"(.*?)(?<![a-z0-9])(?:{_WORD}[\W_]*(\d{{1,3}})(?:\s+of\s+\d+)?|(\d{{1,3}})(?:st|nd|rd|th)[\W_]*{_WORD})"
-    r"(?![a-z0-9])(.*?)(\(\d+\))?\s*",
-    re.IGNORECASE | re.DOTALL | re.ASCII,
-)
+_LAST = re.compile(r"(?:.*[\W_])?(?:count|counts|freq|frequency|weight|weights)", re.IGNORECASE)
 
 
 class Keys(list[str]):
-    """The keys of the JSON objects of a file as a header, of which none is taken for another.
+    """The keys of the JSON objects of a file, of all rows, as a header; none is taken for another.
 
-    They are those of all rows, so that one user can add a key, leave one out or spell it in another way.
+    One user can add a key, leave one out or spell it in another way.
     """
-
-    def check(self, name: str) -> None:
-        """Raise :class:`DataError` where two keys of a file of this name may be two spellings of one."""
-        known: dict[str, str] = {}
-        for key in self:
-            twin = known.setdefault(re.sub(r"[\s_-]", "", form(key)), key)
-            if twin != key:
-                raise DataError(
-                    f"{name}: the keys {twin!r} and {key!r} differ only by case, blanks, _ or -: spell them one way in "
-                    "all objects, or rename one of them"
-                )
 
 
 def letters(column: str) -> str:
-    """The letters and digits of a column, without case.
-
-    >>> letters("Model_A ")
-    'modela'
-    """
+    """The letters and digits of a column, without case."""
     return "".join(c for c in column.casefold() if c.isalnum())
 
 
 def usual_column(header: Sequence[str], names: Sequence[str]) -> str | None:
-    """The only column that has one of these names; None if there is none, or several. Of keys of JSON the first alone.
-
-    >>> usual_column(["Is-Tie", "Winner "], ["winner"]), usual_column(Keys(["Winner"]), ["winner"])
-    ('Winner ', None)
-    """
+    """The only column that has one of these names, else None; of keys of JSON the first name alone is looked for."""
     wanted = {letters(name) for name in names}
     found = [column for column in header if letters(column) in wanted]
     if isinstance(header, Keys):  # else a key of one user could take the role of another
@@ -64,11 +38,7 @@ def usual_column(header: Sequence[str], names: Sequence[str]) -> str | None:
 
 
 def spelled_in(header: Sequence[str], column: str) -> str:
-    """The column of a header that is meant: one of this name, else the only one that differs by case or outer blanks.
-
-    >>> spelled_in(["User ", "Winner"], "user"), spelled_in(Keys(["User"]), "user")
-    ('User ', 'user')
-    """
+    """The column that is meant: one of this name, else the only one that differs by case or outer blanks."""
     if column in header or isinstance(header, Keys):
         return column
     found = [other for other in header if form(other) == form(column)]
@@ -84,18 +54,14 @@ def column_of(name: str, header: Sequence[str], one: str, column: str) -> str:
     if not number:
         none = "; say user=None if there is none" if one == "user" else ""
         raise DataError(
-            f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are "
-            f"{listed(header, 40) or 'none'}. Name the column by `{one}`{none}"
+            f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are {listed(header, 40)}. "
+            f"Name the column by `{one}`{none}"
         )
     return meant
 
 
 def without(name: str, header: Sequence[str], ignore: Iterable[str]) -> list[str]:
-    """The columns of a header but those to ignore; several may stand in one text with commas between.
-
-    >>> without("f", ["Age", "a", "b", "no, why"], ["age,b", "no, why"])
-    ['a']
-    """
+    """The columns of a header but those to ignore; several may stand in one text with commas between."""
     out = set[str]()
     for given in ignore:
         parts = [part.strip() for part in given.split(",")]
@@ -111,17 +77,13 @@ def check_no_counts(name: str, unused: Iterable[str]) -> None:
     for column in unused:
         if _COUNTS.fullmatch(letters(column)) or _LAST.fullmatch(column):
             raise DataError(
-                f"{name}: column {column!r} looks like how often a row counts, and each row would count once: say "
-                f"count={column!r}, or ignore={[column]!r} if it is something else"
+                f"{name}: column {column!r} looks like how often a row counts: say count={column!r}, or "
+                f"ignore={[column]!r} if it is something else"
             )
 
 
 def remainder(column: str, question: str) -> str | None:
-    """What the name of a column says beyond its question, without marks around; None if it is not of the question.
-
-    >>> remainder("Mayor!!Ada", "Mayor"), remainder("Snacks [Tea]", "snacks"), remainder("Mayoress: Eve", "Mayor")
-    ('Ada', 'Tea', None)
-    """
+    """What the name of a column says beyond its question, without marks around; None if it is not of the question."""
     start, rest = column[: len(question)], column[len(question) :]
     if form(start) != form(question) or not rest.strip() or rest[0].isalnum():
         return None
@@ -129,60 +91,31 @@ def remainder(column: str, question: str) -> str | None:
 
 
 def questions_of(columns: Iterable[str]) -> list[str]:
-    """The questions, or contests, with which the names of two columns or more begin.
-
-    >>> questions_of(["Mayor!!Ada", "Mayor!!Ben", "Snacks [Tea]", "Snacks [Rye]", "Age [years]"])
-    ['Mayor', 'Snacks']
-    """
+    """The questions, or contests, with which the names of two columns or more begin."""
     found = [match[1] for column in columns if (match := _QUESTION.match(column))]
     return [one for one in dict.fromkeys(found) if found.count(one) > 1]
 
 
-def asked_place(column: str) -> tuple[str, int] | None:
-    """The question and the place that a column is named after; "" is the question of one named after a place alone.
+def places_of(header: Sequence[str], question: str | None = None) -> tuple[str, ...]:
+    """The columns named after places 1, 2, ... or 0, 1, ..., the best first, if each place has one column; else none.
 
-    >>> asked_place("For Mayor Choice 2 (50)"), asked_place("Q1[3]"), asked_place("rank_1"), asked_place("Q1 [Tea]")
-    (('For Mayor', 2), ('Q1', 3), ('', 1), None)
+    Names of columns may begin with a question, but not keys of JSON, which their users spell.
     """
-    if (place := place_of(column)) is not None:
-        return "", place
-    if found := _BRACKETS.fullmatch(column.strip()):
-        place = int(found[2][:9]) if found[2].strip().isdecimal() else place_of(found[2])
-        return None if place is None else (found[1], place)
-    found = _ASKED.fullmatch(column)
-    if found is None:
-        return None
-    parts = (re.sub(r"^[\W_]+|[\W_]+$", "", part) for part in (found[1], found[4]))
-    return " ".join(filter(None, parts)), int(found[2] or found[3])
-
-
-def places_of_questions(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The columns of places 1, 2, ... or 0, 1, ... of each question, the best first, if each place has one column.
-
-    Where columns are named after places alone, these are the only question; of JSON keys nothing else is read.
-
-    >>> places_of_questions(["id", "Mayor Choice 2 (5)", "Mayor Choice 1 (4)", "Council rank 1"])
-    {'Mayor': ('Mayor Choice 1 (4)', 'Mayor Choice 2 (5)')}
-    """
-    found: dict[str, list[tuple[int, str]]] = {}
+    if question is not None and isinstance(header, Keys):
+        return ()
+    asked = []
     for column in header:
-        if asked := asked_place(column):
-            found.setdefault(asked[0], []).append((asked[1], column))
-    questions = {}
-    for question, several in found.items():
-        places, number = sorted(place for place, _ in several), len(several)
-        whole = number > 1 and places in ([*range(number)], [*range(1, number + 1)])
-        if whole and not (question and isinstance(header, Keys)):
-            questions[question] = tuple(column for _, column in sorted(several))
-    return {"": questions[""]} if "" in questions else questions
+        said = column if question is None else remainder(column, question) or ""
+        alone = said.isdecimal() and column.rstrip().endswith("]")  # as in Q1[2]
+        if (place := place_of(f"rank {said}" if alone else said)) is not None:
+            asked.append((place, column))
+    places, number = sorted(place for place, _ in asked), len(asked)
+    whole = number > 1 and places in ([*range(number)], [*range(1, number + 1)])
+    return tuple(one for _, one in sorted(asked) if whole)
 
 
 def span_of(name: str, header: Sequence[str], span: str) -> tuple[str, ...]:
-    """The columns of a span such as ``"Q1_1..Q1_9"``, both ends included.
-
-    Raises:
-        DataError: no such columns, or keys of JSON, which have no order.
-    """
+    """The columns of a span such as ``"Q1_1..Q1_9"``, both ends included; keys of JSON have no order."""
     if isinstance(header, Keys):
         raise DataError(
             f"{name}: keys of JSON objects have no order: name the items by `items`, one by one"

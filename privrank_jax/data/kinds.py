@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int, Integer
@@ -59,6 +60,11 @@ class Data:
             array.setflags(write=False)
             object.__setattr__(self, field, array)
 
+    def about(self, *notes: str) -> dict[str, Any]:
+        """What data that are made of these say of themselves: the same, and these notes."""
+        said = {field.name: getattr(self, field.name) for field in dataclasses.fields(Data)}
+        return said | {"notes": (*notes, *self.notes), "reading": (*self.reading, *notes)}
+
     @property
     def _names(self) -> tuple[str, ...]:
         return vars(self)["item_names"]  # a field of each kind, at its own place
@@ -72,8 +78,8 @@ class Data:
             )
         if USERS in self.undeclared:
             raise DataError(
-                f"{self.name}: a release must know whose answers a row holds, and there is no column 'user': name the "
-                "column by `user`, or say user=None if each row is another user's"
+                f"{self.name}: a release must know whose answers a row holds: name the column of users by `user`, or "
+                "say user=None if each row is another user's"
             )
 
     def __repr__(self) -> str:
@@ -130,11 +136,7 @@ class Answers(Data):
 def named_once(
     names: tuple[str, ...], users: Int[np.ndarray, "rows"], *items: Int[np.ndarray, "rows"]
 ) -> tuple[str, ...]:
-    """Items that stand in the rows of one user alone; ``items`` are indices into ``names``, -1: none.
-
-    >>> named_once(("a", "b", "c"), np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([1, 1, -1]))
-    ('b',)
-    """
+    """Items that stand in the rows of one user alone; ``items`` are indices into ``names``, -1: none."""
     every, who = np.concatenate(items), np.tile(users, len(items))
     some = np.full(len(names) + 1, -1)
     some[every] = who

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.data.cells import is_nothing, number_of, parsed_time
-from privrank_jax.data.columns import Column, Table
+from privrank_jax.data.columns import Column
 from privrank_jax.data.errors import DataError, listed, quoted, short
 from privrank_jax.data.file import File
 from privrank_jax.data.header import letters
 from privrank_jax.data.names import unclear
 from privrank_jax.data.outcomes import plan_of
-from privrank_jax.data.reader import KINDS, defines_users, kind_of, open_table, read_told
+from privrank_jax.data.reader import KINDS, defines_users, kind_of, open_source, read_told
 from privrank_jax.data.roles import ComparisonRoles
 
 _FEW = 12  # words or items that are shown
@@ -39,7 +39,6 @@ _USERS = re.compile(
     "(user|voter|respondent|participant|worker|judge|rater|annotator|assessor|student|person|subject|visitor)"
     "(id|name)?|pid|uid|email"
 )
-_PREFERRED = re.compile("win|won|prefer|chosen|better", re.IGNORECASE)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -91,14 +90,14 @@ def look(
         DataError: the table can't be opened, or its format says itself what it holds.
 
     >>> found = look({"user": ["ann", "bob"], "winner": ["tea", "milk"], "loser": ["milk", "tea"]})
-    >>> found.kind, found.items, found.commands
-    ('comparisons', (('milk', 2), ('tea', 2)), ('rank FILE --user user --epsilon 1 --items seen --max-per-user L',))
+    >>> found.kind, found.items
+    ('comparisons', (('milk', 2), ('tea', 2)))
     """
     if isinstance(source, str | os.PathLike):
         if defines_users(source):
             raise DataError(f"{source} says itself what it holds: read it, and see its notes")
         source = source if isinstance(source, File) else File(source, separator, encoding)
-    table = open_table(source, name, sheet)
+    table, _ = open_source(source, name, sheet)
     columns = table.columns(list(dict.fromkeys(table.header)))
     kind, found, refused = kind_of(table.name, table.header, {}), None, ""
     if kind != "preferences":
@@ -106,15 +105,20 @@ def look(
             found = read_told(source, {}, name=name, sheet=sheet)
         except DataError as error:
             refused = str(error) if kind else ""
-    roles, items = _roles(table, kind), _counts(found)
+    roles, items = KINDS[kind].roles() if kind else None, _counts(found)
+    columns_of = roles.find(table.header, *roles.columns()) if roles else {}
+    if isinstance(roles, ComparisonRoles):
+        columns_of = plan_of(table.name, table.header, roles).columns
     odd = tuple(sorted({word for column in columns for word in _odd(column)}))
     rows = len(columns[0]) if columns else 0
     told = [f"{table.name}: {rows:,} rows. For you alone: nothing here is private."]
     for content, group in itertools.groupby(columns, _content):
         told.append(f"  {listed([column.name for column in group])}: {content}")
-    by_role = ", ".join(f"{one} is {column!r}" for one, column in roles.items())
-    unknown = "No usual names say what it holds: name the columns, as below."
-    told.append(f"Read as {kind} by usual names{by_role and f': {by_role}'}." if kind else unknown)
+    by_role = ", ".join(
+        f"{one} is {column!r}" for one, column in columns_of.items() if column in table.header
+    )
+    said = f"Read as {kind} by usual names{by_role and f': {by_role}'}."
+    told.append(said if kind else "No usual names say what it holds: name the columns, as below.")
     told += [f"{one}." for one in getattr(found, "reading", table.reading)]
     if found is not None and getattr(found, "has_users", False):
         most = getattr(found, "comparisons_per_user", 1)
@@ -127,7 +131,7 @@ def look(
     if refused:
         told.append(f"Refused as it is: {refused}")
     file = shlex.quote(str(source)) if isinstance(source, File) else "FILE"
-    commands = (one.replace("FILE", file) for one in _commands(kind, columns, roles, odd))
+    commands = (one.replace("FILE", file) for one in _commands(kind, columns, odd))
     return Look(kind, items, odd, tuple(commands), tuple(told))
 
 
@@ -151,48 +155,34 @@ def _content(column: Column) -> str:
     return f"{len(filled):,} different texts, such as {quoted(filled[0])}{blanks}"
 
 
-def _texts(column: Column) -> set[str]:
-    """The words of a column that are neither blank nor numbers."""
-    words = (word for word in column.words if isinstance(word, str) and word.strip())
-    return {word for word in words if number_of(word) is None}
-
-
 def _odd(column: Column) -> set[str]:
     """Words of a column that may be marks rather than items, where others are items."""
-    texts = _texts(column) if len(column.words) <= _MANY else set()
+    words = column.words if len(column.words) <= _MANY else ()
+    texts = {word for word in words if isinstance(word, str) and word.strip()}
+    texts = {word for word in texts if number_of(word) is None}
     found = set(filter(unclear, texts))
     return found if found != texts else set()
-
-
-def _roles(table: Table, kind: str) -> dict[str, str]:
-    """The columns that have a role by their usual names."""
-    if kind == "comparisons":
-        return plan_of(table.name, table.header, ComparisonRoles()).columns
-    found = (roles := KINDS[kind].roles()).find(table.header, *roles.columns()) if kind else {}
-    return {role: column for role, column in found.items() if column in table.header}
 
 
 def _counts(data: Any) -> tuple[tuple[str, int], ...] | None:
     """How often each item occurs."""
     if hasattr(data, "ranks"):
-        number = np.sum(data.ranks >= 0, axis=0)
+        items = np.nonzero(data.ranks >= 0)[1]
     elif hasattr(data, "sets"):
-        number = np.bincount(data.sets[data.sets >= 0], minlength=data.num_items)
+        items = data.sets[data.sets >= 0]
     elif hasattr(data, "winners"):
-        number = np.bincount(np.concatenate([data.winners, data.losers]), minlength=data.num_items)
+        items = np.concatenate([data.winners, data.losers])
     else:
         return None
-    pairs = zip(data.item_names, number.tolist())
+    pairs = zip(data.item_names, np.bincount(items, minlength=data.num_items).tolist())
     return tuple(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
 
 
-def _commands(
-    kind: str, columns: Sequence[Column], roles: dict[str, str], odd: Sequence[str]
-) -> Iterator[str]:
+def _commands(kind: str, columns: Sequence[Column], odd: Sequence[str]) -> Iterator[str]:
     """Forms of the next command; what only the holder knows is left open."""
-    pair = () if kind else _winner_and_loser(columns)
-    names = " --winner {} --loser {}".format(*map(shlex.quote, pair)) if pair else ""
-    told = f" --user {shlex.quote(_user(columns, {*roles.values(), *pair}))}"
+    usual = [column.name for column in columns if _USERS.fullmatch(letters(column.name))]
+    user = min(usual, key=lambda name: letters(name) != "user", default="COLUMN")
+    told = f" --user {shlex.quote(user)}"
     words = [" ".join(word.split()) for word in odd]  # by which words of several lines are known
     if words := [word for word in words if "," not in word and word.isprintable()]:
         told += f" --blank {shlex.quote(','.join(words))}"
@@ -203,31 +193,7 @@ def _commands(
         yield "privatize FILE --epsilon 1 --out private.jsonl"
     elif kind == "rankings":
         yield f"aggregate FILE{told} --items seen"
-    elif kind or pair:
-        yield f"rank FILE{names}{told} --items seen --max-per-user L"
+    elif kind:
+        yield f"rank FILE{told} --items seen --max-per-user L"
     else:
         yield from (f"{one}{told}{' --items seen' * ('--items' not in one)}" for one in _FORMS)
-
-
-def _user(columns: Sequence[Column], taken: set[str]) -> str:
-    """The column of users: one of a usual name, else the only one of texts that all repeat, else left open."""
-    usual = [column.name for column in columns if _USERS.fullmatch(letters(column.name))]
-    usual.sort(key=lambda name: letters(name) != "user")
-    texts = [column for column in columns if 2 < len(column.words) == len(_texts(column))]
-    again = [
-        one.name for one in texts if np.bincount(one.codes).min() > 1 and one.name not in taken
-    ]
-    return usual[0] if usual else again[0] if len(again) == 1 else "COLUMN"
-
-
-def _winner_and_loser(columns: Sequence[Column]) -> list[str]:
-    """The only two columns with most of their words in common, if the name of one says that it was preferred."""
-    few = [column for column in columns if len(column.words) <= _MANY]
-    words = {column.name: set(column.words) - {None, ""} for column in few}
-    alike = [
-        sorted(pair, key=lambda name: not _PREFERRED.search(name))
-        for pair in itertools.combinations(words, 2)
-        if 2 * len(words[pair[0]] & words[pair[1]]) > min(len(words[name]) for name in pair)
-    ]
-    found = alike[0] if len(alike) == 1 else []
-    return found if sum(bool(_PREFERRED.search(name)) for name in found) == 1 else []

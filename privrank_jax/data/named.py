@@ -76,10 +76,8 @@ def _cars(prefs: str, items: str) -> Comparisons:
     rows, names = [row for row in _rows(prefs) if row["Is Control"] == "0"], _car_names(items)
     first, second = ([int(row[one]) - 1 for row in rows] for one in ("Item1 ID", "Item2 ID"))
     answers = zip((row["User ID"] for row in rows), first, second, [False] * len(rows))
-    notes = (
-        "Item1 of each row is the preferred car",
-        "control rows, which repeat a pair to check the user, are left out",
-    )
+    said = "Item1 of each row is the preferred car"
+    notes = said, "control rows, which repeat a pair to check the user, are left out"
     return _compared(answers, names, _pairs(10) if len(names) == 10 else None, *notes)
 
 
@@ -118,10 +116,10 @@ def _coffee(text: str) -> Comparisons:
     rows = _rows(text)
     names = sorted({row["winner"] for row in rows} | {row["loser"] for row in rows})
     first, second = ([names.index(row[one]) for row in rows] for one in ("winner", "loser"))
-    answers = zip(
-        [row["user"] for row in rows], first, second, [row["tie"] == "yes" for row in rows]
+    users, tied = [row["user"] for row in rows], [row["tie"] == "yes" for row in rows]
+    return _compared(
+        zip(users, first, second, tied), names, list(combinations(range(len(names)), 2)), _MADE_UP
     )
-    return _compared(answers, names, list(combinations(range(len(names)), 2)), _MADE_UP)
 
 
 def _ranked(text: str, *notes: str, items: Sequence[str] = (), missing: str = "last") -> Rankings:
@@ -241,8 +239,7 @@ def read(file: str, folder: Folder = None) -> str:
     found = hashlib.sha256(content).hexdigest()
     if found != expected:
         raise DataError(
-            f"{path} is not the published file: sha256 expected {expected}, found {found}. Restore the original, byte "
-            "for byte (line endings count)"
+            f"{path} is not the published file: sha256 expected {expected}, found {found}. Restore it"
         )
     return content.decode("utf-8")
 

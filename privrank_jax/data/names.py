@@ -34,58 +34,38 @@ _SPELLED = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"
 )  # fmt: skip
 _PLACE = re.compile(
-    rf"{_WORDS}[\W_]*(\d+)(?:st|nd|rd|th)?\W*|(\d+)(?:st|nd|rd|th)(?:[\W_]*{_WORDS})?|(\d+)[\W_]+{_WORDS}|"
-    rf"({'|'.join(_SPELLED)})[\W_]*{_WORDS}"
+    rf"{_WORDS}[\W_]*(\d+)(?:st|nd|rd|th)?(?:\s+of\s+\d+)?\W*(?:\(\d+\))?|"
+    rf"(\d+)(?:st|nd|rd|th)(?:[\W_]*{_WORDS})?|(\d+)[\W_]+{_WORDS}|({'|'.join(_SPELLED)})[\W_]*{_WORDS}"
 )
 
 
 def form(name: str, fold_case: bool = True) -> str:
-    """The form that all spellings of one name share: without blanks and characters that nobody sees, case aside.
-
-    >>> form(" Paris ") == form("paris"), form("Paris", fold_case=False) == form("paris")
-    (True, False)
-    """
+    """The form that all spellings of one name share: without blanks and characters that nobody sees, case aside."""
     shared = " ".join(unicodedata.normalize("NFC", _INVISIBLE.sub("", name)).split())
     return shared.casefold() if fold_case else shared
 
 
 def person(name: str) -> str:
-    """The form of a user's name: compatible characters are one, and case counts, except in e-mail addresses.
-
-    >>> person("A@x.org") == person("a@X.org "), person("u1") == person("U1")
-    (True, False)
-    """
+    """The form of a user's name: compatible characters are one, and case counts, except in e-mail addresses."""
     return form(unicodedata.normalize("NFKC", name), fold_case="@" in name)
 
 
 def unclear(name: str) -> bool:
-    """Whether a cell may be a mark instead of an item: of no value, of too many votes, $X, [X], of several lines.
-
-    >>> [unclear(name) for name in ("NA", "Overvote", "Write-in:", "$UNDERVOTE", "[-]", "Ann\\nBo", "Tea (black)")]
-    [True, True, True, True, True, True, False]
-    """
+    """Whether a cell may be a mark instead of an item: of no value, of too many votes, $X, [X], of several lines."""
     shared = form(name)
     several = len(name.strip().splitlines()) > 1
     return several or shared in MISSING or _UNCLEAR.fullmatch(shared) is not None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A question to append to a message, or nothing.
-
-    >>> did_you_mean("winer", ["winner", "loser"])
-    " (did you mean 'winner'?)"
-    """
+    """A question to append to a message, or nothing."""
     forms = {form(other): other for other in known}
     near = difflib.get_close_matches(form(name), list(forms), n=1)
     return f" (did you mean {forms[near[0]]!r}?)" if near else ""
 
 
 def place_of(column: str) -> int | None:
-    """The place that a column is named after; None if there is none.
-
-    >>> [place_of(name) for name in ("rank1", "Rank 2", "choice-3", "1st", "second choice", "Rome 1", "rank")]
-    [1, 2, 3, 1, 2, None, None]
-    """
+    """The place that a column is named after; None if there is none."""
     found = _PLACE.fullmatch(column.strip().casefold())
     if found is None:
         return None
@@ -124,9 +104,7 @@ class Names(dict[Any, int]):
         if self.blank and form(name or "") in self.blank:
             return -1
         if not form(name or "") or (self.what == "user" and form(name) in MISSING):
-            raise BadCell(
-                f"the {self.what} is missing ({quoted(name)}): fill it in or remove the row"
-            )
+            raise BadCell(f"the {self.what} is missing ({quoted(name)}): fill it in, or remove it")
         if _BROKEN.search(name):
             raise BadCell(f"{quoted(name)} has a NUL character or half a surrogate pair: remove it")
         twin = self._spellings.get(self._form(name), name)
@@ -142,8 +120,8 @@ class Names(dict[Any, int]):
             raise BadCell(f"{quoted(name)} may be a mark: {blank}, or list the `items`, with it")
         if form(name) in self.columns:
             raise BadCell(
-                f"{quoted(name)} is the name of a column: list the `items` if it is one, or name the columns by "
-                "`left`, `right` and `outcome`, which says in which one the preferred item is"
+                f"{quoted(name)} is the name of a column: list the `items` if it is one, or name the columns `left`, "
+                "`right` and `outcome`"
             )
         self._spellings[self._form(name)] = name
         self[name] = code = len(self)
@@ -163,20 +141,15 @@ class Names(dict[Any, int]):
         return True
 
     def in_order(self) -> tuple[tuple[str, ...], list[int]]:
-        """The names, in the order of a public list, else sorted; and the place of each code among them.
-
-        >>> codes = Names("item")
-        >>> codes["tea"], codes["milk"], codes.in_order()
-        (0, 1, (('milk', 'tea'), [1, 0]))
-        """
+        """The names, in the order of a public list, else sorted; and the place of each code among them."""
         for name in self if self.what == "item" and not self.closed else ():
             parts = {form(part) for part in _JOINT.split(name)}
             if len(parts) > 1 and parts <= self._spellings.keys():
                 raise DataError(
-                    f"{quoted(name)} joins names of other items: say blank=[{quoted(name)}] if it names no item, or "
-                    "list the `items`, with it"
+                    f"{quoted(name)} joins names of items: say blank=[{quoted(name)}], or list the `items`, with it"
                 )
-        names = tuple(self) if self.closed else item_list(self)
+        # Sorted, for their order in a file may be that of its first row, and so tell an answer.
+        names = tuple(self) if self.closed else tuple(sorted(self))
         place = {name: k for k, name in enumerate(names)}
         return names, [place[name] for name in self]
 
@@ -184,18 +157,11 @@ class Names(dict[Any, int]):
 def named_twice(what: str, first: str, second: str) -> BadCell:
     """The message on two spellings of one name, which may differ by characters that nobody sees."""
     show = quoted if (first + second).isascii() else ascii
-    return BadCell(
-        f"{what} named twice: {show(first)} and {show(second)} differ only by blanks, case or encoding. Spell it one "
-        "way throughout"
-    )
+    return BadCell(f"{what} named twice: {show(first)} and {show(second)}: spell it one way")
 
 
 def users_alike(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Pairs of names of users that differ by case or accents alone; both are read as users of their own.
-
-    >>> users_alike(["Ann", "ann", "u1", "u2"])
-    [('Ann', 'ann')]
-    """
+    """Pairs of names of users that differ by case or accents alone; both are read as users of their own."""
     joined = "\n".join(names := sorted(names))
     if joined.isascii() and joined == joined.lower():
         return []
@@ -205,24 +171,13 @@ def users_alike(names: Iterable[str]) -> list[tuple[str, str]]:
     return sorted(pair for pair in pairs if len({*pair}) > 1)
 
 
-def item_list(names: Iterable[str]) -> tuple[str, ...]:
-    """The items that data name, sorted: their order in a file may be that of its first row, and so tell an answer."""
-    return tuple(sorted(names))
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Raise :class:`DataError` unless there are at least two names, each once."""
-    if len(names) < 2 or len(set(names)) < len(names):
-        raise DataError(f"a ranking needs at least two items, none named twice, got {list(names)}")
-
-
-def public_items(items: Iterable[str]) -> tuple[str, ...]:
+def public_items(items: Iterable[str], of: str = "`items`") -> tuple[str, ...]:
     """Check the given list of items: at least two names, none blank, each listed once."""
     names = tuple(map(str, items))
     forms = Counter(map(form, names))
     wrong = [name for name in names if not form(name) or "\0" in name or forms[form(name)] > 1]
     if wrong or len(names) < 2:
         raise DataError(
-            f"`items` must be at least two items, none blank, with NUL or named twice: {wrong or list(names)}"
+            f"{of or 'the data'} must name at least two items, none blank or named twice: {wrong or list(names)}"
         )
     return names

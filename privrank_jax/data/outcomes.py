@@ -1,9 +1,9 @@
 """How comparisons are written: which columns hold the items, and what says which one is preferred.
 
 *Winners*: a row names the preferred item and the other one. *Battles*: two items and, in a third column, the outcome,
-as chatbot arenas (``model_a, model_b, winner``) and games have it. *One-hot*: ``winner_model_a``, ``winner_model_b``
-and ``winner_tie`` are 1 or 0, one of them 1. *Pairs*: a column such as ``Oslo vs Rome`` says which of its two items
-each user preferred. *Tallies*: how often each of two items won. *Scores*: what each of them scored.
+as chatbot arenas (``model_a, model_b, winner``) and games have it. *Pairs*: a column such as ``Oslo vs Rome`` says
+which of its two items each user preferred. *Tallies*: how often each of two items won, or of ``winner_model_a``,
+``winner_model_b`` and ``winner_tie`` which one is 1. *Scores*: what each of them scored.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SAID = (  # what a cell says of two items where it names neither, in every file
 )
 WORDS = {word: side for side, words in enumerate(_SAID) for word in words.split(",")}
 _AT_HOME = {"h": LEFT, "home": LEFT, "a": RIGHT, "away": RIGHT, "x": TIE}
-_TIED = ("tie", "draw", "tie_bothbad", "tie_both_bad", "both_bad")
+_TIED = ("tie", "draw")
 _VERSUS = re.compile(r"(?:\s+|_)(?:vs\.?|versus)(?:\s+|_)", re.IGNORECASE)
 
 _FORMS = {  # the roles that each form needs, and those that it may have
@@ -36,7 +36,6 @@ _FORMS = {  # the roles that each form needs, and those that it may have
     "tallies": (("left", "right", "left_wins", "right_wins"), ("tie_count",)),
     "scores": (("left", "right", "left_score", "right_score"), ()),
     "battles": (("left", "right", "outcome"), ("tie", "words")),
-    "one-hot": ((), ()),
     "pairs": ((), ("words",)),
 }
 _OF_ROWS = ("side", "covariate_group", "covariates", "time")  # where a row is one comparison
@@ -60,7 +59,7 @@ class Plan:
     @property
     def several(self) -> bool:
         """Whether a row is several comparisons."""
-        return self.kind in ("pairs", "tallies")
+        return self.kind == "pairs" or (self.kind == "tallies" and not self.usual)
 
     @property
     def by_cells(self) -> bool:
@@ -96,7 +95,7 @@ def plan_of(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
         plan = _usual(name, kept, roles)
     needs, more = _FORMS[plan.kind]
     others = {one for form in _FORMS.values() for roles_of in form for one in roles_of}
-    others |= {*(_OF_ROWS * plan.several), *["count"] * (plan.kind == "tallies")}
+    others |= {*(_OF_ROWS * plan.several), *["count"] * (plan.kind == "tallies" and plan.several)}
     if unused := sorted((others & told) - {*needs, *more}):
         raise DataError(f"{name} is read as {plan.kind}: leave out `{unused[0]}`, of no use there")
     columns = plan.columns | _covariate_roles(name, kept, plan)
@@ -113,8 +112,7 @@ def _covariate_roles(name: str, header: Sequence[str], plan: Plan) -> dict[str, 
         del found["side"]
     if found["group"] is not None and side is None:
         raise DataError(
-            f"{name}: a group of judges, column {found['group']!r}, can only change the advantage of the item shown "
-            "first: name the column of that item by `side`"
+            f"{name}: a group of judges changes the advantage of the item shown first: name its column by `side`"
         )
     for one in roles.covariates:
         of_items = [f"{column}_{one}" for column in pair]
@@ -122,8 +120,8 @@ def _covariate_roles(name: str, header: Sequence[str], plan: Plan) -> dict[str, 
             found |= dict(zip((f"first {one}", f"second {one}"), of_items))
         elif side is None:
             raise DataError(
-                f"{name}: column {one!r} says how much more one item has, but not which: name the column of the item "
-                f"shown first by `side`, or give two columns, {listed(of_items)}"
+                f"{name}: column {one!r} does not say which item has more: name the column of the item shown first by "
+                f"`side`, or give two columns, {listed(of_items)}"
             )
         else:
             found[f"covariate {one}"] = one
@@ -153,22 +151,21 @@ def _usual(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
         if outcome is not None and usual_column(header, ["loser"]) is None:
             columns["outcome"] = outcome
             found.append(Plan("battles", columns, roles, words=_words(name, roles, *pair)))
-        every = [usual_column(header, [f"winner_{one}"]) for one in (*pair, *_TIED)]
-        if None not in every[:2]:
-            marks = enumerate(dict.fromkeys(column for column in every if column))
-            columns = dict(zip(_BOTH, pair))
-            columns |= {f"outcome {k}": column for k, column in marks}
-            found.append(Plan("one-hot", columns, roles))
+        marks = [usual_column(header, [f"winner_{one}"]) for one in (*pair, *_TIED)]
+        if None not in marks[:2]:
+            ties = [column for column in marks[2:] if column][:1]
+            roles_of = [*_FORMS["tallies"][0], *["tie_count"] * len(ties)]
+            columns = dict(zip(roles_of, map(str, (*pair, *marks[:2], *ties))))
+            found.append(Plan("tallies", columns, roles))
     if len(found) > 1:
         raise DataError(
-            f"{name}: it is unclear which columns say who was preferred: {'; or '.join(one.reading for one in found)}. "
-            "Leave columns out by `ignore`, or name them by `left`, `right` and `outcome`"
+            f"{name}: it is unclear which columns say who was preferred: {'; or '.join(one.reading for one in found)}: "
+            "`ignore` some, or name them"
         )
     if not found:
         raise DataError(
-            f"{name} has no columns with usual names for comparisons; {_columns(header)}. Name them by `winner` and "
-            "`loser`; or by `left` and `right`, and `outcome` (which is preferred), or `left_wins` and `right_wins`, "
-            "or `left_score` and `right_score` (the higher one wins)"
+            f"{name} has no columns with usual names for comparisons; {_columns(header)}. Name `winner` and `loser`, "
+            "or `left`, `right` and `outcome`, or `left_wins` and `right_wins`, or `left_score` and `right_score`"
         )
     return found[0]
 
@@ -192,9 +189,7 @@ def _pairs(name: str, header: Sequence[str], roles: ComparisonRoles) -> Plan:
     pairs = [tuple(map(str.strip, parts)) for parts in found.values()]
     for column, pair in zip(found, pairs):
         if len(pair) != 2 or len({"", *map(form, pair)}) != 3:
-            raise DataError(
-                f"{name}: it is unclear which items column {column!r} compares: name it by two, with one 'vs' between"
-            )
+            raise DataError(f"{name}: name column {column!r} by two items, with one 'vs' between")
     public_items(sorted({item for pair in pairs for item in pair}))
     columns = {f"pair {k}": column for k, column in enumerate(found)}
     return Plan("pairs", columns, roles, pairs, _words(name, roles))

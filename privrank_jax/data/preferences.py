@@ -30,17 +30,20 @@ from jaxtyping import Bool, Float, Integer
 
 from privrank_jax._neighbors import NO_COLUMN, of_column
 from privrank_jax._whole_file import whole_file
+from privrank_jax.data.columns import checksum
 from privrank_jax.data.errors import BadCell, DataError
-from privrank_jax.data.file import Origin
-from privrank_jax.data.json_lines import SUFFIXES, Records
+from privrank_jax.data.file import File, Origin
 from privrank_jax.data.names import Names, did_you_mean
 from privrank_jax.data.randomized import check_writable, epsilon_of, largest_sum
 from privrank_jax.data.roles import PreferenceRoles, reader_of
+from privrank_jax.data.table import name_of, records_of
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
 MARK = "label_epsilon"
 """Field of a randomized file: the ε at which the order of its line was randomized."""
+SUFFIXES = (".jsonl", ".jsonl.gz")  # of files that are written
+_ANSWERS = ("chosen", "rejected")
 _BESIDE = ("id", "user", "prompt")  # may be absent in all lines; written in this order
 _TELLING = re.compile(
     r"chosen|reject|winner|loser|prefer|margin|scor|rating|rank|vote|better|worse|label(?!er)", re.I
@@ -90,7 +93,7 @@ def pair_of(
     for role in _BESIDE:
         if role in names and field(record, names[role]) is None:
             raise BadCell(f"the {role} is null: fill it in or remove the line")
-    chosen, rejected = (_answer(record, names[role]) for role in ("chosen", "rejected"))
+    chosen, rejected = (_answer(record, names[role]) for role in _ANSWERS)
     if chosen[0] != rejected[0]:  # a quote, or a bracket
         raise BadCell("one answer is a text, the other a list of messages: write both in one form")
     for name in keep:
@@ -115,18 +118,13 @@ class _Lines:
     """N preferences as they were read.
 
     Attributes:
-        name: of the file.
         names: role to field of ``chosen``, ``rejected``, and of ``prompt``, ``id`` and ``user`` where the table has it.
         keep: further fields that are carried over.
         lines: of each record the other fields by role or name, and the two answers, sorted; all written as JSON.
         bits: ``(N,)`` bool, whether the chosen answer is the first of the two; what is protected.
         users: ``(N,)`` int, a number for each user; the row number where the table names no users.
-        user_names: names of the users, or ().
         epsilon: ``(N,)`` float64, of each; None without a field of these.
-        ties: numbers of the rows whose answers are equal.
-        ignored: names of fields that are left out, of the first record.
-        users_are: what one user is.
-        origin: of the file, or of the table.
+        ties, ignored: rows whose answers are equal; fields that are left out, of the first record.
     """
 
     name: str
@@ -165,10 +163,7 @@ class PreferenceScan(_Lines):
     def check(self, users: bool) -> None:
         """Raise :class:`DataError` if a pair is twice the same answer, or the table does not name ``users``."""
         if self.ties:
-            where = f"row {self.ties[0] + 1}, the first of {len(self.ties):,}"
-            raise DataError(
-                f"{self.name}, {where}: chosen and rejected are the same: remove the row"
-            )
+            raise DataError(f"{self.name}, row {self.ties[0] + 1}: its two answers are the same")
         if users and not self.has_users:
             raise DataError(f"{self.name} has no field 'user': name it, or protect each comparison")
 
@@ -206,35 +201,33 @@ _Kind = TypeVar("_Kind", PreferenceScan, Preferences)
 
 def scan_preferences(source: Any, **told: Any) -> PreferenceScan:
     """Read and check preferences, of whose fields is told what :meth:`Preferences.read` takes."""
-    records, roles = Records.of(source), PreferenceRoles(**told)
+    of, roles = name_of(source), PreferenceRoles(**told)
     if others := roles.told.keys() & {"items", "blank", "ignore", "count"}:
         raise DataError(f"the data are read as preferences: leave out `{others.pop()}`")
     for name in roles.keep:
         if _TELLING.search(name) or name in _BESIDE:
             raise DataError(
-                f"{records.name}: the field {name!r} can't be kept, for its name may tell which answer was chosen, or "
-                "is that of another field that is written: rename it"
+                f"{of}: the field {name!r} can't be kept: its name may tell which answer was chosen"
             )
-    answers = (roles.chosen or "chosen", roles.rejected or "rejected")
-    used = [*answers, *filter(None, (roles.prompt, roles.id, roles.user)), *roles.keep]
+    used = [*filter(None, (getattr(roles, role) for role in (*_ANSWERS, *_BESIDE))), *roles.keep]
     if twice := [name for name in used if used.count(name) > 1]:
-        raise DataError(f"{records.name}: the field {twice[0]!r} is named twice: name one for each")
-    found = _scanned(records, roles, PreferenceScan)
+        raise DataError(f"{of}: the field {twice[0]!r} is named twice: name one for each")
+    found = _scanned(source, roles, PreferenceScan)
     loose = roles.prompt is not None and not {"prompt", "id"} & found.names.keys()
     if found.ignored and loose and not roles.keep:  # nothing would join the sorted lines to prompts
         raise DataError(
-            f"{records.name} has no prompt and no id to join lines to the fields left out, {', '.join(found.ignored)}: "
-            "name one by `prompt` or `id`, or carry a field over by `keep`; prompt=None if answers need no prompt"
+            f"{of} has no prompt and no id to join lines to the fields left out, {', '.join(found.ignored)}: name "
+            "one by `prompt` or `id`, `keep` a field, or say prompt=None if answers need no prompt"
         )
     return found
 
 
 def read_preferences(source: Any) -> Preferences:
     """Read randomized preferences, as ``privrank privatize`` writes them; others are refused."""
-    return _scanned(Records.of(source), PreferenceRoles(epsilon=MARK), Preferences)
+    return _scanned(source, PreferenceRoles(epsilon=MARK), Preferences)
 
 
-def _scanned(records: Records, roles: PreferenceRoles, kind: type[_Kind]) -> _Kind:
+def _scanned(source: Any, roles: PreferenceRoles, kind: type[_Kind]) -> _Kind:
     """Read all records; those that are randomized with all of their fields."""
     randomized = kind is Preferences
     names: dict[str, str] = {}
@@ -242,11 +235,10 @@ def _scanned(records: Records, roles: PreferenceRoles, kind: type[_Kind]) -> _Ki
     absent: set[str] = set()
     keep = tuple(roles.keep)
     lines, bits, budgets, users, people = [], [], [], [], Names("user")
-    origin = None if records.file is None else Origin(records.file)
-    for record in records:
+    of, named = name_of(source), isinstance(source, str | os.PathLike)
+    origin = Origin(File.of(source)) if named else None
+    for place, record in records_of(source):
         try:
-            if randomized and MARK not in record:
-                raise BadCell(f"no field {MARK!r}, so its order was not randomized: privatize it")
             if roles.epsilon is not None:
                 given = field(record, roles.epsilon)
                 budgets.append(epsilon_of(given if isinstance(given, str) else written(given)))
@@ -265,31 +257,31 @@ def _scanned(records: Records, roles: PreferenceRoles, kind: type[_Kind]) -> _Ki
             if "user" in names:
                 users.append(people[_user(record[names["user"]])])
         except BadCell as error:
-            raise records.fault(str(error)) from None
+            raise DataError(f"{of}, {place}: {error}") from None
         beside = {role: record[names[role]] for role in _BESIDE if role in names}
         beside |= {name: record[name] for name in keep}
         lines.append(({name: written(value) for name, value in beside.items()}, answers))
         bits.append(chosen_first)
     if not lines:
-        raise DataError(f"{records.name} is empty: it needs one JSON object per line")
+        raise DataError(f"{of} is empty: it needs one JSON object per line")
     used = {*names.values(), *keep, roles.epsilon}
     return kind(
-        *(records.name, names, keep, lines, np.array(bits)),
+        *(of, names, keep, lines, np.array(bits)),
         users=np.array(users if "user" in names else range(len(bits)), np.int32),
         user_names=tuple(people),
         epsilon=None if roles.epsilon is None else np.array(budgets),
         ties=tuple(row for row, (_, (one, other)) in enumerate(lines) if one == other),
         ignored=tuple(name for name in first if name not in used),
         users_are=of_column(names["user"]) if "user" in names else NO_COLUMN,
-        origin=origin or Origin(None, records.checksum()),
+        origin=origin or Origin(None, lambda: checksum([lines, bits, users, budgets])),
     )
 
 
 def _fields_of(record: Mapping[str, Any], roles: PreferenceRoles) -> dict[str, str]:
     """Role to field of a table, by its first record; those of ``_BESIDE`` under their own names may be absent."""
-    told = {role: getattr(roles, role) for role in _BESIDE}
-    told = {role: name for role, name in told.items() if name and (name != role or name in record)}
-    found = {"chosen": roles.chosen or "chosen", "rejected": roles.rejected or "rejected", **told}
+    told = {role: getattr(roles, role) for role in (*_ANSWERS, *_BESIDE)}
+    optional = {role for role in _BESIDE if told[role] in (None, role) and role not in record}
+    found = {role: name for role, name in told.items() if name and role not in optional}
     for name in found.values():
         field(record, name)
     return found
@@ -321,9 +313,7 @@ def check_preferences_destination(path: str | os.PathLike[str]) -> None:
     """Raise :class:`DataError` unless preferences can be written to a file of this name."""
     path = Path(path)
     if not path.name.lower().endswith(SUFFIXES):
-        raise DataError(
-            f"{path.name} is no file of JSON Lines: name one in {' or '.join(SUFFIXES)}"
-        )
+        raise DataError(f"{path.name} is no file of JSON Lines: name a .jsonl or .jsonl.gz file")
     check_writable(path)
 
 
@@ -336,17 +326,10 @@ def write_preferences(
     *,
     users: bool = True,
 ) -> tuple[str, ...]:
-    """Write randomized preferences atomically, and return the fields written.
+    """Write randomized preferences of the rows that are ``kept`` atomically, and return the fields written.
 
-    Lines are sorted by a hash of what is public in them, so that their order depends on the *set* of lines alone.
-
-    Args:
-        path: ends in .jsonl or .jsonl.gz; an existing file is replaced.
-        scan: what was read.
-        kept: the rows to write.
-        reports: for each of these, whether the first answer of its pair is written as the chosen one.
-        epsilon: ε of each report.
-        users: whether to write the users.
+    Lines are sorted by a hash of what is public in them, so that their order depends on the *set* of lines alone. A
+    report says whether the first answer of its pair is written as the chosen one.
     """
     path = Path(path)
     check_preferences_destination(path)

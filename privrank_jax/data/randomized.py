@@ -20,7 +20,6 @@ import os
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, localcontext
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Integer
@@ -125,18 +124,17 @@ def read_reports(table: Table, roles: ReportRoles) -> Reports:
     faults.where(first == second, cells["item_2"].name, lambda _: message)
     reports = faults.read(cells["report"], _bit_of).astype(bool)
     epsilon = faults.read(cells["epsilon"], epsilon_of, float)
-    users = reading.read_users()
-    reading.stop(reports.size)
+    users, _ = reading.settle()
     names, place = reading.items.in_order()
     first, second = np.array(place)[first], np.array(place)[second]
     seen = "the list of items was taken from the file"
     alone = "the file names no users: what all reports of one user spend is not known"
     return Reports(
-        *(np.arange(reports.size) if users is None else users, first, second, reports, epsilon),
+        *(users, first, second, reports, epsilon),
         item_names=names,
         user_names=tuple(reading.people),
         name=table.name,
-        notes=(seen,) * (roles.public is None) + (alone,) * (users is None),
+        notes=(seen,) * (roles.public is None) + (alone,) * ("user" not in cells),
     )
 
 
@@ -160,16 +158,14 @@ def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np
 def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRankings:
     """Read synthetic rankings from an opened table: wide, with all its items, for the law of a rank depends on them."""
     name, budgets = table.name, column_of(table.name, table.header, "epsilon", SYNTHETIC)
-    cells = {column.name: column for column in table.columns(table.header)}  # rows are read once
     header = type(table.header)(column for column in table.header if column != budgets)
-    columns = lambda names: [cells[one] for one in names]  # noqa: E731
-    ranked = dataclasses.replace(table, header=header, columns=columns)
+    ranked = dataclasses.replace(table, header=header)
     told = {one: getattr(roles, one) for one in ("user", "blank", "missing")}
     asked = RankingRoles(**told, items=roles.items or SEEN, ranks=True)
     items = wide_items(name, header, asked)
     rankings, ranks = read_wide(ranked, asked, items, counted=False)
     faults = Faults(table)
-    epsilon = faults.read(cells[budgets], epsilon_of, float)
+    epsilon = faults.read(table.columns([budgets])[0], epsilon_of, float)
     faults.stop()
     known = (spelled_in(header, roles.user or ""), *rankings.item_names)
     if left := [column for column in header if column not in known]:
@@ -201,19 +197,18 @@ def check_writable(path: Path) -> None:
         part = beside(path)
         part.touch()
         part.unlink()
-        why = "it is a folder" if path.is_dir() else ""
+        if path.is_dir():
+            raise IsADirectoryError(0, "it is a folder")
     except OSError as error:
-        why = str(error.strerror)
-    if why:
-        raise DataError(f"{path} cannot be written ({why}): name another file or folder")
+        raise DataError(
+            f"{path} cannot be written ({error.strerror}): name another file or folder"
+        ) from None
 
 
 def write_reports(
     path: str | os.PathLike[str], table: Reports, *, users: bool = True
 ) -> tuple[str, ...]:
-    """Write reports atomically, replacing an existing file; rows are sorted by their contents.
-
-    So the file depends on the *set* of reports alone, not on the order of ``table``, which may follow the answers.
+    """Write reports atomically; rows are sorted, so that the file depends on the *set* of reports alone.
 
     Args:
         path: ends in .csv, .tsv, .parquet or .pq.
@@ -252,19 +247,14 @@ def write_sorted(
 
             parquet.write_table(pyarrow.table(cells), part)
         else:
-            _write_text(part, cells, DELIMITERS[path.suffix.lower()])
+            words = itertools.chain(cells, *cells.values())
+            odd = any("\r" in word for word in words if isinstance(word, str))  # not quoted by csv
+            quoting = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
+            with part.open("w", encoding="utf-8", newline="") as file:
+                sign = DELIMITERS[path.suffix.lower()]
+                out = csv.writer(file, delimiter=sign, lineterminator="\n", quoting=quoting)
+                out.writerows([[*cells], *zip(*cells.values())])
     return tuple(columns)
-
-
-def _write_text(path: Path, cells: dict[str, list[Any]], delimiter: str) -> None:
-    # The csv writer does not quote a carriage return, which ends a line.
-    words = itertools.chain(cells, *cells.values())
-    odd = any("\r" in word for word in words if isinstance(word, str))
-    quoting = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=quoting)
-        writer.writerow(cells)
-        writer.writerows(zip(*cells.values()))
 
 
 def check_item_names(path: Path, item_names: Iterable[str]) -> None:
@@ -277,10 +267,7 @@ def check_item_names(path: Path, item_names: Iterable[str]) -> None:
 def write_synthetic_rankings(
     path: str | os.PathLike[str], rankings: SyntheticRankings, *, users: bool = True
 ) -> tuple[str, ...]:
-    """Write synthetic rankings, with arguments and results as those of :func:`write_reports`.
-
-    An item with the name of another column is refused.
-    """
+    """Write synthetic rankings, with arguments and results as those of :func:`write_reports`."""
     path, table = Path(path), rankings.table
     check_destination(path)
     check_item_names(path, table.item_names)

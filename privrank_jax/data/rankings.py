@@ -52,17 +52,12 @@ class Rankings(Data):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        try:
-            public_items(self.item_names)
-        except DataError as error:
-            raise DataError(f"{self.name or 'the data'}: {error}") from None
+        public_items(self.item_names, self.name)
         ranks = np.array(self.ranks)
         shape = len(self.user_names) or len(ranks), len(self.item_names)
         if not ranks.size or ranks.shape != shape or not np.issubdtype(ranks.dtype, np.integer):
-            raise DataError(
-                f"ranks must be whole numbers of shape (users, items), for {shape[0]} user names and {shape[1]} item "
-                f"names, got {ranks.dtype} {ranks.shape}"
-            )
+            got = f"got {ranks.dtype} {ranks.shape}"
+            raise DataError(f"ranks must be whole numbers of shape (users, items) {shape}, {got}")
         if self.missing not in ("last", "unknown"):
             raise DataError(f"`missing` must be 'last' or 'unknown', got {self.missing!r}")
         self._freeze(ranks=before(ranks))
@@ -94,17 +89,14 @@ class Rankings(Data):
     def tied(self) -> bool:
         """Whether some user gave two items the same rank."""
         known = self.ranks >= 0
-        number = np.sum(
-            known, axis=1
-        )  # without ties, the ranks of a user are 0, 1, ..., number - 1
+        number = np.sum(known, axis=1)  # without ties, their ranks are 0, 1, ..., number - 1
         return bool(np.any(2 * np.sum(self.ranks, axis=1, where=known) < number * (number - 1)))
 
     def comparisons(self) -> Comparisons:
         """The pairs of items that each user ranked, as comparisons of this user; items left out say nothing.
 
         A user who ranked k items has k(k - 1)/2 comparisons, which a guarantee for users must count as contributions.
-        The twin of :func:`~privrank_jax.pairwise.break_rankings`, with ties. Where the rankings name no users, each row
-        is one.
+        Where the rankings name no users, each row is one.
 
         >>> found = Rankings([[1, 0, -1], [0, 0, 1]], item_names=("a", "b", "c")).comparisons()
         >>> found.winners.tolist(), found.losers.tolist(), found.tied.tolist()
@@ -117,9 +109,8 @@ class Rankings(Data):
         one, other = first[pairs], second[pairs]
         ranks = self.ranks[users, one], self.ranks[users, other]
         ahead, tied = ranks[0] <= ranks[1], ranks[0] == ranks[1]
-        said = {field.name: getattr(self, field.name) for field in dataclasses.fields(Data)}
+        said = self.about(_BROKEN)
         said["user_names"] = self.user_names or tuple(map(str, range(1, self.num_users + 1)))
-        said |= {"notes": (_BROKEN, *self.notes), "reading": (*self.reading, _BROKEN)}
         pair = np.where(ahead, one, other), np.where(ahead, other, one)
         return Comparisons(users, *pair, tied, self.item_names, **said)
 
@@ -170,11 +161,7 @@ class Approvals(Ratings):
 
 
 def before(ranks: Int[np.ndarray, "users items"]) -> Int[np.ndarray, "users items"]:
-    """How many items of its row are ranked strictly before an item, int32; negative ranks are blanks, and -1 then.
-
-    >>> before(np.array([[30, 10, 10, -5]])).tolist()
-    [[2, 0, 0, -1]]
-    """
+    """How many items of its row are ranked strictly before an item, int32; negative ranks are blanks, and -1 then."""
     keys = np.where(ranks < 0, np.iinfo(ranks.dtype).max, ranks)
     order = np.argsort(keys, axis=1, kind="stable")
     ordered = np.take_along_axis(keys, order, axis=1)
@@ -194,19 +181,14 @@ def check_size(name: str, users: int, items: int) -> None:
         )
     if users * items > _MOST_CELLS:
         raise DataError(
-            f"{name}: {users:,} users times {items:,} items is more than is held in memory ({_MOST_CELLS:,}): give a "
-            "table of Ibis with a row for each user and item, which an engine counts"
+            f"{name}: {users:,} users times {items:,} items is more than is held in memory ({_MOST_CELLS:,})"
         )
 
 
 def ranks_from_orders(
     orders: Int[np.ndarray, "users places"], num_items: int
 ) -> Int[np.ndarray, "users items"]:
-    """Order lists, item codes best first, into ranks; negative codes are places that were not filled.
-
-    >>> ranks_from_orders(np.array([[2, 0, -1]]), 3).tolist()
-    [[1, -1, 0]]
-    """
+    """Order lists, item codes best first, into ranks; negative codes are places that were not filled."""
     ranks = np.full((len(orders), num_items), -1, np.int32)
     rows, places = np.nonzero(orders >= 0)
     ranks[rows, orders[rows, places]] = places

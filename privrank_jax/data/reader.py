@@ -14,14 +14,14 @@ from privrank_jax.data.choices import chooses
 from privrank_jax.data.columns import Table, checksum
 from privrank_jax.data.errors import DataError, listed
 from privrank_jax.data.file import File, Origin
-from privrank_jax.data.header import places_of_questions, usual_column, without
+from privrank_jax.data.header import places_of, usual_column, without
 from privrank_jax.data.kinds import Data
 from privrank_jax.data.named import load, named_sets
 from privrank_jax.data.names import did_you_mean
 from privrank_jax.data.outcomes import plan_of
 from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.data.roles import TEXT, RankingRoles, Roles, later
-from privrank_jax.data.table import OBJECTS, PARQUET, open_file, open_frame
+from privrank_jax.data.table import PARQUET, open_file, open_frame
 
 
 class Kind(NamedTuple):
@@ -30,10 +30,6 @@ class Kind(NamedTuple):
     roles: type[Roles]
     reader: str
     usual: Callable[[Sequence[str]], bool]
-
-    def read(self, table: Table, roles: Roles) -> Any:
-        """Data of this kind."""
-        return later(self.reader)(table, roles)
 
 
 def _has(*names: str) -> Callable[[Sequence[str]], bool]:
@@ -49,7 +45,7 @@ def _compares(header: Sequence[str]) -> bool:
 
 def _ranks(header: Sequence[str]) -> bool:
     found = RankingRoles().find(header, "item", "rank", "order")
-    return "order" in found or len(found) == 2 or bool(places_of_questions(header))
+    return "order" in found or len(found) == 2 or bool(places_of(header))
 
 
 _REPORT = ("item_1", "item_2", "report", "epsilon")
@@ -57,8 +53,8 @@ KINDS = {
     "synthetic": Kind(of.SyntheticRoles, "randomized:read_synthetic_rankings", _has(SYNTHETIC)),
     "reports": Kind(of.ReportRoles, "randomized:read_reports", _has(*_REPORT)),
     "preferences": Kind(of.PreferenceRoles, "", _has("chosen", "rejected")),
-    "best-worst": Kind(of.BestWorstRoles, "choices:read_best_worst", _has("best", "worst")),
-    "choices": Kind(of.ChoiceRoles, "choices:read_choices", chooses),
+    "best-worst": Kind(of.BestWorstRoles, "choices:read_sets", _has("best", "worst")),
+    "choices": Kind(of.ChoiceRoles, "choices:read_sets", chooses),
     "comparisons": Kind(of.ComparisonRoles, "comparisons:read_comparisons", _compares),
     "rankings": Kind(of.RankingRoles, "ballots:read_ballots", _ranks),
     "ratings": Kind(of.RatingRoles, "ballots:read_ballots", lambda _: False),
@@ -109,8 +105,8 @@ def read(
         sheet: of an Excel file, by name or number from 1; default: the first.
 
     Returns:
-        Data of these classes, :class:`~privrank_jax.data.Reports` or :class:`~privrank_jax.data.SyntheticRankings`; of
-        comparisons in an engine :class:`~privrank_jax.data.ComparisonRows`.
+        Data of these classes, of :class:`~privrank_jax.data.Reports`, :class:`~privrank_jax.data.SyntheticRankings` or,
+        of comparisons in an engine, :class:`~privrank_jax.data.ComparisonRows`.
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it.
@@ -143,13 +139,9 @@ def data_of(source: Any, told: Mapping[str, Any], kinds: Sequence[str]) -> Any:
 def read_told(
     source: Any, given: Mapping[str, Any], *, kinds: Sequence[str] | None = None, **text: Any
 ) -> Any:
-    """Data of one of some kinds.
+    """Data of one of some kinds, by what was told: ``given`` by roles, and arguments of :func:`read` on the ``text``.
 
-    Args:
-        source: as for :func:`read`.
-        given: what was told, by roles.
-        kinds: those that may be, of which the first is read where neither roles nor usual names say; None: all.
-        text: ``name``, ``separator``, ``encoding`` and ``sheet``, as for :func:`read`.
+    Of ``kinds`` (None: all) the first is read where neither roles nor usual names say.
     """
     Roles(**{one: given[one] for one in Roles.fields() if one in given})  # of the right types
     if kinds is None or len(kinds) > 1:  # what is told may name the kind
@@ -169,8 +161,8 @@ def read_told(
         file = File(source, text.get("separator"), text.get("encoding"))
     if not (file.piped or file.path.suffix or file.exists):
         raise DataError(
-            f"'{source}' is neither a file nor a named data set{did_you_mean(str(source), named_sets())}; the "
-            f"named ones are {', '.join(named_sets())}."
+            f"'{source}' is neither a file nor a named data set{did_you_mean(str(source), named_sets())}; these are "
+            f"{', '.join(named_sets())}."
         )
     if (read_own := later("elections:READERS").get(file.suffix)) is None:
         return _read(file, given, kinds, name, text.get("sheet"))
@@ -185,12 +177,8 @@ def _listed(found: Any, name: str, given: Mapping[str, Any]) -> Any:
     taken = {"missing"} if hasattr(found, "ranks") else set()
     taken |= {"items"} if given.get("items") == of.SEEN else set()
     if others := given.keys() - taken:
-        raise DataError(
-            f"{name} has columns, items and users of its own: leave out {_ticked(others)}"
-        )
-    return dataclasses.replace(
-        found, **{one: given[one] for one in taken - {"items"} if one in given}
-    )
+        raise DataError(f"{name} says itself what it holds: leave out {_ticked(others)}")
+    return dataclasses.replace(found, **{one: given[one] for one in given if one == "missing"})
 
 
 def _read(
@@ -210,39 +198,37 @@ def _read(
     kind = kind_of(table.name, table.header, given, kinds) or _wanted(table, given, kinds)
     if kinds is not None and kind not in kinds:
         raise DataError(f"{table.name} holds {kind}, and {' or '.join(kinds)} are wanted")
-    if kind == "preferences":
-        return _preferences(source, given, table.header)
     of_kind = KINDS[kind].roles
     if others := given.keys() - of_kind.fields():
         raise DataError(f"the data are read as {kind}: leave out {_ticked(others)}")
+    if kind == "preferences":
+        return _preferences(source, given, table.header)
     roles, data = of_kind(**given), None
     if isinstance(source, File) and source.suffix in PARQUET:
-        table = later("engine:of_parquet")(source, origin) or table
-    if not isinstance(table, Table):
-        data, table = later("engine:scan")(table, roles), table.table()
-    data = KINDS[kind].read(table, roles) if data is None else data
+        table = dataclasses.replace(table, relation=later("engine:of_parquet")(source))
+    if table.relation is not None:
+        data = later("engine:scan")(table, roles)
+    data = later(KINDS[kind].reader)(table, roles) if data is None else data
     origin.check_unchanged()
     return dataclasses.replace(data, origin=origin) if hasattr(data, "origin") else data
 
 
-def _wanted(table: Any, given: Mapping[str, Any], kinds: Sequence[str] | None) -> str:
+def _wanted(table: Table, given: Mapping[str, Any], kinds: Sequence[str] | None) -> str:
     """The kind of a table whose columns have no usual names of those that are wanted."""
     items, ignored = given.get("items"), {one: given[one] for one in given if one == "ignore"}
     held = kind_of(table.name, table.header, ignored)
     unknown = kinds is None and not items
     other = held not in ("", "rankings") and items in (None, of.SEEN)
     if (unknown or other) and given.keys() <= Roles.fields().keys():
-        command = _COMMANDS.get(held, "rank")
-        what = f"are {held}, which `privrank {command}` reads" if held else "say no kind of data"
+        commands = {"preferences": "privatize", "rankings": "aggregate", "synthetic": "aggregate"}
+        command = f"{held}, which `privrank {commands.get(held, 'rank')}` reads"
         raise DataError(
-            f"{table.name}: the usual names of its columns {what}: {listed(table.header, 40)}. Name others by the "
-            "class of the kind, such as Comparisons.read(source, winner=..., loser=...), or Rankings, Ratings, "
-            "Approvals, Choices, BestWorst; of a table with a column for each item, list the `items`"
+            f"{table.name}: usual names of columns say {command if held else 'no kind of data'}: "
+            f"{listed(table.header, 40)}. Name others by the class of the kind, such as Comparisons.read(source, "
+            "winner=..., loser=...), or Rankings, Ratings, Approvals, Choices, BestWorst; of a table with a column for "
+            "each item list the `items`, and name the `question` with which columns of items or places begin"
         )
     return (kinds or ("rankings",))[0]
-
-
-_COMMANDS = {"preferences": "privatize", "rankings": "aggregate", "synthetic": "aggregate"}
 
 
 def _ticked(names: Iterable[str]) -> str:
@@ -253,21 +239,14 @@ def _preferences(source: Any, given: Mapping[str, Any], header: Sequence[str]) -
     """Preferences, whose records are read one by one."""
     from privrank_jax.data.preferences import MARK, read_preferences, scan_preferences
 
-    if isinstance(source, File) and source.suffix not in (*OBJECTS, *PARQUET):
-        raise DataError(
-            f"{source.name}: preferences are read from .jsonl, .json and .parquet files, and from tables in memory"
-        )
     if MARK in header:
         return read_preferences(source)
-    fields = of.PreferenceRoles.fields().keys() - {"items"}
-    if others := given.keys() - fields - {"items"}:
-        raise DataError(f"the data are read as preferences: leave out {_ticked(others)}")
-    return scan_preferences(source, **{one: given[one] for one in fields & given.keys()})
+    return scan_preferences(source, **{one: given[one] for one in given if one != "items"})
 
 
 def open_source(
     source: Any, name: str | None = None, sheet: str | int | None = None
-) -> tuple[Any, Origin]:
+) -> tuple[Table, Origin]:
     """A table, opened in memory or left in its engine, and where it comes from."""
     if isinstance(source, str | os.PathLike):
         file = File.of(source)
@@ -276,8 +255,7 @@ def open_source(
     module, name = type(source).__module__.split(".")[0], name or "the table"
     if module in ("pyspark", "ibis"):
         relation = later("engine:of_spark")(source) if module == "pyspark" else source
-        held = later("engine:Source")(relation, name)
-        return held, held.origin
+        return later("engine:of_relation")(relation, name), Origin(None)
     table = open_frame(source, name)
 
     def content() -> str:  # whatever the order of its columns, as they are when they are asked for
@@ -287,17 +265,8 @@ def open_source(
     return table, Origin(None, content)
 
 
-def open_table(source: Any, name: str | None = None, sheet: str | int | None = None) -> Table:
-    """Any source of rows as an opened table; one of an engine in memory."""
-    table, _ = open_source(source, name, sheet)
-    return table if isinstance(table, Table) else table.table()
-
-
 def header_of(source: str | os.PathLike[str], sheet: str | int | None = None) -> list[str]:
-    """Names of the columns of a file; none of one that has no header or can't be read, of which reading says why.
-
-    A :class:`File` keeps what was opened, and is not opened again when it is read.
-    """
+    """Names of the columns of a file, which keeps what was opened; none of one that can't be read."""
     file = File.of(source)
     try:
         if sheet not in file.opened:
@@ -336,11 +305,7 @@ def defines_users(source: str | os.PathLike[str]) -> bool:
 def kind_of(
     name: str, header: Sequence[str], given: Mapping[str, Any], kinds: Sequence[str] | None = None
 ) -> str:
-    """What a table holds: the first kind whose roles were told, or, if none was, of whose columns it has usual names.
-
-    >>> kind_of("f", ["user", "model_a", "model_b", "winner"], {}), kind_of("f", ["user", "tea", "milk"], {})
-    ('comparisons', '')
-    """
+    """What a table holds: the first kind whose roles were told, else of whose columns it has usual names."""
     for one in RANDOMIZED:  # whatever is asked
         if KINDS[one].usual(header) and not {"winner", "loser"} & given.keys():
             return one

@@ -11,13 +11,15 @@ from jaxtyping import Int
 
 from privrank_jax._neighbors import NO_COLUMN, of_column, of_count
 from privrank_jax.data.cells import count_of
-from privrank_jax.data.columns import Column, Faults, Table, repeated
+from privrank_jax.data.columns import Column, Faults, Table
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.header import check_no_counts, column_of, spelled_in, without
 from privrank_jax.data.kinds import ITEMS, NO_USERS, SEEN_ITEMS, USERS
 from privrank_jax.data.names import Names
 from privrank_jax.data.roles import Roles
 
+_MOST_ROWS = 2**26
+MOST_OF_A_USER = 2**16  # rows, far more than any bound that leaves noise small
 ONE_ROW_EACH = "the file names no users: each {} is taken for all that one user ranked"
 
 
@@ -59,15 +61,10 @@ class Reading:
                 continue
             meant = column_of(name, kept, one.partition(" ")[0], column)
             if meant in self.columns.values():
-                raise DataError(
-                    f"{name}: column {column!r} has two roles: name one column for each"
-                )
+                raise DataError(f"{name}: column {column!r} has two roles: name one for each")
             self.columns[one] = meant
         if whole and {"user", "count"} <= self.columns.keys():
-            raise DataError(
-                f"{name}: `count` says how many users gave a ranking, and a user has one ranking: say user=None, "
-                "or leave `count` out"
-            )
+            raise DataError(f"{name}: a user has one ranking: say user=None, or leave `count` out")
         used = set(self.columns.values())
         self.unused = [column for column in table.header if column not in used]
         if counted:
@@ -81,11 +78,6 @@ class Reading:
             self.number = number[number > 0]
         self.items = Names("item", roles.public, roles.blank)
         self.people = Names("user")
-
-    @property
-    def users(self) -> int:
-        """Number of rows as often as they count, each of a user of its own."""
-        return self.size if self.number is None else int(self.number.sum())
 
     @property
     def size(self) -> int:
@@ -104,23 +96,18 @@ class Reading:
         """The cells of a role that several columns have, ``"shown 0"``, ``"shown 1"``, ..."""
         return [column for name, column in self.cells.items() if name.startswith(f"{one} ")]
 
-    def blanks(self, column: Column) -> np.ndarray:
-        """Which cells are blank, ``(N,)`` bool."""
-        empty = [not isinstance(word, tuple) and not (word or "").strip() for word in column.words]
-        return np.array(empty, bool)[column.codes]
+    def leave_out_blanks(self, *roles: str) -> None:
+        """Leave out rows with a cell of one of these roles that is one of the words that were said to be blank."""
+        if self.items.blank:
+            columns = [self.cells[one] for one in roles if one in self.cells]
+            gone = np.any([one.among(self.items.blank) for one in columns], axis=0)
+            self.take(np.flatnonzero(~gone))
 
-    def read_users(
-        self, rows: Int[np.ndarray, "rows"] | None = None
-    ) -> Int[np.ndarray, "rows"] | None:
-        """The user of each row, or of these; None without a column of users."""
+    def read_users(self) -> Int[np.ndarray, "rows"] | None:
+        """The user of each row; None without a column of users."""
         if "user" not in self.cells:
             return None
-        part = self.faults if rows is None else self.faults.part(rows)
-        column = self.cells["user"] if rows is None else self.cells["user"].take(rows)
-        (users,) = part.named([column], self.people)
-        if rows is not None:
-            self.faults.join(part)
-        return users
+        return self.faults.named([self.cells["user"]], self.people)[0]
 
     def once(self, one: str, said: Int[np.ndarray, "rows"], message: str) -> None:
         """Note the first row that says what a row before it said, with its cell of a role in the message."""
@@ -129,20 +116,40 @@ class Reading:
         column = self.cells[one]
         self.faults.where(again, column.name, functools.partial(column.quoted, message))
 
-    def stop(self, number: int, what: str = "rows") -> None:
+    def stop(self, what: str = "rows") -> None:
         """Raise the first fault, or refuse a table without rows."""
         self.faults.stop()
-        if not number:
-            raise DataError(
-                f"{self.table.name} has no {what} below its header: there is nothing to rank"
-            )
+        if not self.size:
+            raise DataError(f"{self.table.name} has no {what} below its header")
 
-    def repeated(
-        self, counts: np.ndarray | None = None, users: np.ndarray | None = None
-    ) -> Int[np.ndarray, "all"] | None:
-        """The number of each row as often as it counts; None where each counts once."""
-        counts = self.number if counts is None else counts
-        return None if counts is None else repeated(self.table.name, counts, users)
+    def settle(self, what: str = "rows") -> tuple[Int[np.ndarray, "all"], Int[np.ndarray, "all"]]:
+        """The user of each row, its number where none is named, and the number of the row, as often as it counts.
+
+        Raises:
+            DataError: the first fault, no rows, or more than are read, of all or of one user.
+        """
+        users = self.read_users()
+        self.stop(what)
+        each = self.repeated(users)
+        return np.arange(each.size) if users is None else users[each], each
+
+    def repeated(self, users: Int[np.ndarray, "rows"] | None = None) -> Int[np.ndarray, "all"]:
+        """The number of each row as often as it counts: c equal rows, each of which is bounded, counted and protected.
+
+        Without ``users`` each row is another user's. A count is a cell that a user may choose, so the rows of one are
+        bounded before they are made.
+        """
+        if self.number is None:
+            return np.arange(self.size)
+        whose, most, number = "", _MOST_ROWS, self.number.sum(dtype=float)
+        if users is not None and number <= most:
+            number = np.bincount(users, self.number).max(initial=0)
+            whose, most = " of one user", MOST_OF_A_USER
+        if number > most:
+            raise DataError(
+                f"{self.table.name}: the counts{whose} add up to more than {most:,}, the most rows that are read"
+            )
+        return np.repeat(np.arange(self.size), self.number)
 
     def facts(
         self,
@@ -173,6 +180,12 @@ class Reading:
             users_are = of_column(str(user))
         elif self.whole:
             users_are = NO_COLUMN if counted is None else of_count(counted)
+        # Keys of JSON are users' own: what is read off them is for the holder of the data alone.
+        reading = (*self.table.reading, *reading)
+        left = (f"columns not used: {', '.join(self.unused)}",) * bool(self.unused)
+        said = {"notes": tuple(told), "remarks": left}
+        if self.table.form:
+            said = {"notes": (*reading, *told, *left), "remarks": ()}
         return {
             "item_names": names,
             "user_names": tuple(self.people),
@@ -181,5 +194,6 @@ class Reading:
             "users_are": users_are,
             "undeclared": (ITEMS,) * (self.roles.items is None)
             + (USERS,) * (self.whole and alone and user is not None),
-            **self.table.said(*reading, notes=told, unused=self.unused),
+            "reading": reading,
+            **said,
         }

@@ -36,11 +36,7 @@ told = functools.partial(_field, "other")
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(_field,))
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Roles:
-    """What every kind of data may be told.
-
-    Raises:
-        DataError: a value of the wrong type, or a list of items with a name twice.
-    """
+    """What every kind of data may be told; :class:`DataError` on a value of the wrong type, or an item named twice."""
 
     user: str | None = column("column of users; none: there is none", default="user")
     items: str | Sequence[str] | None = told(
@@ -59,12 +55,17 @@ class Roles:
 
     def __post_init__(self) -> None:
         for one, field in self.fields().items():
-            value = getattr(self, one)
-            if one == "items":
-                value = _items(value)
+            value: Any = getattr(self, one)
+            told = value is None or (isinstance(value, str) and (value == SEEN or ".." in value))
+            if one == "items" and not told:
+                if isinstance(value, str) or not isinstance(value, Iterable):
+                    raise DataError(
+                        f"`items` must be a list of names, 'seen', or a span such as 'Q1_1..Q1_9', got {value!r}"
+                    )
+                value = public_items(value)
             elif isinstance(field.default, tuple):
-                texts = isinstance(value, Iterable) and not isinstance(value, str)
-                value = tuple(value) if texts else (value,)
+                alone = isinstance(value, str) or not isinstance(value, Iterable)
+                value = (value,) if alone else tuple(getattr(self, one))
                 if wrong := [part for part in value if not isinstance(part, str)]:
                     raise DataError(f"`{one}` must be a list of texts, and {wrong[0]!r} is none")
             elif field.metadata["kind"] == "column" and not isinstance(value, str | None):
@@ -88,6 +89,11 @@ class Roles:
         return self.items if isinstance(self.items, tuple) else None
 
     @property
+    def span(self) -> str:
+        """The span of columns that are the items, if one was told."""
+        return self.items if isinstance(self.items, str) and self.items != SEEN else ""
+
+    @property
     def told(self) -> dict[str, Any]:
         """What differs from the defaults."""
         found = {one: getattr(self, one) for one in self.fields()}
@@ -98,16 +104,6 @@ class Roles:
         usual, said = self.columns(), self.told
         found = {one: said.get(one, usual_column(header, usual[one])) for one in roles}
         return {one: name for one, name in found.items() if name is not None}
-
-
-def _items(value: Any) -> Any:
-    if value is None or (isinstance(value, str) and (value == SEEN or ".." in value)):
-        return value
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise DataError(
-            f"`items` must be a list of names, 'seen', or a span of columns such as 'Q1_1..Q1_9', got {value!r}"
-        )
-    return public_items(value)
 
 
 class ComparisonRoles(Roles, kind="comparisons"):
@@ -200,8 +196,8 @@ class BestWorstRoles(ShownRoles, kind="best-worst"):
 class PreferenceRoles(Roles, kind="preferences"):
     """Preferences for training: of two answers to a prompt the one that was chosen."""
 
-    chosen: str | None = column("field of the chosen answer", "chosen")
-    rejected: str | None = column("field of the other answer", "rejected")
+    chosen: str | None = column("field of the chosen answer", "chosen", default="chosen")
+    rejected: str | None = column("field of the other answer", "rejected", default="rejected")
     prompt: str | None = column("field of the prompt; none: no prompt", "prompt", default="prompt")
     id: str | None = column("field of an id; none: there is none", "id", default="id")
     keep: Several = columns("fields that are carried over, and public then")
@@ -250,11 +246,9 @@ def reader_of(roles: type[Roles]) -> Any:
 
     words = {one: field.metadata["words"] for one, field in fields.items()} | TEXT
     defaults = {one: field.default for one, field in fields.items()} | dict.fromkeys(TEXT)
-    parameter = inspect.Parameter
-    parameters = [parameter(name, parameter.POSITIONAL_OR_KEYWORD) for name in ("cls", "source")]
-    parameters += [
-        parameter(name, parameter.KEYWORD_ONLY, default=one) for name, one in defaults.items()
-    ]
+    named, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    parameters = [inspect.Parameter(name, named) for name in ("cls", "source")]
+    parameters += [inspect.Parameter(one, keyword, default=it) for one, it in defaults.items()]
     arguments = "\n".join(f"    {name}: {text}." for name, text in words.items())
     read.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     read.__doc__ = (

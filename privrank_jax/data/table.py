@@ -12,10 +12,13 @@ import contextlib
 import csv
 import dataclasses
 import datetime
+import decimal
 import functools
 import importlib.util
 import io
 import json
+import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,10 +28,10 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.data.columns import Column, Table, Word, encode
-from privrank_jax.data.errors import DataError
-from privrank_jax.data.file import SEPARATORS, File
+from privrank_jax.data.errors import BadCell, DataError, listed, quoted
+from privrank_jax.data.file import SEPARATORS, UTF_16, File
 from privrank_jax.data.header import Keys
-from privrank_jax.data.names import Structure
+from privrank_jax.data.names import Structure, form
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OBJECTS = (".jsonl", ".ndjson", ".json")
@@ -43,15 +46,7 @@ _NO_SCALARS = (bytes, bytearray, set, frozenset)
 
 
 def open_file(file: File, sheet: str | int | None = None) -> Table:
-    """Open a file of rows.
-
-    Args:
-        file: ends in a suffix of CSV, JSON, Excel or Parquet, or has a separator.
-        sheet: of an Excel file, by name or number from 1; None: the first.
-
-    Raises:
-        DataError: it cannot be read, or has none of these formats.
-    """
+    """Open a file of rows, in CSV, JSON, Excel or Parquet; of an Excel file one sheet, by name or number from 1."""
     suffix = file.checked(TABLES, "give a .csv, .tsv, .jsonl, .parquet or .xlsx file")
     has = {"separator": DELIMITERS, "encoding": (*DELIMITERS, *OBJECTS), "sheet": SHEETS}
     told = {"separator": file.separator, "encoding": file.encoding, "sheet": sheet}
@@ -62,17 +57,12 @@ def open_file(file: File, sheet: str | int | None = None) -> Table:
         return _parquet(file)
     if suffix in OBJECTS:
         numbers = dict.fromkeys(("parse_float", "parse_int", "parse_constant"), str)
-        held = list(objects_of(file, **numbers)) if suffix == ".json" else None
-        rows = functools.partial(objects_of, file, **numbers)
-        return _objects(file.name, rows if held is None else lambda: held, file.reading)
+        return _objects(file.name, list(objects_of(file, **numbers)))
     return _workbook(file, sheet) if suffix in SHEETS else _csv(file)
 
 
 def _of_rows(
-    name: str,
-    rows: Callable[[], Iterator[list[Any]]],
-    where: Callable[[int], str],
-    reading: tuple[str, ...],
+    name: str, rows: Callable[[], Iterator[list[Any]]], where: Callable[[int], str], *reading: str
 ) -> Table:
     """A table of rows, of which the first is the header, or the first three where the third is of ids by Qualtrics."""
     first = list(islice(rows(), 3))
@@ -96,7 +86,7 @@ def _csv(file: File) -> Table:
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # a cell may hold a conversation
     rows = functools.partial(_rows, file, separator)
     where = functools.partial(_line, file, separator)
-    table = _of_rows(file.name, rows, lambda row: f"line {where(row)}", (*file.reading, *reading))
+    table = _of_rows(file.name, rows, lambda row: f"line {where(row)}", *reading)
 
     def columns(names: Sequence[str]) -> list[Column]:
         if names and _is_simple(file, table.header):
@@ -115,8 +105,8 @@ def _rows(file: File, separator: str) -> Iterator[list[str]]:
             width = width or len(row)
             if len(row) != width:
                 raise DataError(
-                    f"{file.name}, line {reader.line_num}: {len(row)} fields where the header has {width}: put a name "
-                    "that holds the separator into double quotes, or add what is missing"
+                    f"{file.name}, line {reader.line_num}: {len(row)} fields where the header has {width}: put "
+                    "names with a separator into double quotes"
                 )
             yield row
     except csv.Error as error:
@@ -134,16 +124,11 @@ def _line(file: File, separator: str, row: int) -> int:
 
 def _is_simple(file: File, header: Sequence[str]) -> bool:
     """Whether a text is large, has nothing that PyArrow might read in another way, and PyArrow is there."""
-    if file.encoding not in (None, "utf-8") or len(set(header)) < len(header):
-        return False
-    content = file.content
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    odd = any(sign in content for sign in (b'"', b"\0", b"ImportId"))
-    odd = odd or content.count(b"\r") > content.count(b"\r\n")
-    return len(content) >= _LARGE and not odd and importlib.util.find_spec("pyarrow") is not None
+    content = file.content  # that is UTF-8 without NUL, as its header was read
+    odd = b'"' in content or b"ImportId" in content or content.count(b"\r") > content.count(b"\r\n")
+    odd = odd or file.encoding not in (None, "utf-8") or content.startswith(UTF_16)
+    odd = odd or len(set(header)) < len(header) or len(content) < _LARGE
+    return not odd and importlib.util.find_spec("pyarrow") is not None
 
 
 def _by_arrow(file: File, header: list[str], separator: str, names: Sequence[str]) -> list[Column]:
@@ -162,31 +147,20 @@ def _by_arrow(file: File, header: list[str], separator: str, names: Sequence[str
 
 
 def _separator(file: File) -> tuple[str, tuple[str, ...]]:
-    """What separates the cells, and a sentence where the header said so.
+    """What separates the cells: what was said, else the sign of the suffix, or the only other one that the header has.
 
-    It is what was said, else the separator of the suffix if the header has it, else the only other one that it has.
+    Beside it stands a sentence where the header said so.
     """
     usual = DELIMITERS.get(file.suffix, ",")
-    if file.separator is not None:
-        return file.separator, ()
-    head = list(islice(file.lines(), 64))
-
-    def splits(sign: str) -> bool:
-        try:
-            return len(next(filter(None, csv.reader(head, delimiter=sign, strict=True)), "")) > 1
-        except csv.Error:
-            return False
-
-    found = [sign for sign in (usual, *(set(",;\t") - {usual})) if splits(sign)]
-    if not found or found[0] == usual:
-        return usual, ()
-    names = sorted(name for name in ("comma", "semicolon", "tab") if SEPARATORS[name] in found)
-    if len(found) > 1:
+    header = next(filter(str.strip, file.lines()), "")
+    others = [name for name in ("comma", "semicolon", "tab") if SEPARATORS[name] in header]
+    if file.separator or usual in header or not others:
+        return file.separator or usual, ()
+    if len(others) > 1:
         raise DataError(
-            f"{file.name}: its header has {' and '.join(names)} characters, and it is unclear which separate cells: "
-            f"say so, such as separator={names[0]!r}"
+            f"{file.name}: which of {' and '.join(others)} separates its cells is unclear: say separator={others[0]!r}"
         )
-    return found[0], (f"cells are separated by {names[0]}s, as its header shows",)
+    return SEPARATORS[others[0]], (f"cells are separated by {others[0]}s, as its header shows",)
 
 
 # --- Parquet and Arrow --------------------------------------------------------------------------------
@@ -228,13 +202,13 @@ def parquet_file(file: File) -> Iterator[Any]:
             f'{file.name}: reading Parquet needs PyArrow: pip install "privrank-jax[tables]"'
         ) from error
     try:
-        whole = file.piped or file.packed
-        with parquet.ParquetFile(io.BytesIO(file.content) if whole else file.path) as opened:
+        plain = file.path.suffix.lower() in PARQUET
+        with parquet.ParquetFile(file.path if plain else io.BytesIO(file.content)) as opened:
             yield opened
     except (ArrowException, OSError, UnicodeError) as error:
+        why = str(error).partition("\n")[0]
         raise DataError(
-            f"{file.name} is not a Parquet file that PyArrow can read ({str(error).partition(chr(10))[0]}): write it "
-            "again, or give a .csv file"
+            f"{file.name} is not a Parquet file that PyArrow can read ({why})"
         ) from error
 
 
@@ -255,9 +229,7 @@ def _parquet(file: File) -> Table:
 # --- JSON ---------------------------------------------------------------------------------------------
 
 
-def _objects(
-    name: str, rows: Callable[[], Iterable[tuple[str, Any]]], reading: tuple[str, ...] = ()
-) -> Table:
+def _objects(name: str, rows: Sequence[tuple[str, Any]]) -> Table:
     """Objects, each after its place.
 
     The keys of all objects, sorted, are the columns; an object may lack some, whose cells are then None. Keys are part
@@ -265,16 +237,18 @@ def _objects(
     of items, which is then public and said to be. Numbers stay as they are written, and null is an empty text.
     """
     keys = set[str]()
-    for place, found in rows():
+    for place, found in rows:
         if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
-            raise DataError(
-                f'{name}, {place}: each row must be an object whose keys are texts, such as {{"user": "u1", ...}}'
-            )
+            raise DataError(f"{name}, {place}: each row must be an object whose keys are texts")
         keys |= found.keys()
     if not keys:
         raise DataError(f"{name} is empty: it needs one JSON object per row")
-    header = Keys(sorted(keys))
-    header.check(name)
+    header, known = Keys(sorted(keys)), dict[str, str]()
+    for key in header:
+        if (twin := known.setdefault(re.sub(r"[\s_-]", "", form(key)), key)) != key:
+            raise DataError(
+                f"{name}: the keys {twin!r} and {key!r} differ only by case, blanks, _ or -: spell them one way"
+            )
 
     def columns(names: Sequence[str]) -> list[Column]:
         def word(found: Mapping[str, Any], key: str, place: str) -> Word:
@@ -282,48 +256,29 @@ def _objects(
                 return "" if key in found else None
             return word_of(found[key], f"{name}, {place}")
 
-        cells = ([word(found, key, place) for key in names] for place, found in rows())
+        cells = ([word(found, key, place) for key in names] for place, found in rows)
         return encode(cells, {key: k for k, key in enumerate(names)})
 
-    def where(row: int) -> str:
-        return next(islice(rows(), row, None))[0]
-
-    return Table(name, header, columns, where, reading, form=False)
+    return Table(name, header, columns, lambda row: rows[row][0], form=False)
 
 
 def objects_of(file: File, **numbers: Any) -> Iterator[tuple[str, Any]]:
-    """What each line of a file of JSON holds, or the list that a .json file is, or has as its only value, with places.
-
-    Numbers are read as by :func:`json.loads`.
-    """
-    parse = functools.partial(parsed, **numbers)
-    if file.suffix == ".json":
-        whole = "".join(file.lines())
-        try:
-            found = parse(whole)
-            inner = next(iter(found.values())) if isinstance(found, dict) and len(found) == 1 else 0
-            if isinstance(inner, list) and inner and isinstance(inner[0], dict):
-                found = inner
-            listed = found if isinstance(found, list) else [found]
-            yield from ((f"object {number}", one) for number, one in enumerate(listed, start=1))
+    """What each line of JSON holds, or the list that a .json file is, with places; numbers as by :func:`json.loads`."""
+    lines, place = list(file.lines()), file.name
+    try:
+        if file.suffix == ".json" and (whole := "".join(lines)).lstrip().startswith("["):
+            rows = enumerate(parsed(whole, **numbers), start=1)
+            yield from ((f"object {number}", one) for number, one in rows)
             return
-        except (ValueError, RecursionError) as error:
-            if whole.lstrip().startswith("["):
-                raise _no_json(file.name, error) from error
-    for number, line in enumerate(file.lines(), start=1):
-        if line.strip():
-            try:
-                found = parse(line)
-            except (ValueError, RecursionError) as error:
-                raise _no_json(f"{file.name}, line {number}", error) from error
-            yield f"line {number}", found
-
-
-def _no_json(place: str, error: Exception) -> DataError:
-    why = "too deep" if isinstance(error, RecursionError) else str(error).partition(":")[0]
-    return DataError(
-        f"{place}: not valid JSON ({why}): write one object per line, or one list of objects into a .json file"
-    )
+        for number, line in enumerate(lines, start=1):
+            place = f"{file.name}, line {number}"
+            if line.strip():
+                yield f"line {number}", parsed(line, **numbers)
+    except (ValueError, RecursionError) as error:
+        why = "too deep" if isinstance(error, RecursionError) else str(error).partition(":")[0]
+        raise DataError(
+            f"{place}: not valid JSON ({why}): write one object per line, or one list of objects into a .json file"
+        ) from error
 
 
 def parsed(text: str, **numbers: Any) -> Any:
@@ -348,17 +303,18 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
         import openpyxl
     except ImportError as error:
         raise DataError(
-            f'{file.name}: reading Excel files needs openpyxl: pip install "privrank-jax[excel]", or save the sheet as '
-            "CSV"
+            f'{file.name}: reading Excel files needs openpyxl: pip install "privrank-jax[excel]", or save it as CSV'
         ) from error
-    content, reading = io.BytesIO(file.content), file.reading
+    content, reading = io.BytesIO(file.content), ()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on styles
             load = functools.partial(openpyxl.load_workbook, content, read_only=True)
             books = [load(data_only=values) for values in (True, False)]
             titles = [one.title for one in books[0].worksheets]
-            at = _sheet_number(file.name, titles, wanted)
+            found = (k for k, one in enumerate(titles) if wanted in (None, one, k + 1, str(k + 1)))
+            if (at := next(found, None)) is None:
+                raise DataError(f"{file.name}: no sheet {wanted!r}; there are {listed(titles)}")
             sheets = [book.worksheets[at] for book in books]
             for sheet in sheets:
                 sheet.reset_dimensions()  # some programs write wrong ones
@@ -367,12 +323,10 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
         raise
     except Exception as error:  # of zipfile, XML, or openpyxl's own
         raise DataError(
-            f"{file.name}: not an Excel workbook that openpyxl can read (is it encrypted, damaged, or of an old "
-            "kind?): save the sheet as CSV"
+            f"{file.name}: not an Excel workbook that openpyxl can read: save the sheet as CSV"
         ) from error
     if len(titles) > 1:
-        others = ", ".join(repr(title) for k, title in enumerate(titles) if k != at)
-        reading += (f"only its sheet {titles[at]!r} is read, not {others}; another by `sheet`",)
+        reading = (f"of its sheets, {listed(titles)}, only {titles[at]!r} is read",)
     rows = [
         (number, row)
         for number, cells in enumerate(zip(values, formulas), start=1)
@@ -382,20 +336,11 @@ def _workbook(file: File, wanted: str | int | None) -> Table:
     for number, row in rows:
         if len(row) > width:
             raise DataError(
-                f"{file.name}, row {number}: a cell beyond the last column of the header, which has {width}: remove "
-                "it, or name its column in the first row"
+                f"{file.name}, row {number}: a cell beyond the header: remove it, or name its column in the first row"
             )
         row += [None] * (width - len(row))
     words = lambda: (row for _, row in rows)  # noqa: E731
-    return _of_rows(file.name, words, lambda row: f"row {rows[row][0]}", reading)
-
-
-def _sheet_number(name: str, titles: list[str], wanted: str | int | None) -> int:
-    if wanted is None or wanted in titles:
-        return 0 if wanted is None else titles.index(str(wanted))
-    if str(wanted).isdecimal() and 1 <= int(wanted) <= len(titles):
-        return int(wanted) - 1
-    raise DataError(f"{name}: no sheet {wanted!r}; the sheets are {', '.join(map(repr, titles))}")
+    return _of_rows(file.name, words, lambda row: f"row {rows[row][0]}", *reading)
 
 
 def _sheet_row(values: Sequence[Any], formulas: Sequence[Any], place: str) -> list[Word]:
@@ -404,8 +349,7 @@ def _sheet_row(values: Sequence[Any], formulas: Sequence[Any], place: str) -> li
     for value, formula in zip(values, formulas):
         if value is None and formula is not None:
             raise DataError(
-                f"{place}: a cell has the formula {formula!r}, of which no value was saved: open and save the file in "
-                "Excel, or put the value there"
+                f"{place}: no value was saved of the formula {formula!r}: open and save the file in Excel"
             )
         if isinstance(value, datetime.datetime) and value.time() == datetime.time():
             value = value.date()
@@ -424,22 +368,13 @@ _ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A")
 
 
 def open_frame(data: Any, name: str = "the table") -> Table:
-    """Open a mapping from names to cells, dicts in a list, or a frame as :func:`frame_of` takes it.
-
-    Raises:
-        DataError: ``data`` are none of these; in messages they have this name.
-
-    >>> table = open_frame({"user": [1, 2], "winner": ["a", None]})
-    >>> [(column.codes.tolist(), column.words) for column in table.columns(["winner", "user"])]
-    [([0, 1], ['a', None]), ([0, 1], ['1', '2'])]
-    """
+    """Open a mapping from names to cells, dicts in a list, or a frame as :func:`frame_of` takes it."""
     if isinstance(data, list | tuple) and data and isinstance(data[0], Mapping):
-        return _objects(name, lambda: ((f"row {k}", row) for k, row in enumerate(data, start=1)))
+        return _objects(name, [(f"row {k}", row) for k, row in enumerate(data, start=1)])
     frame, names = frame_of(data)
     if not names:
         raise DataError(
-            f"{name} is a {type(data).__name__}, not a table with columns: give a file, a dict of columns, a list of "
-            "dicts, or a frame of pandas, polars, Arrow, Ibis, DuckDB or Spark"
+            f"{name} is a {type(data).__name__}, not a table with columns: give a file, a dict of columns, or a frame"
         )
     for column in names:
         if not isinstance(column, str):
@@ -459,10 +394,7 @@ def open_frame(data: Any, name: str = "the table") -> Table:
 
 
 def frame_of(source: Any) -> tuple[Any, list[Any]]:
-    """A frame, computed where it is lazy, and the names of its columns; none of what is no frame.
-
-    A frame is a mapping, or has ``columns`` or ``column_names``, and ``frame[name]`` is or becomes a list.
-    """
+    """A frame, computed where it is lazy, and the names of its columns, whose ``frame[name]`` is or becomes a list."""
     if isinstance(source, Mapping):
         return source, list(source)
     for name in _COMPUTED:
@@ -479,8 +411,8 @@ def cells_of(frame: Any, names: Sequence[Any], of: str) -> list[list[Any]]:
         dtype = getattr(found, "dtype", None)
         if isinstance(dtype, np.dtype) and dtype.kind == "M":  # whose lists are numbers
             found = list(np.asarray(found, "datetime64[us]"))
-        listed = next((one for one in _LISTS if callable(getattr(found, one, None))), None)
-        cells = found if listed is None else getattr(found, listed)()
+        known = next((one for one in _LISTS if callable(getattr(found, one, None))), None)
+        cells = found if known is None else getattr(found, known)()
         if isinstance(cells, (str, Mapping, *_NO_SCALARS)) or not hasattr(cells, "__len__"):
             raise DataError(f"{of}: column {name!r} is no list of cells")
         columns.append(list(cells))
@@ -511,3 +443,90 @@ def word_of(cell: Any, place: str) -> Word:
         )
     text = str(cell)
     return None if text in ("nan", "NaT", "<NA>") else text  # blanks of pandas
+
+
+# --- records of any table -----------------------------------------------------------------------------
+
+_TEXTS = (datetime.date, datetime.time, datetime.timedelta, decimal.Decimal, np.datetime64)
+
+
+def records_of(source: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows of a table as dicts, each after its place; a blank line of a file is skipped.
+
+    Each is read as if it were written as a line of JSON, so that a table gives the same records whatever holds it:
+    NumPy's numbers and arrays become Python's, dates and decimals text, NaN null.
+
+    Args:
+        source: a .jsonl, .ndjson, .json or .parquet file, of which text may be compressed (.gz); a frame of pandas,
+            polars, Arrow, Ibis or DuckDB; a dict of columns; an iterable of dicts; a data set of Hugging Face.
+
+    Raises:
+        DataError: there is no such file, it is none of these, or what is wrong with a row.
+    """
+    name, kind, file = name_of(source), "", None
+    if isinstance(source, str | os.PathLike):
+        file = File.of(source)
+        kind = file.checked((*OBJECTS, *PARQUET), "give a .jsonl or .parquet file")
+    if file and kind in OBJECTS:
+        rows = objects_of(file, parse_constant=_no_number)
+    else:
+        found = _rows_of(source) if file is None else _rows_of_parquet(file)
+        rows = ((f"row {k}", row) for k, row in enumerate(found, 1))
+    for place, row in rows:
+        try:
+            if kind not in OBJECTS:
+                row = parsed(json.dumps(row, default=_plain), parse_constant=_blank)
+            if not isinstance(row, dict):
+                raise BadCell(f"{type(row).__name__} where an object of named fields is expected")
+        except (TypeError, ValueError, RecursionError) as error:
+            raise DataError(f"{name}, {place}: {error}") from None
+        yield place, row
+
+
+def name_of(source: Any) -> str:
+    """Name of a file, or of a table in memory, for messages."""
+    return File.of(source).name if isinstance(source, str | os.PathLike) else "the table"
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _blank(name: str) -> None:
+    """A blank of a frame."""
+    if name != "NaN":
+        _no_number(name)
+
+
+def _rows_of_parquet(file: File) -> Iterator[dict[str, Any]]:
+    with parquet_file(file) as opened:
+        for batch in opened.iter_batches(4096):
+            yield from batch.to_pylist()
+
+
+def _rows_of(source: Any) -> Iterable[Any]:
+    """The rows of a table in memory."""
+    if not isinstance(source, Mapping) and callable(getattr(source, "with_format", None)):
+        return source.with_format(None)  # of Hugging Face: the selected rows, as Python's objects
+    frame, names = frame_of(source)
+    if len(set(names)) < len(names):
+        raise DataError("the table: two columns have one name")
+    if names:
+        return (dict(zip(names, row)) for row in zip(*cells_of(frame, names, "the table")))
+    if isinstance(source, Iterable):
+        return source
+    raise DataError(
+        f"{quoted(type(source).__name__)} is no table: give a file, a frame, a dict of columns, or dicts"
+    )
+
+
+def _plain(cell: Any) -> Any:
+    """A cell that JSON has no form for, as one that it has."""
+    if isinstance(cell, (np.generic, np.ndarray)) and cell.dtype.kind not in "MmSV":
+        return cell.tolist()
+    text = str(cell)
+    if text in ("NaT", "<NA>"):  # blanks of pandas
+        return None
+    if not isinstance(cell, _TEXTS):
+        raise BadCell(f"a cell holds {type(cell).__name__}: store it as text")
+    return text

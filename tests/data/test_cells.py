@@ -10,7 +10,6 @@ import pytest
 import privrank_jax as pr
 from privrank_jax.data import Approvals, Choices, Comparisons, DataError, Rankings, Ratings, Reports
 from privrank_jax.data.cells import parsed_time, scale_of
-from privrank_jax.data.errors import BadCell
 from tests.data.files import as_file, frame
 
 PAIR = {"user": ["u", "v"], "winner": ["a", "b"], "loser": ["b", "a"], "n": ["CELL", "1"]}
@@ -40,22 +39,7 @@ ROLES = {
 
 @pytest.mark.parametrize(
     "cell",
-    [
-        "1_0",
-        "1_000",
-        "\uff11",
-        "٣",
-        "0x1",
-        "inf",
-        "nan ",
-        "1,5",
-        "--1",
-        "1e999",
-        "9" * 40,
-        "half",
-        ["1"],
-        "",
-    ],
+    ["1_0", "\uff11", "0x1", "inf", "nan ", "1,5", "--1", "1e999", "9" * 40, "half", ["1"], ""],
 )
 @pytest.mark.parametrize("role", ROLES)
 def test_one_rule_for_numbers(role, cell):
@@ -112,7 +96,7 @@ def test_times_stand_in_the_order_of_the_rows_and_count_with_them(tmp_path):
     ["5", "1:1", "a", "a,A", "a,,b", "1:x", "", (1,), (1, 2, 3), ("bad", 2), (0, float("inf"))],
 )
 def test_what_is_no_scale(said):
-    with pytest.raises(BadCell, match="is no scale"):
+    with pytest.raises(DataError, match="is no scale"):
         scale_of(said)
     with pytest.raises(DataError, match="ratings="):
         Ratings.read({"a": ["1"], "b": ["1"]}, ratings=said)
@@ -125,25 +109,18 @@ LONG = "x" * 10_000
     ("kind", "rows", "options"),
     [
         (Comparisons, ("user,winner,loser,tie", f"u,a,b,{LONG}"), {}),
-        (Comparisons, ("user,winner,loser,n", f"u,a,b,{LONG}"), {"count": "n"}),
         (Comparisons, ("user,winner,loser", f"u,a,{LONG}", f"v,a,{LONG.upper()}"), {}),
         (Rankings, ("user,a,b", f"{LONG},1,2", f"{LONG},1,2"), {}),
         (Rankings, ("user,order", f"u,a>{LONG}>{LONG}"), {}),
-        (Rankings, ("user,item,rank", f"u,{LONG},1", f"u,{LONG},2"), {}),
         (Reports, ("item_1,item_2,report,epsilon", f"a,b,{LONG},1"), {}),
         (Comparisons, ("user,winner,loser", f"u,a,${LONG}"), {}),
-        (Comparisons, ("user,model_a,model_b,winner", f"u,a,b,{LONG}"), {}),
         (Rankings, ("user,a,b", f"u,1,{LONG}"), {}),
         (Ratings, ("user,a,b", f"u,1,{LONG}"), {"ratings": "1:5"}),
     ],
 )
 def test_a_long_cell_is_cut(tmp_path, kind, rows, options):
     columns = frame(*rows)
-    for source in (
-        columns,
-        as_file(tmp_path, columns, ".csv"),
-        as_file(tmp_path, columns, ".parquet"),
-    ):
+    for source in (columns, *(as_file(tmp_path, columns, one) for one in (".csv", ".parquet"))):
         with pytest.raises(DataError) as caught:
             kind.read(source, **options)
         assert re.search(r"'\$?x{70,90}…'", str(caught.value)), str(caught.value)[:500]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import privrank_jax as pr
 from privrank_jax.data import BestWorst, Choices, DataError
 from tests.data.files import SUFFIXES, as_file, frame
 
@@ -14,8 +13,7 @@ CHOICES = {
     "texts": (frame("user,chosen,shown", "u1,b,a|b", "u2,a,c;a;b", "u1,c,b| c"), {}),
     "columns": (frame("user,chosen,option_1,option_2,option_3", "u1,b,a,b,", "u2,a,c,a,b", "u1,c,b,,c"), {}),
     "letters": (
-        frame("user,pick,x,y,z", "u1,B,a,b,", "u2,y,c,a,b", "u1,c,b,,c"),
-        {"chosen": "pick", "shown": list("xyz")},
+        frame("user,pick,x,y,z", "u1,B,a,b,", "u2,y,c,a,b", "u1,c,b,,c"), {"chosen": "pick", "shown": list("xyz")},
     ),
     "long": (
         frame("user,Item,Block,Chosen", *LONG_ROWS),
@@ -163,22 +161,3 @@ REFUSED = [
 def test_faults_are_refused_with_their_place(kind, columns, options, message):
     with pytest.raises(DataError, match=message):
         kind.read(columns, **options)
-
-
-def test_three_rows_of_a_header(tmp_path):
-    """The form of a survey tool's export: ids, texts, import ids; 1 and 2 are marks."""
-    header = ["ResponseID", "Q1_1", "Q1_2", "Q1_3", "Q1_4"]
-    ids = ["{'ImportId': '%s'}" % one for one in header]  # noqa: UP031
-    rows = [header, ["Response", *(f"Which? - {one}" for one in "abcd")], ids]
-    rows += [["R_1", "", "2", "", "1"], ["R_2", "1", "", "2", ""]]
-    path = tmp_path / "answers.csv"
-    path.write_text("".join(",".join(row) + "\n" for row in rows))
-    told = {
-        "user": "ResponseID",
-        "blocks": "Q1_1..Q1_4",
-        "words": ["1", "2"],
-        "items": list("abcd"),
-    }
-    found = BestWorst.read(path, **told)
-    assert sets_of(found) == [("R_1", "d", "b", "abcd"), ("R_2", "a", "c", "abcd")]
-    assert pr.rank(found.comparisons(), None).names[0] in "ad"

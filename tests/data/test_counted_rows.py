@@ -76,18 +76,6 @@ def test_counted_rows_are_rows(tmp_path, kind, text, options):
         kind.read(path, **options)
 
 
-@pytest.mark.parametrize(("kind", "text", "options"), EACH)
-def test_counts_that_are_none(tmp_path, kind, text, options):
-    header, first, *rest = text.split("\n")
-    at = header.split(",").index("n")
-    for cell in ("", "x", "-1", "2.5"):
-        cells = first.split(",")
-        cells[at] = cell
-        path = written(tmp_path, "\n".join([header, ",".join(cells), *rest]))
-        with pytest.raises(DataError, match=r"votes.csv, line 2, column 'n': .* does not say how"):
-            kind.read(path, count="n", **options)
-
-
 @pytest.mark.parametrize("text", [WIDE, ORDERS, PLACES])
 def test_a_user_has_one_ranking(tmp_path, text):
     header, *rows = text.splitlines()

@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,37 +55,25 @@ def piped(monkeypatch):
     return pipe
 
 
-PACKS = {"gz": gzip.compress}
-
-
 # --- bytes ---
 
 
 @pytest.mark.parametrize(
-    ("content", "encoding", "said"),
+    ("content", "encoding"),
     [
-        (TEXT.encode(), None, ""),
-        (TEXT.encode("utf-8-sig"), None, ""),
-        (TEXT.encode("utf-8-sig"), "UTF8", ""),
-        (TEXT.encode("utf-16"), None, "UTF-16"),
-        (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), None, "UTF-16"),
-        (TEXT.encode("utf-16"), "utf-16-le", ""),
-        (TEXT.encode("utf-16-be"), "utf-16-be", ""),
-        (TEXT.encode("latin-1"), "Latin-1", ""),
-        (TEXT.encode("cp1252"), "cp1252", ""),
+        (TEXT.encode(), None),
+        (TEXT.encode("utf-8-sig"), "latin-1"),  # the mark says more
+        (TEXT.encode("utf-16"), None),
+        (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), "utf-8"),
+        (TEXT.encode("utf-16-be"), "utf-16-be"),
+        (TEXT.encode("latin-1"), "Latin-1"),
     ],
 )
-@pytest.mark.parametrize("packed", [None, "gz"])
-def test_encodings(tmp_path, content, encoding, said, packed):
-    path = written(
-        tmp_path,
-        PACKS.get(packed, bytes)(content),
-        f"votes.csv.{packed}" if packed else "votes.csv",
-    )
-    file = File(path, encoding=encoding)
+@pytest.mark.parametrize("suffix", [".csv", ".CSV.gz"])
+def test_encodings(tmp_path, content, encoding, suffix):
+    packed = gzip.compress(content) if suffix.endswith("gz") else content
+    file = File(written(tmp_path, packed, f"votes{suffix}"), encoding=encoding)
     assert "".join(file.lines()) == TEXT
-    assert said in "".join(file.reading)
-    assert bool(said) == bool(file.reading)
     assert (file.suffix, File.of(file) is file) == (".csv", True)
 
 
@@ -96,8 +83,6 @@ def test_encodings(tmp_path, content, encoding, said, packed):
         (TEXT.encode("latin-1"), None, "line 2.*latin-1"),
         (TEXT.encode("utf-16-le"), None, "utf-16"),
         (TEXT.encode("utf-16")[:-1], None, "UTF-16"),
-        (TEXT.encode("utf-8-sig"), "latin-1", "encoding="),
-        (TEXT.encode("utf-16"), "utf-8", "encoding="),
         (b"a\x81b", "cp1252", "CP1252"),
         (TEXT.encode() + b"\0", None, "NUL"),
     ],
@@ -108,37 +93,24 @@ def test_bytes_that_are_no_text(tmp_path, content, encoding, named):
         list(File(path, encoding=encoding).lines())
 
 
-@pytest.mark.parametrize("packed", ["gz"])
-@pytest.mark.parametrize("damage", [lambda packed: packed[:-6], lambda packed: b"user" + packed])
-def test_damaged_archives(tmp_path, packed, damage):
-    path = written(tmp_path, damage(PACKS[packed](TEXT.encode() * 99)), f"votes.csv.{packed}")
-    with pytest.raises(DataError, match=r"damaged|cannot be read"):
+def test_damaged_archives(tmp_path):
+    path = written(tmp_path, gzip.compress(TEXT.encode() * 99)[:-6], "votes.csv.gz")
+    with pytest.raises(DataError, match="damaged"):
         list(File(path).lines())
 
 
 @pytest.mark.parametrize(
-    ("name", "missing", "extra"),
-    [
-        ("votes.parquet", ("pyarrow",), r"privrank-jax\[tables\]"),
-        ("votes.xlsx", ("openpyxl",), r"privrank-jax\[excel\]"),
-    ],
+    ("suffix", "missing", "extra"),
+    [("parquet", "pyarrow", r"\[tables\]"), ("xlsx", "openpyxl", r"\[excel\]")],
 )
-def test_without_a_package_it_is_named(tmp_path, monkeypatch, name, missing, extra):
-    for module in missing:
-        monkeypatch.setitem(sys.modules, module, None)
+def test_without_a_package_it_is_named(tmp_path, monkeypatch, suffix, missing, extra):
+    monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(DataError, match=extra):
-        pr.read(written(tmp_path, TEXT, name))
+        pr.read(written(tmp_path, TEXT, f"votes.{suffix}"))
 
 
 def test_separators_and_encodings_by_name():
-    for given, sign in (
-        (";", ";"),
-        ("tab", "\t"),
-        ("\\t", "\t"),
-        ("\t", "\t"),
-        ("Pipe", "|"),
-        (" ", " "),
-    ):
+    for given, sign in ((";", ";"), ("tab", "\t"), ("\\t", "\t"), ("Pipe", "|"), (" ", " ")):
         assert File("votes.txt", separator=given).separator == sign
     for given in ("", "ab", "a", '"', "\n", "7", "\0"):
         with pytest.raises(DataError, match="separator="):
@@ -166,7 +138,6 @@ def test_standard_input_is_read_once_and_known_by_its_start(piped, content, suff
     assert (file.name, str(file), file.suffix) == ("standard input", "standard input", suffix)
     for _ in range(2):
         assert "".join(file.lines()) == text
-    assert bool(file.reading) == (content[:2] == b"\x1f\x8b")
     assert Origin(file).sha256 == hashlib.sha256(content).hexdigest()
 
 
@@ -312,8 +283,6 @@ CELLS = [
         ("votes.json", LINES),
         ("votes.JSON", f" [{LINES.replace(chr(10), ',')}]"),
         ("votes.json", json.dumps(ROWS, indent=1).replace("1.5", "1.50")),
-        ("votes.json", json.dumps({"battles": ROWS}).replace("1.5", "1.50")),
-        ("votes.json", json.dumps({"battles": ROWS}, indent=1).replace("1.5", "1.50")),
         ("votes.jsonl.gz", gzip.compress(LINES.encode())),
     ],
 )
@@ -323,14 +292,6 @@ def test_objects_are_rows(tmp_path, name, content):
     assert cells_of(table) == CELLS
     assert not table.form
     assert table.where(1) in ("line 2", "line 3", "object 2")
-
-
-def test_a_list_of_dicts_is_as_objects():
-    table = open_frame(list(ROWS[:2]))
-    assert table.header == ["loser", "tie", "turns", "user", "winner"]
-    assert not table.form
-    assert cells_of(table) == [row[1:] for row in CELLS[:2]]
-    assert pr.read([{"user": "u", "winner": "a", "loser": "b"}] * 2).comparisons_per_user == 2
 
 
 @pytest.mark.parametrize("cell", [{"a": 1}, [["a"]]])
@@ -416,7 +377,7 @@ def test_sheets(workbook):
     for sheet in ("sheet 1", 2, "2"):
         table = opened(several, sheet)
         assert cells_of(table) == expected
-        assert "'sheet 1' is read, not 'sheet 0'" in table.reading[0]
+        assert "only 'sheet 1' is read" in table.reading[0]
     assert opened(several).header == ["notes"]
     for sheet in ("sheet 7", 3, 0, "²"):
         with pytest.raises(DataError, match="'sheet 0', 'sheet 1'"):
@@ -440,14 +401,9 @@ def test_what_is_no_table_in_a_sheet(workbook, rows, named):
 
 def test_damaged_workbooks(workbook, tmp_path):
     whole = workbook([VOTES[0], *[VOTES[1]] * 99])
-    with zipfile.ZipFile(whole) as good, zipfile.ZipFile(tmp_path / "bad.xlsx", "w") as bad:
-        for name in good.namelist():
-            content = good.read(name)
-            bad.writestr(name, content[: len(content) * 2 // 3] if "sheet1" in name else content)
     half = written(tmp_path, whole.read_bytes()[: whole.stat().st_size // 2], "half.xlsx")
-    for path in (half, tmp_path / "bad.xlsx"):
-        with pytest.raises(DataError, match="not an Excel workbook"):
-            pr.read(path)
+    with pytest.raises(DataError, match="not an Excel workbook"):
+        pr.read(half)
 
 
 # --- further rows of a header: Qualtrics' are known by their ids, all others are read as answers ---
@@ -476,13 +432,7 @@ def test_three_rows_of_a_header(tmp_path, workbook, suffix, ids):
     found = pr.data.Rankings.read(path, user="ResponseId", items="Q5_1..Q5_2")
     assert (found.user_names, found.ranks.tolist()) == (("R_1", "R_2"), [[0, 1], [1, 0]])
     assert any("Qualtrics" in one for one in found.notes)
-    table = opened(path)
-    assert len(cells_of(table)) == 2
-    assert table.where(1) in ("line 5", "row 5")
-    two = written(
-        tmp_path, "ResponseId,order\nResponse ID,Tea>Milk\nR_1,Milk>Tea\n"
-    )  # a user of this name
-    assert pr.read(two, user="ResponseId").user_names == ("Response ID", "R_1")
+    assert opened(path).where(1) in ("line 5", "row 5")
 
 
 # --- frames ---
@@ -537,10 +487,7 @@ def test_frames(make):
         ([{"user": "u", 1: 2}], "row 1"),
         ({"user": ["u"], "winner": ["a", "b"]}, "different lengths"),
         ({"user": [b"a"]}, "row 1: a cell is a bytes"),
-        *(
-            ({"user": cells}, "'user' is no list")
-            for cells in (1, "u", {"A", "B"}, b"ABA", {0: "u"})
-        ),
+        *(({"user": cells}, "'user' is no list") for cells in (1, "u", {"A"}, b"ABA", {0: "u"})),
         ({1: ["u"]}, "column is named 1"),
         (pyarrow.table({"user": pyarrow.array([b"a"])}), "row 1: a cell is a bytes"),
     ],

@@ -66,12 +66,6 @@ def test_aspen_ties_and_distinct_orders(data_folder, name, orders, tied):
     assert len(with_ties) == tied
 
 
-def test_german_has_all_orders(data_folder):
-    table = load("german", data_folder)
-    assert len(np.unique(table.ranks, axis=0)) == 24
-    assert table.ranks[0].tolist() == [0, 1, 2, 3]
-
-
 def test_potato_assessors_come_near_the_truth_and_nearer_by_hand(data_folder):
     with (data_folder / "potato" / "potato_true_ranking.csv").open(encoding="utf-8") as file:
         truth = np.array([row["rank"] for row in csv.DictReader(file)], np.int32) - 1

@@ -14,7 +14,7 @@ from privrank_jax.data import (
     Rankings,
     Ratings,
 )
-from privrank_jax.data.names import MISSING, did_you_mean, form, person, unclear
+from privrank_jax.data.names import MISSING, form, person, unclear
 from tests.data.files import frame
 
 ENGLAND, SCOTLAND = (
@@ -65,10 +65,6 @@ def test_spellings_of_users(one, other, same):
         assert (found.user_names, len(found.users_alike)) == ((one, other), 1)
 
 
-def test_no_guess_for_a_far_name():
-    assert did_you_mean("xyz", ["winner", "loser"]) == ""
-
-
 # --- words that name no item: never dropped, never published, until the holder says which ---
 
 MARKS = (
@@ -79,11 +75,8 @@ JOINED = ("Ann, Bo", "ann/BO", "Bo and Cy", "Cy; Ann;Bo")
 
 
 def ballots(word):
-    return {
-        "rank_1": ["Ann", word, "Bo"],
-        "rank_2": ["Bo", "Ann", "Cy"],
-        "rank_3": [word, "Bo", "Ann"],
-    }
+    rows = ("Ann", "Bo", word), (word, "Ann", "Bo"), ("Bo", "Cy", "Ann")
+    return dict(zip(("rank_1", "rank_2", "rank_3"), map(list, zip(*rows))))
 
 
 def orders(word):
@@ -160,15 +153,8 @@ def test_any_word_can_be_blank_in_every_kind(shape):
 @pytest.mark.parametrize("kind", [Choices, BestWorst])
 def test_a_blank_choice_of_long_rows_is_none(kind):
     column = {Choices: "chosen", BestWorst: "answer"}[kind]
-    rows = frame(
-        f"user,block,item,{column}",
-        "u,1,a,0",
-        "u,1,b,-1",
-        "u,1,skip,1",
-        "u,2,a,1",
-        "u,2,b,-1",
-        "u,2,c,0",
-    )
+    cells = ["u,1,a,0", "u,1,b,-1", "u,1,skip,1", "u,2,a,1", "u,2,b,-1", "u,2,c,0"]
+    rows = frame(f"user,block,item,{column}", *cells)
     if kind is Choices:
         rows["chosen"] = [cell.replace("-1", "0") for cell in rows["chosen"]]
     assert kind.read(rows, blank="skip", **{column: column}).sets.tolist() == [[0, 1, 2]]

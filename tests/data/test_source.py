@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import sys
 import types
 from pathlib import Path
@@ -39,29 +38,6 @@ def test_folder_argument_goes_before_the_environment(data_folder, monkeypatch, t
     assert named.read("immig/immig.csv", data_folder).startswith("V12,V13,V23,V14,V24,V34,")
     monkeypatch.setenv("PRIVRANK_DATA", str(data_folder))
     assert named.read("immig/immig.csv").startswith("V12,")
-
-
-def test_another_file_is_refused_with_both_hashes(data_folder, tmp_path):
-    (tmp_path / "immig").mkdir()
-    copy = shutil.copyfile(data_folder / "immig/immig.csv", tmp_path / "immig/immig.csv")
-    copy.chmod(0o644)
-    copy.write_bytes(copy.read_bytes().replace(b"\n", b"\r\n"))
-    found = hashlib.sha256(copy.read_bytes()).hexdigest()
-    with pytest.raises(DataError) as error:
-        load("immig", tmp_path)
-    assert named.FILES["immig/immig.csv"].sha256 in str(error.value)
-    assert found in str(error.value)
-    assert "immig.csv" in str(error.value)
-
-
-@pytest.mark.parametrize("name", ["cemspc", "immig"])
-def test_what_cannot_be_fetched_says_which_file_is_needed(name, monkeypatch, tmp_path):
-    def never(*args, **kwargs):
-        raise AssertionError("nothing to fetch")
-
-    fake_pooch(monkeypatch, tmp_path, never)
-    with pytest.raises(DataError, match=rf"{name}/{name}\.csv.*PRIVRANK_DATA"):
-        load(name)
 
 
 def test_what_cannot_be_fetched_names_the_package_that_holds_it(monkeypatch):
