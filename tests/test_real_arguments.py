@@ -17,7 +17,8 @@ import pytest
 
 from privrank_jax import Estimate, links, mallows, pairwise, personalized, privacy
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
+from privrank_jax.personalized.regret import consistent_epsilon, regret_rate
 from privrank_jax.privacy import Privacy
 from tests.example_calls import examples
 from tests.test_transformations import ON_THE_HOST, audited, called
@@ -37,17 +38,17 @@ def case(function: Callable[..., Any], *data: Any, name: str = "", **real: Any) 
     CASES[name or function.__name__] = functools.partial(function, *data), moved
 
 
-for function in (mallows.insertion_mean, mallows.insertion_variance):
+for function in (mallows.distribution.insertion_mean, mallows.distribution.insertion_variance):
     case(function, 3, num_items=5, epsilon=2.0)
-case(mallows.pair_order_probability, 2, num_items=5, epsilon=2.0)
+case(mallows.distribution.pair_order_probability, 2, num_items=5, epsilon=2.0)
 case(mallows.sure_majority, num_items=5, epsilon=2.0)
 case(mallows.synthetic_guarantee, num_items=5, epsilon=2.0)
 case(mallows.synthetic_margin_bounds, num_items=5, epsilon=2.0, margin=0.1)
 case(pairwise.standard_errors, value=THETA, design=WINS + WINS.T, noise=2, gamma=0.5)
-case(personalized.consistent_epsilon, num_users=900, num_parameters=10, num_items=5)
-case(personalized.regret_rate, num_users=900, num_parameters=10, num_items=5, epsilon=2.0)
+case(consistent_epsilon, num_users=900, num_parameters=10, num_items=5)
+case(regret_rate, num_users=900, num_parameters=10, num_items=5, epsilon=2.0)
 case(personalized.pair_weights, ranks=[0, 1, 2, 3])
-case(personalized.wins_from_ranks, ranks=[0, 1, 2, 3])
+case(personalized.surrogate.wins_from_ranks, ranks=[0, 1, 2, 3])
 case(privacy.local_guarantee, epsilon=[0.5, 2.0], reports_per_user=[3, 1])
 case(
     lambda wins, gamma, ties: pairwise.mle(
@@ -63,7 +64,7 @@ for weighted in (True, False):
 for dimension in (1, 2, 9):
     for name in ("duchi", "privunit"):
         of = f"report_norm, {name}, {dimension}"
-        case(privacy.report_norm, name, dimension, name=of, epsilon=1.5, radius=2)
+        case(privacy.vectors.report_norm, name, dimension, name=of, epsilon=1.5, radius=2)
 for noise in ("laplace", "gaussian"):
 
     def promised(epsilon, delta, contributions, adjacency="flip"):

@@ -178,7 +178,7 @@ def dp_kwiksort(
         weights: of n users; masked items get the last ranks, in index order.
         privacy: what is promised; ε and δ may be traced, ε = ∞ adds no noise.
         noise: of the answers, ``"laplace"`` or ``"gaussian"`` (needs δ > 0); the fallback has K-norm noise.
-        max_queries: q >= 1, at most all pairs; None for :func:`~privrank_jax.aggregation.query_budget`.
+        max_queries: q >= 1, at most all pairs; None for :func:`~privrank_jax.aggregation.query_budgets.query_budget`.
         split: share of ε for the queries, in (0, 1), may be traced; all of it where no fallback is needed.
 
     Returns:

@@ -16,13 +16,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax import aggregation, pairwise, plotting, privacy
+from privrank_jax import aggregation, pairwise, privacy
 from privrank_jax._promise import Privacy
 from privrank_jax._types import Key
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.cli.console import print_json, print_paragraphs, print_table, saved
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.plotting.revealed import Guess
+from privrank_jax.plotting.revealed import Guess, best_guesses, changed_leaderboards
 from privrank_jax.privacy.geometry import Zonotope, gauge
 from privrank_jax.privacy_audit.guesses import Battles, battles_between, guess_bound, right_guesses
 
@@ -180,8 +180,6 @@ def _figures(change: np.ndarray, noisy: np.ndarray, guesses: list[Guess]) -> dic
         "One person voted: what does the next leaderboard tell?",
         "How often is a guess right?",
     )
-    boards = plotting.changed_leaderboards(
-        MODELS, change[:, 0], noisy, epsilon=EPSILON, title=titles[0]
-    )
-    shares = plotting.best_guesses(guesses, epsilon=EPSILON, title=titles[1])
+    boards = changed_leaderboards(MODELS, change[:, 0], noisy, epsilon=EPSILON, title=titles[0])
+    shares = best_guesses(guesses, epsilon=EPSILON, title=titles[1])
     return dict(zip(PICTURES, (boards, shares), strict=True))

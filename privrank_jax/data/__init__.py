@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privrank_jax.data.choices import BestWorst, Choices
-    from privrank_jax.data.comparisons import Comparisons, Covariates
-    from privrank_jax.data.engine import ComparisonRows
+    from privrank_jax.data.comparisons import Comparisons
     from privrank_jax.data.errors import DataError
-    from privrank_jax.data.file import File
     from privrank_jax.data.named import load, named_sets
     from privrank_jax.data.preferences import Preferences
     from privrank_jax.data.randomized import (
@@ -23,16 +21,13 @@ if TYPE_CHECKING:
     from privrank_jax.data.reader import read
 
 __all__ = [
-    "Approvals", "BestWorst", "Choices", "ComparisonRows", "Comparisons", "Covariates", "DataError", "File",
-    "Preferences", "Rankings", "Ratings", "Reports", "SyntheticRankings", "load", "named_sets", "read",
-    "write_reports", "write_synthetic_rankings",
+    "Approvals", "BestWorst", "Choices", "Comparisons", "DataError", "Preferences", "Rankings", "Ratings", "Reports",
+    "SyntheticRankings", "load", "named_sets", "read", "write_reports", "write_synthetic_rankings",
 ]  # fmt: skip
 _NAMES_OF = {
     "choices": "BestWorst Choices",
-    "comparisons": "Comparisons Covariates",
-    "engine": "ComparisonRows",
+    "comparisons": "Comparisons",
     "errors": "DataError",
-    "file": "File",
     "named": "load named_sets",
     "preferences": "Preferences",
     "rankings": "Approvals Rankings Ratings",

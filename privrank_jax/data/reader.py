@@ -106,7 +106,7 @@ def read(
 
     Returns:
         Data of these classes, of :class:`~privrank_jax.data.Reports`, :class:`~privrank_jax.data.SyntheticRankings` or,
-        of comparisons in an engine, :class:`~privrank_jax.data.ComparisonRows`.
+        of comparisons in an engine, :class:`~privrank_jax.data.engine.ComparisonRows`.
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it.

@@ -406,7 +406,7 @@ def errors(
     """Root mean square error of scores, Kendall's distance, and squared noise in units of one release's variance."""
     degree = jnp.sum(met[tenth]) / theta.size
     gamma = least_risk_gamma(degree, jnp.square(deviation))
-    scores = pairwise.fit(pairwise.Counts(met[tenth]), noisy, gamma).value
+    scores = pairwise.fit(pairwise.designs.Counts(met[tenth]), noisy, gamma).value
     far = kendall_distance(ranks_from_scores(scores), ranks_from_scores(theta), normalized=True)
     noise = jnp.mean(jnp.square((noisy - truth[tenth]) / scale))
     return jnp.stack([jnp.sqrt(jnp.mean(jnp.square(scores - theta))), far, noise])

@@ -19,6 +19,7 @@ from privrank_jax import simulate
 from privrank_jax._types import Key
 from privrank_jax.experiments.claims import VALUES, Claim, Verdict, excess, groups, is_difference
 from privrank_jax.experiments.study import Experiment, get
+from privrank_jax.simulate.checkpoint import Checkpoints
 from privrank_jax.simulate.devices import is_first
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row, write_csv
@@ -135,7 +136,7 @@ def run(
     replicates = found.replicates if replicates is None else replicates
     kept = None
     if folder is not None:
-        kept = simulate.Checkpoints(Path(folder) / f"{found.file_name}.unfinished", fresh=fresh)
+        kept = Checkpoints(Path(folder) / f"{found.file_name}.unfinished", fresh=fresh)
     options = {"progress": progress, "checkpoints": kept, "notice": notice}
     result = simulate.run(key, *found.runs(replicates), batch_size=found.pairs_at_once(), **options)
     table = found.table(result)

@@ -192,7 +192,7 @@ def _weights(table: Any, asked: Asked, *, private: bool) -> np.ndarray:
     """``(N,)``, weights up to their bound, in units of it under privacy, else in units of their mean."""
     most = np.inf if asked.weight_most is None else asked.weight_most
     if private:
-        bound = functools.partial(pairwise.bounded_weights, most=most)
+        bound = functools.partial(pairwise.perturbed_fit.bounded_weights, most=most)
         return np.asarray(quickly(bound, table.weights))
     weights = np.minimum(table.weights, most)
     if not np.any(weights > 0):

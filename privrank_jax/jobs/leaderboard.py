@@ -287,7 +287,7 @@ class _Job:
             return np.asarray(fit_score_sums(sums, items, deviation, apart)), None
         mean, variance = float(met.sum()) / items, float(deviation) ** 2
         gamma = float(quickly(least_risk_gamma, mean, variance))
-        design = pairwise.Counts(met)
+        design = pairwise.designs.Counts(met)
         return np.asarray(quickly(pairwise.fit, design, sums[:items], gamma).value), gamma
 
     def ranking(

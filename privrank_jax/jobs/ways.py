@@ -90,7 +90,7 @@ class _HalfWins:
         if self.data.design is not None:
             asked = np.asarray(self.data.design, float)
             met = asked * max(float(released.sum()) / (asked.sum() / 2), 1.0)
-        return pairwise.Counts(met, ties=self.davidson)
+        return pairwise.designs.Counts(met, ties=self.davidson)
 
     def noise(self, scale: Any) -> Noise:
         """The noise on what is counted."""

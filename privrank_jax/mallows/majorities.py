@@ -2,7 +2,8 @@ r"""What the synthesis does to the majorities of a crowd: the bounds that hold, 
 
 Let p be the share of users who rank i before j, μ = 2p - 1 its margin, and μ̃ the margin of their synthetic rankings at
 the same ε. A user's own pair survives by how far apart its items stand: with s(d) = 2 P(d) - 1, P the probability of
-:func:`~privrank_jax.mallows.pair_order_probability` at gap d, and D₊, D₋ the gaps of users of either opinion,
+:func:`~privrank_jax.mallows.distribution.pair_order_probability` at gap d, and D₊, D₋ the gaps of users of either
+opinion,
 
 .. math:: μ̃ = p\, E\, s(D_+) - (1 - p)\, E\, s(D_-).
 

@@ -13,8 +13,7 @@ from types import ModuleType
 from privrank_jax.pairwise.choices import Choices, break_rankings, noisy_choices
 from privrank_jax.pairwise.covariate_noise import noisy_sums, noisy_sums_and_ties
 from privrank_jax.pairwise.covariates import covariate_table
-from privrank_jax.pairwise.debiased_fit import debiased_rr, debiased_sums
-from privrank_jax.pairwise.designs import Counts
+from privrank_jax.pairwise.debiased_fit import debiased_rr
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.intervals import confidence_intervals, quasi_variances
 from privrank_jax.pairwise.maximum_likelihood import mle
@@ -25,7 +24,7 @@ from privrank_jax.pairwise.perturbed_answers import (
     perturbed_covariates,
     perturbed_davidson,
 )
-from privrank_jax.pairwise.perturbed_fit import bounded_weights, perturbed_mle
+from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
 from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.pairwise.top_k import (
@@ -38,14 +37,11 @@ from privrank_jax.pairwise.uncertainty import standard_errors
 
 __all__ = [
     "Choices",
-    "Counts",
-    "bounded_weights",
     "break_rankings",
     "canonical_top_k",
     "confidence_intervals",
     "covariate_table",
     "debiased_rr",
-    "debiased_sums",
     "fit",
     "mixed_effects",
     "mle",

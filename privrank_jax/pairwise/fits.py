@@ -166,8 +166,8 @@ def fit(
     be attainable; positive ridges make the solution finite and unique.
 
     Args:
-        design: the public part: :class:`~privrank_jax.pairwise.Counts` of meetings, or the ``design`` of a table with
-            covariates or of choices.
+        design: the public part: :class:`~privrank_jax.pairwise.designs.Counts` of meetings, or the ``design`` of a
+            table with covariates or of choices.
         counted: what the outcomes say: ``(m,)`` win totals, ties half, or how often each item was chosen; ``(m + p,)``
             sums of comparisons with covariates; where the design says ``ties``, then their number.
         gamma: ridge γ > 0 of the scores, may be traced; that of a feature is γ times the square of its largest size.

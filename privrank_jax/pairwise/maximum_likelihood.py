@@ -223,7 +223,7 @@ def select_link(
 
     Args:
         data: win counts of m items, **not private**; or the sums of debiased reports
-            (:func:`~privrank_jax.pairwise.debiased_sums`), of which the selection is post-processing.
+            (:func:`~privrank_jax.pairwise.debiased_fit.debiased_sums`), of which the selection is post-processing.
         links: two or more, static.
         gamma: ridge γ >= 0 in the objective of the unnormalized sums, may be traced.
 

@@ -126,7 +126,7 @@ def whole_wins(wins: WinCounts, weighted: bool = False) -> Int[np.ndarray, "item
     """Twice the win counts, or 2048 times weighted ones."""
     steps = (
         f"exact noise needs weights that are multiples of 1/{_WEIGHT_STEPS}: bound and round them by "
-        "pairwise.bounded_weights."
+        "pairwise.perturbed_fit.bounded_weights."
     )
     counts = doubled_counts(wins, 2 * _WEIGHT_STEPS, steps) if weighted else doubled_counts(wins)
     if np.any(counts < 0) or np.any(np.diag(counts)):
@@ -215,7 +215,8 @@ perturbed_mle = Objective(
     Public, and a choice of yours:
 
     - ``link``: ``"logistic"`` or ``"laplace"``; ``"normal"`` has κ₁ = ∞ and is refused.
-    - ``weighted``: whether comparisons count less than once, by :func:`~privrank_jax.pairwise.bounded_weights`.
+    - ``weighted``: whether comparisons count less than once, by
+      :func:`~privrank_jax.pairwise.perturbed_fit.bounded_weights`.
 
     ``gamma`` may be 0 under ``flip`` with the logistic link. The usual one has the least first-order risk for scores
     that are N(0, 1), raised to its floor; where the number of comparisons is private (``add-remove``, and ``replace``

@@ -3,7 +3,7 @@
 Laws, proofs and calibration: :mod:`privrank_jax.mechanism.selection`. One unit moves win totals by s = T = L, and all
 together under ``add-remove``. So peeling and permute-and-flip have scale (k + 1)L/ε, one-shot noise 2L/ε, a canonical
 set 3L/ε, or 2L/ε for k = 1; under ``add-remove`` kL/ε, L/ε, 2L/ε and L/ε. Where one user can change many scores, but
-each of them only a little, give the totals and their :class:`~privrank_jax.mechanism.Moves`.
+each of them only a little, give the totals and their :class:`~privrank_jax.mechanism.selection.Moves`.
 """
 
 from __future__ import annotations

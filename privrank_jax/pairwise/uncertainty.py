@@ -165,7 +165,7 @@ def standard_errors(
         value: what was fitted: ``(m,)`` scores, or :class:`~privrank_jax.pairwise.designs.ModelScores`, in which log ν
             says that ties are outcomes of their own.
         design: the public part of the data: ``(m, m)`` comparison counts M_ij, expected ones too, or
-            :class:`~privrank_jax.pairwise.Counts`, or the ``design`` of a table with covariates or of choices.
+            :class:`~privrank_jax.pairwise.designs.Counts`, or the ``design`` of a table with covariates or of choices.
         noise: of the release, on what is counted; a number, which may be traced, is the λ of Laplace noise.
         gamma: ridge γ >= 0 of the fit, or ``(m + p,)``, one number for each score and feature; may be traced.
         tie_gamma: ridge of log ν in the fit.

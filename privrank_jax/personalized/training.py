@@ -38,8 +38,8 @@ class Users(NamedTuple):
     Attributes:
         features: ``(n, p)`` float.
         targets: with which the risk compares scores, leading axis n: wins ``(n, m)`` for
-            :func:`~privrank_jax.personalized.logistic_risk`, weights ``(n, m, m)`` for
-            :func:`~privrank_jax.personalized.pairwise_risk`.
+            :func:`~privrank_jax.personalized.surrogate.logistic_risk`, weights ``(n, m, m)`` for
+            :func:`~privrank_jax.personalized.surrogate.pairwise_risk`.
         mask: ``(n,)`` bool, users that count; ``None`` means all.
     """
 

@@ -9,16 +9,12 @@ from privrank_jax.plotting.curves import study_curves
 from privrank_jax.plotting.frame import LINES, MARKERS, PALETTE, check_picture, save
 from privrank_jax.plotting.intervals import ranking_intervals
 from privrank_jax.plotting.maps import method_map, utility_map
-from privrank_jax.plotting.revealed import Guess, best_guesses, changed_leaderboards
 
 __all__ = [
     "LINES",
     "MARKERS",
     "PALETTE",
-    "Guess",
     "audit_bounds",
-    "best_guesses",
-    "changed_leaderboards",
     "check_picture",
     "event_probabilities",
     "method_map",

@@ -25,7 +25,7 @@ what a label says, tanh²(ε/2), ``table.weights``:
 True
 """
 
-from privrank_jax.preferences.accuracy import Accuracy, debiased_accuracy
+from privrank_jax.preferences.accuracy import debiased_accuracy
 from privrank_jax.preferences.label_losses import (
     LOSSES,
     debiased_loss,
@@ -34,14 +34,12 @@ from privrank_jax.preferences.label_losses import (
     soft_label_loss,
     square_loss,
 )
-from privrank_jax.preferences.label_reports import LabelDiagnostics, randomized_labels
+from privrank_jax.preferences.label_reports import randomized_labels
 from privrank_jax.preferences.label_training import train_on_labels
 from privrank_jax.preferences.objectives import dpo_loss, reward_loss
 
 __all__ = [
     "LOSSES",
-    "Accuracy",
-    "LabelDiagnostics",
     "debiased_accuracy",
     "debiased_loss",
     "dpo_loss",

@@ -241,7 +241,7 @@ def soft_label_loss(score_difference: NumbersLike, labels: NumbersLike) -> Float
 
     It is linear in the label, so that any unbiased estimate of y makes it unbiased: a share of judges, the
     probability that a judge states, or the mean of several debiased reports on one pair
-    (:func:`~privrank_jax.privacy.debias`), which may lie outside [0, 1]. With one debiased report it is
+    (:func:`~privrank_jax.privacy.local.debias`), which may lie outside [0, 1]. With one debiased report it is
     :func:`debiased_loss`.
 
     Args:

@@ -5,26 +5,11 @@ from __future__ import annotations
 from privrank_jax.privacy_audit.empirical import AuditResult, audit
 from privrank_jax.privacy_audit.enumeration import WorstCase, worst_case
 from privrank_jax.privacy_audit.guesses import battles_between, guess_bound
-from privrank_jax.privacy_audit.neighbors import Instances
-from privrank_jax.privacy_audit.registry import (
-    Audited,
-    Facts,
-    Law,
-    Loss,
-    Release,
-    about,
-    get,
-    names,
-)
+from privrank_jax.privacy_audit.registry import Audited, about, get, names
 
 __all__ = [
     "AuditResult",
     "Audited",
-    "Facts",
-    "Instances",
-    "Law",
-    "Loss",
-    "Release",
     "WorstCase",
     "about",
     "audit",

@@ -22,11 +22,11 @@ from privrank_jax.aggregation.query_reduction import local_by_queries
 from privrank_jax.aggregation.subset_designs import designs
 from privrank_jax.aggregation.subset_selection import last_accepted
 from privrank_jax.estimate import Estimate
-from privrank_jax.mallows.laplace import laplace_rank_scale
+from privrank_jax.mallows.laplace import laplace_rank_scale, laplace_ranks
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy.local import flip_threshold
+from privrank_jax.privacy.local import flip_threshold, laplace_reports
 from privrank_jax.privacy.noise import NoiseDiagnostics
-from privrank_jax.privacy.vectors import privunit_cap
+from privrank_jax.privacy.vectors import duchi_vectors, privunit_cap, privunit_vectors
 from privrank_jax.privacy_audit import contents, laws, neighbors, rows
 from privrank_jax.privacy_audit.audited_rankings import NUM_ITEMS, ORDERS, QUERIES, number
 from privrank_jax.privacy_audit.registry import Audited, Facts, Release
@@ -333,16 +333,21 @@ _ANSWER: dict[str, Any] = {
 
 AUDITED = (
     _by("duchi", "Borda scores", "ldp-borda", _alone(aggregation.ldp_borda)),
-    _by("privunit", "Borda scores", "ldp-borda-privunit", _alone(aggregation.ldp_borda_privunit)),
+    _by(
+        "privunit",
+        "Borda scores",
+        "ldp-borda-privunit",
+        _alone(aggregation.vector_reports.ldp_borda_privunit),
+    ),
     _by("duchi", "pairwise weights", "local-weights-duchi", _alone(aggregation.local_weights)),
     _by(
         "privunit",
         "pairwise weights",
         "local-weights-privunit",
-        _alone(aggregation.local_weights_privunit),
+        _alone(aggregation.vector_reports.local_weights_privunit),
     ),
-    _by("duchi", "a vector", "duchi-vectors", reported(privacy.duchi_vectors)),
-    _by("privunit", "a vector", "privunit-vectors", reported(privacy.privunit_vectors)),
+    _by("duchi", "a vector", "duchi-vectors", reported(duchi_vectors)),
+    _by("privunit", "a vector", "privunit-vectors", reported(privunit_vectors)),
     _row(
         "ldp-borda-subsets",
         _alone(aggregation.ldp_borda_subsets),
@@ -351,7 +356,7 @@ AUDITED = (
     ),
     _row(
         "local-weights-rr",
-        _alone(aggregation.local_weights_rr),
+        _alone(aggregation.vector_reports.local_weights_rr),
         law=lambda ranks, privacy, _: _flips_law(_signs(ranks) > 0, privacy.epsilon),
         instances=_strict,
         **_PATTERNS,
@@ -398,7 +403,7 @@ AUDITED = (
     ),
     _row(
         "laplace-ranks",
-        reported(mallows.laplace_ranks),
+        reported(laplace_ranks),
         law=lambda ranks, privacy, _: laws.additive_laplace(
             ranks.astype(float), float(laplace_rank_scale(NUM_ITEMS, privacy.epsilon))
         ),
@@ -427,7 +432,7 @@ AUDITED = (
     ),
     _row(
         "laplace-reports",
-        reported(privacy.laplace_reports),
+        reported(laplace_reports),
         law=lambda bits, claim, _: laws.additive_laplace(
             bits[:, None], float(privacy.laplace_scale(1.0, claim.epsilon))
         ),

@@ -250,7 +250,7 @@ AUDITED = (
     ),
     audited(
         "hay-kwiksort",
-        on(aggregation.hay_kwiksort, pair_weights, max_queries=QUERIES),
+        on(aggregation.dp_sorting.hay_kwiksort, pair_weights, max_queries=QUERIES),
         law=_sort_law,
         **_ORDER,
     ),

@@ -74,8 +74,9 @@ def run(
         devices: JAX devices that share each batch evenly; by default all devices of all processes, or the one set by
             ``jax.default_device``. On several CPU devices a trial must not call LAPACK on batches of large matrices
             (beyond 2·10⁵ operations in all), which can deadlock in jaxlib; this library avoids such calls.
-        checkpoints: folder for unfinished results, see :class:`~privrank_jax.simulate.Checkpoints`. A run that was
-            killed resumes from there, to the same table; the files stay, so repeating the call computes nothing.
+        checkpoints: folder for unfinished results, see :class:`~privrank_jax.simulate.checkpoint.Checkpoints`. A run
+            that was killed resumes from there, to the same table; the files stay, so repeating the call computes
+            nothing.
         notice: called with messages, e.g. where the run resumed or that memory ran out.
         progress: show a progress bar (rich) on stderr, if that is a terminal or a notebook.
 

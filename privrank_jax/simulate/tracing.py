@@ -54,7 +54,8 @@ def trace(
         found = jax.tree.map(lambda x: f"{x.dtype}{list(x.shape[1:])}", leaf)
         raise ValueError(
             f"the trial of {study.name!r} must return real scalars; {', '.join(labels)} of one replicate is {found}: "
-            "make one number of it, as by .mean(), or name its entries with simulate.labeled and their level in `axes`"
+            "make one number of it, as by .mean(), or name its entries with simulate.axes.labeled and their level in "
+            "`axes`"
         )
     return program, closed, shapes
 

@@ -14,12 +14,8 @@ import scipy.integrate
 import scipy.special
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import (
-    PairWeights,
-    bounds,
-    choose_method,
-)
-from privrank_jax.aggregation.auto import NEGLIGIBLE_NOISE, choose_report
+from privrank_jax.aggregation import PairWeights, bounds
+from privrank_jax.aggregation.auto import NEGLIGIBLE_NOISE, choose_method, choose_report
 from privrank_jax.aggregation.footrule import assignment
 from privrank_jax.aggregation.lower_bounds import approximate_lower_bound, pure_lower_bound
 from privrank_jax.aggregation.noisy_weights import noise_all
@@ -31,7 +27,7 @@ from privrank_jax.aggregation.query_budgets import (
 from privrank_jax.aggregation.sub_rankings import one_pair_variance
 from privrank_jax.aggregation.subset_selection import subset_norm
 from privrank_jax.jobs.methods import CONSENSUS
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.vectors import report_norm

@@ -13,7 +13,8 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax._quickly import quickly
-from privrank_jax.aggregation import PairWeights, diagnostics, hay_kwiksort
+from privrank_jax.aggregation import PairWeights, diagnostics
+from privrank_jax.aggregation.dp_sorting import hay_kwiksort
 from tests.promises import user
 
 KINDS = [kind for _, kind in inspect.getmembers(diagnostics, dataclasses.is_dataclass)]

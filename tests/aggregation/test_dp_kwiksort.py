@@ -14,10 +14,16 @@ import pytest
 import scipy.stats
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights, dp_kwiksort, hay_kwiksort, local_search
-from privrank_jax.aggregation.dp_sorting import facts_of, hay_plan, kwiksort_plan, noisy_sort
+from privrank_jax.aggregation import PairWeights, dp_kwiksort, local_search
+from privrank_jax.aggregation.dp_sorting import (
+    facts_of,
+    hay_kwiksort,
+    hay_plan,
+    kwiksort_plan,
+    noisy_sort,
+)
 from privrank_jax.aggregation.query_budgets import query_budget
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import Privacy
 from tests.promises import guarantee_of, noise_of, user
 from tests.reference import calibration as reference_calibration

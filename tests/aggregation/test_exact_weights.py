@@ -14,7 +14,7 @@ from privrank_jax.aggregation.split_weights import deviations, private_weights, 
 from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.exact import k_norm, rounded_gaussian
 from privrank_jax.exact.spanning_trees import Graph
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.gaussian import gaussian_budget
 from tests.exact.laws import assert_mean

@@ -9,7 +9,7 @@ import pytest
 
 from privrank_jax.aggregation import PositionHistograms, dp_footrule, footrule_optimal
 from privrank_jax.aggregation.footrule import assignment, cost_deviation, footrule_costs
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from tests.reference import aggregation as weights_reference

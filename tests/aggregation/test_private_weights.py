@@ -12,7 +12,7 @@ from privrank_jax.aggregation.split_weights import (
     default_focus,
     private_weights,
 )
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy.calibration import gaussian_scale
 from tests.promises import user
 from tests.reference import borda as reference_borda

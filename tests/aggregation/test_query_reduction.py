@@ -16,7 +16,7 @@ from privrank_jax.aggregation import (
     ldp_sorting,
 )
 from privrank_jax.aggregation.query_reduction import local_by_queries, private_by_queries
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from tests.aggregation.ldp_laws import THREE
 from tests.promises import user
 from tests.reference import kwiksort as slow

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation as on
-from privrank_jax.aggregation import PairWeights, PointTotals, PositionHistograms, hay_kwiksort
+from privrank_jax.aggregation import PairWeights, PointTotals, PositionHistograms
 from privrank_jax.aggregation.auto import choose_report
 from privrank_jax.aggregation.bounds import bound
+from privrank_jax.aggregation.dp_sorting import hay_kwiksort
 from privrank_jax.aggregation.footrule import assignment, footrule_costs
 from privrank_jax.aggregation.kemeny_rule import exact_kemeny
 from privrank_jax.aggregation.lower_bounds import approximate_lower_bound

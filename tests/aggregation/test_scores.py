@@ -7,7 +7,7 @@ import pytest
 
 from privrank_jax.aggregation import PointTotals, dp_scores
 from privrank_jax.aggregation.scores import least_noise, points_change, selection_moves
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import canonical_top_k
 from privrank_jax.privacy import Privacy
 from tests.reference import best_sets

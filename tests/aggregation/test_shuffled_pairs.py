@@ -53,7 +53,7 @@ def test_bounds_and_the_choice_of_a_method():
     every = bounds.bound("noise-all", 10, 5_000, promise, **told)
     assert float(every.additive) == pytest.approx(90 * variance**0.5)
     for users, chosen in ((100_000, "noise-all"), (1_000, "borda")):
-        found = aggregation.choose_method(10, users, user(1.0, delta=1e-8), trust="shuffled")
+        found = aggregation.auto.choose_method(10, users, user(1.0, delta=1e-8), trust="shuffled")
         assert found == chosen
     with pytest.raises(ValueError, match="needs delta > 0"):
-        aggregation.choose_method(10, 1_000, user(1.0), trust="shuffled")
+        aggregation.auto.choose_method(10, 1_000, user(1.0), trust="shuffled")

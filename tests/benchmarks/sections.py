@@ -134,7 +134,7 @@ def mallows(quick: bool) -> Iterator[Row]:
         given = keys, orders(jax.random.key(1), users, items), epsilon
         numpy = functools.partial(peers.insertions, rng, *(np.asarray(x) for x in given[1:]))
         used, pairs = min(users, 1000), items * (items - 1) / 2
-        wanted = float(pr.mallows.expected_concordance(items, 2.0))
+        wanted = float(pr.mallows.distribution.expected_concordance(items, 2.0))
         for ranks in (sample(*given), numpy()):
             apart = jax.vmap(pr.metrics.kendall_distance)(ranks[:used], given[1][:used])
             assert abs((pairs - float(jnp.mean(apart))) / wanted - 1) < 0.02 * (1000 / used) ** 0.5

@@ -8,7 +8,8 @@ import pytest
 import typer
 
 from privrank_jax.cli import app
-from privrank_jax.data import ComparisonRows, engine
+from privrank_jax.data import engine
+from privrank_jax.data.engine import ComparisonRows
 from privrank_jax.jobs import consensus, mechanisms, methods
 from privrank_jax.jobs.mechanisms import MECHANISMS, Randomness
 from privrank_jax.release.ledger import Ledger

@@ -43,11 +43,13 @@ def test_normalizer_has_its_limits_and_never_overflows():
                        for ranks in itertools.permutations(range(items))))
             for epsilon in (0.5, 5.0)
         ]  # fmt: skip
-        ours = mallows.log_normalizer(items, jnp.array([0.5, 5.0, 1e-12, np.inf]))
+        ours = mallows.distribution.log_normalizer(items, jnp.array([0.5, 5.0, 1e-12, np.inf]))
         wanted = [*sums, math.log(math.factorial(items)), 0.0]
         np.testing.assert_allclose(ours, wanted, rtol=1e-12, atol=1e-12)
     epsilons = np.array([1e-3, 1.0, 1e3], np.float32)
-    single, double = (mallows.log_normalizer(1000, e) for e in (epsilons, epsilons.astype(float)))
+    single, double = (
+        mallows.distribution.log_normalizer(1000, e) for e in (epsilons, epsilons.astype(float))
+    )
     assert single.dtype == jnp.float32
     np.testing.assert_allclose(single, double, rtol=1e-5)
 
@@ -76,9 +78,9 @@ def test_moments_and_pairs_keep_their_digits(dtype):
     unit = float(np.finfo(dtype).eps)
     for epsilon in (1e-3, 0.05, 1.0, 3.0, 12.0, 1e3):
         epsilon = dtype(epsilon)
-        mean = mallows.insertion_mean(steps, items, epsilon)
-        variance = mallows.insertion_variance(steps, items, epsilon)
-        pairs = mallows.pair_order_probability(steps - 1, items, epsilon)
+        mean = mallows.distribution.insertion_mean(steps, items, epsilon)
+        variance = mallows.distribution.insertion_variance(steps, items, epsilon)
+        pairs = mallows.distribution.pair_order_probability(steps - 1, items, epsilon)
         assert {mean.dtype, variance.dtype, pairs.dtype} == {jnp.dtype(dtype)}
         exact = np.array([naive.kept_pairs(t, m, float(epsilon)) for t, m in SIZES])
         np.testing.assert_allclose(mean, exact[:, 0], rtol=4 * unit)
@@ -91,18 +93,18 @@ def test_pairs_and_concordance_are_those_of_the_enumeration():
     rankings, mass = naive.pmf(range(5), 2.0)
     i, j = np.indices((5, 5))
     ahead = np.einsum("r,rij->ij", mass, rankings[:, :, None] < rankings[:, None, :])
-    ours = mallows.pair_order_probability(j - i, 5, 2.0)
+    ours = mallows.distribution.pair_order_probability(j - i, 5, 2.0)
     np.testing.assert_allclose(ours, ahead + 0.5 * np.eye(5), atol=1e-12)
     kept = sum(p * (10 - naive.discordant(range(5), ranks)) for ranks, p in zip(rankings, mass))
-    concordance = mallows.expected_concordance(5, jnp.array([2.0, 1e-9, np.inf]))
+    concordance = mallows.distribution.expected_concordance(5, jnp.array([2.0, 1e-9, np.inf]))
     np.testing.assert_allclose(concordance, [kept, 5.0, 10.0], atol=1e-8)
-    limits = mallows.pair_order_probability(3, 9, jnp.array([1e-12, np.inf]))
+    limits = mallows.distribution.pair_order_probability(3, 9, jnp.array([1e-12, np.inf]))
     np.testing.assert_allclose(limits, [0.5, 1.0], atol=1e-12)
     # Theorem 1(2) of the paper: the odds of a pair are at least those of neighbors
     gaps = np.arange(1, 9)
-    assert np.all(np.diff(mallows.pair_order_probability(gaps, 9, 3.0)) > 0)
+    assert np.all(np.diff(mallows.distribution.pair_order_probability(gaps, 9, 3.0)) > 0)
     np.testing.assert_allclose(
-        mallows.pair_order_probability(1, 9, 3.0), 1 / (1 + np.exp(-3 / 8)), rtol=1e-14
+        mallows.distribution.pair_order_probability(1, 9, 3.0), 1 / (1 + np.exp(-3 / 8)), rtol=1e-14
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import mallows
+from privrank_jax.mallows.laplace import laplace_ranks
 from tests.reference import debias as twins
 
 
@@ -40,7 +41,9 @@ def test_printed_values() -> None:
     assert three[0, 2] == pytest.approx((1 - q**3) / (1 + q**3), rel=1e-13)
     near = (1 + q**2) * (1 + q + q**2) / ((1 - q) * (1 + q**3))
     assert three[0, 1] == pytest.approx(near, rel=1e-13) == three[1, 2]
-    variances = [float(mallows.debiasing_variance(5, epsilon)) for epsilon in (1.0, 2.0, 4.0, 8.0)]
+    variances = [
+        float(mallows.kernel.debiasing_variance(5, epsilon)) for epsilon in (1.0, 2.0, 4.0, 8.0)
+    ]
     assert variances == pytest.approx([171.8, 29.2, 3.4, 0.37], rel=0.02)
 
 
@@ -53,7 +56,7 @@ def test_mean_is_the_sign_and_variance_the_mean_square_for_more_items() -> None:
     np.testing.assert_allclose(means, 1, atol=1e-11)
     squares = [np.sum(law[:, :, c, d] * kernel**2) for c, d in pairs]
     with jax.enable_x64(True):
-        variance = float(mallows.debiasing_variance(m, jnp.float64(epsilon)))
+        variance = float(mallows.kernel.debiasing_variance(m, jnp.float64(epsilon)))
     assert variance == pytest.approx(np.mean(squares) - 1, rel=1e-11)
 
 
@@ -121,7 +124,7 @@ def test_scale_is_two_places_for_every_other_item(key):
     centers = jnp.array([[2, 0, 1, 3], [1, -1, -1, 0]])
     epsilon = jnp.array([3.0, 0.5])
     keys = jax.random.split(key, (5000, 2))
-    noisy = jax.vmap(jax.vmap(mallows.laplace_ranks), (0, None, None))(keys, centers, epsilon)
+    noisy = jax.vmap(jax.vmap(laplace_ranks), (0, None, None))(keys, centers, epsilon)
     size = np.abs(np.asarray(noisy - centers))
     for user, scale in enumerate((2 * 3 / 3.0, 2 * 1 / 0.5)):
         mine = size[:, user][:, np.asarray(centers[user]) >= 0]

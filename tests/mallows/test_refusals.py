@@ -12,6 +12,7 @@ import pytest
 
 from privrank_jax import mallows
 from privrank_jax.mallows import attack
+from privrank_jax.mallows.laplace import laplace_ranks
 
 KEY = jax.random.key(0)
 SINGLE = jnp.float32(0.01)
@@ -34,15 +35,15 @@ REFUSED = [
     (lambda: mallows.log_prob([0, 1], [0, 1, 2], 1.0), "shape"),
     (lambda: mallows.log_prob([[0, 1]], [0, 1], 1.0), "shape"),
     (lambda: mallows.log_prob([0.0, 1.0], [0, 1], 1.0), "integers"),
-    (lambda: mallows.log_normalizer(0, 1.0), "num_items"),
-    (lambda: mallows.log_normalizer(HALF, 1.0), "num_items"),
-    (lambda: mallows.insertion_mean(0, 3, 1.0), "step"),
-    (lambda: mallows.insertion_variance(4, 3, 1.0), "step"),
-    (lambda: mallows.pair_order_probability(3, 3, 1.0), "gap"),
-    (lambda: mallows.pair_order_probability(0.5, 3, 1.0), "gap"),
+    (lambda: mallows.distribution.log_normalizer(0, 1.0), "num_items"),
+    (lambda: mallows.distribution.log_normalizer(HALF, 1.0), "num_items"),
+    (lambda: mallows.distribution.insertion_mean(0, 3, 1.0), "step"),
+    (lambda: mallows.distribution.insertion_variance(4, 3, 1.0), "step"),
+    (lambda: mallows.distribution.pair_order_probability(3, 3, 1.0), "gap"),
+    (lambda: mallows.distribution.pair_order_probability(0.5, 3, 1.0), "gap"),
     (lambda: mallows.synthetic_guarantee(0, 1.0), "num_items"),
-    (lambda: mallows.attack_error_bound(1, 1.0, 5), "num_items"),
-    (lambda: mallows.attack_error_bound(3, 1.0, 0), "num_rankings"),
+    (lambda: mallows.attack.attack_error_bound(1, 1.0, 5), "num_items"),
+    (lambda: mallows.attack.attack_error_bound(3, 1.0, 0), "num_rankings"),
     (lambda: mallows.most_likely_center(KEY, np.zeros((9, 9))), "solver"),
     (lambda: mallows.most_likely_center(KEY, np.zeros((2, 3))), "shape"),
     (lambda: mallows.most_likely_epsilon([0], [[0]]), "at least"),
@@ -72,7 +73,7 @@ REFUSED = [
     (lambda: sample([]), "shape"),
     (lambda: sample([0, 1], [1.0, 2.0]), "vmap"),
     *(
-        (lambda center=center: mallows.laplace_ranks(KEY, center, 1.0), "center_ranks")
+        (lambda center=center: laplace_ranks(KEY, center, 1.0), "center_ranks")
         for center in ([0, 0], [1, 2], [0.5, 1.0])
     ),
     *(
@@ -80,9 +81,9 @@ REFUSED = [
         for epsilon in (0.0, -1.0, math.nan)
         for call in (
             lambda epsilon: mallows.log_prob([0, 1], [0, 1], epsilon),
-            lambda epsilon: mallows.insertion_mean(2, 3, epsilon),
+            lambda epsilon: mallows.distribution.insertion_mean(2, 3, epsilon),
             lambda epsilon: mallows.synthetic_guarantee(3, epsilon),
-            lambda epsilon: mallows.attack_error_bound(3, epsilon, 5),
+            lambda epsilon: mallows.attack.attack_error_bound(3, epsilon, 5),
             lambda epsilon: mallows.sure_majority(3, epsilon),
             lambda epsilon: mallows.debiasing_kernel(3, epsilon),
             lambda epsilon: mallows.unbiased_ranks([1, 0], epsilon),

@@ -20,7 +20,8 @@ from scipy import stats
 
 from privrank_jax import aggregation
 from privrank_jax.exact import local_reports
-from privrank_jax.mechanism import Facts, Local
+from privrank_jax.mechanism import Local
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import Privacy, shuffled_local_epsilon
 from tests.aggregation.subset_laws import chosen
 from tests.promises import user
@@ -141,7 +142,7 @@ def _orders(record, size, **more):
 
 CASES = {
     "ldp_borda": Case(aggregation.ldp_borda, scores),
-    "ldp_borda_privunit": Case(aggregation.ldp_borda_privunit, scores),
+    "ldp_borda_privunit": Case(aggregation.vector_reports.ldp_borda_privunit, scores),
     "ldp_borda_subsets": Case(
         aggregation.ldp_borda_subsets,
         scores,
@@ -150,8 +151,10 @@ CASES = {
         exact=_drawn_sets,
     ),
     "local_weights": Case(aggregation.local_weights, signs),
-    "local_weights_privunit": Case(aggregation.local_weights_privunit, signs),
-    "local_weights_rr": Case(aggregation.local_weights_rr, signs, answers_law, np.sign),
+    "local_weights_privunit": Case(aggregation.vector_reports.local_weights_privunit, signs),
+    "local_weights_rr": Case(
+        aggregation.vector_reports.local_weights_rr, signs, answers_law, np.sign
+    ),
     "sub_ranking_weights of pairs": _orders(aggregation.sub_ranking_weights, 2, rules={"size": 2}),
     "sub_ranking_weights of all": _orders(aggregation.sub_ranking_weights, 3, rules={"size": 3}),
     "shuffled_pair_weights": _orders(aggregation.shuffled_pair_weights, 2, delta=DELTA),

@@ -19,7 +19,7 @@ from privrank_jax._balls import middle, precision
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.exact import minimizer
 from privrank_jax.exact.balls import Laplace, Normal
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import (
     perturbed_answers,
     perturbed_choices,

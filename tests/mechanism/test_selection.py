@@ -16,8 +16,7 @@ from scipy import stats
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.exact import selection as exact_selection
-from privrank_jax.mechanism import BoundedScores, Moves
-from privrank_jax.mechanism.selection import select_once
+from privrank_jax.mechanism.selection import BoundedScores, Moves, select_once
 from privrank_jax.pairwise.published import published_one_shot_scale
 from privrank_jax.pairwise.top_k import choose_top_k
 from privrank_jax.privacy import Privacy

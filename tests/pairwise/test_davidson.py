@@ -12,7 +12,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import graph, noisy_ties
 from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.intervals import confidence_intervals

@@ -9,9 +9,9 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import Choices, Counts
+from privrank_jax.pairwise import Choices
 from privrank_jax.pairwise.covariates import CovariateDesign
-from privrank_jax.pairwise.designs import Meetings
+from privrank_jax.pairwise.designs import Counts, Meetings
 from privrank_jax.pairwise.fits import (
     Ridged,
     _Edges,

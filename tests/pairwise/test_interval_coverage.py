@@ -11,7 +11,6 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import (
-    Counts,
     confidence_intervals,
     fit,
     mle,
@@ -19,6 +18,7 @@ from privrank_jax.pairwise import (
     perturbed_mle,
     standard_errors,
 )
+from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.questionnaire import noise_on_totals
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from privrank_jax.privacy import Privacy

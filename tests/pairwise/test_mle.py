@@ -13,7 +13,7 @@ import scipy.stats
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts, WinEdges
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import Choices, mle
 from privrank_jax.pairwise.debiased_fit import debiased_sums
 from privrank_jax.pairwise.maximum_likelihood import select_link
@@ -243,7 +243,7 @@ def test_vmap_is_the_loop(form):
 
 
 def fitted(totals, comparisons, gamma, mask=None):
-    return pairwise.fit(pairwise.Counts(comparisons, mask), totals, gamma)
+    return pairwise.fit(pairwise.designs.Counts(comparisons, mask), totals, gamma)
 
 
 def test_the_default_gamma_knows_the_variance_of_k_norm_noise(key):
@@ -255,7 +255,7 @@ def test_the_default_gamma_knows_the_variance_of_k_norm_noise(key):
     variance = np.sum(np.var(np.asarray(each), axis=0)) / (SIZE - 1)
     h = float(np.asarray(wins.degrees).mean()) / 5
     law = pairwise.noisy_counts.noise(asked, Facts(SIZE, told={"questionnaire": cycle}))
-    found, _ = default_ridges(pairwise.Counts(wins.comparisons), law)
+    found, _ = default_ridges(pairwise.designs.Counts(wins.comparisons), law)
     assert float(found) == pytest.approx((h + variance) / h, rel=0.05)
 
 

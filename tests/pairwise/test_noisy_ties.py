@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import noisy_ties
 from privrank_jax.pairwise.noisy_totals import GAUSSIAN_TIE_WEIGHT
 from privrank_jax.pairwise.questionnaire import change_of_totals, max_cut, totals_sensitivity

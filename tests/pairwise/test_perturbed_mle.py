@@ -10,8 +10,9 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.mechanism import Facts
-from privrank_jax.pairwise import bounded_weights, perturbed_mle
+from privrank_jax.mechanism.data import Facts
+from privrank_jax.pairwise import perturbed_mle
+from privrank_jax.pairwise.perturbed_fit import bounded_weights
 from privrank_jax.pairwise.published import published_mle
 from privrank_jax.privacy import noise as noises
 from tests import reference

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import links
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.pairwise.published import published_mle
 from tests import reference

@@ -12,10 +12,9 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts, WinEdges
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import (
     Choices,
-    Counts,
     fit,
     intervals,
     mle,
@@ -33,7 +32,7 @@ from privrank_jax.pairwise.choices import break_rankings
 from privrank_jax.pairwise.continual import continual_score_sums, fit_score_sums
 from privrank_jax.pairwise.covariates import resolution
 from privrank_jax.pairwise.debiased_fit import DebiasedSums, report_standard_errors
-from privrank_jax.pairwise.designs import ModelScores
+from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.maximum_likelihood import select_link
 from privrank_jax.pairwise.mixed_models import mixed_effects
 from privrank_jax.pairwise.noisy_totals import of_comparisons
@@ -209,9 +208,9 @@ REFUSED = [
     (lambda: perturbed_mle(KEY, WINS, promise(1.0), link="normal"), "noisy_counts"),
     (lambda: perturbed_mle.release(WinCounts(MET / 1024), promise(1.0)), "1/2 "),
     (lambda: perturbed_mle.release(WinCounts(MET / 3), promise(1.0), weighted=True), "1/1024"),
-    (lambda: pairwise.bounded_weights([1.0], 0.0), "most"),
-    (lambda: pairwise.bounded_weights([NAN], 1.0), "weights"),
-    (lambda: pairwise.bounded_weights([[1.0]], 1.0), "shape"),
+    (lambda: pairwise.perturbed_fit.bounded_weights([1.0], 0.0), "most"),
+    (lambda: pairwise.perturbed_fit.bounded_weights([NAN], 1.0), "weights"),
+    (lambda: pairwise.perturbed_fit.bounded_weights([[1.0]], 1.0), "shape"),
     (lambda: private_design.noisy_design(KEY, WINS, FLIP, THETA), "public"),
     (lambda: private_design.noisy_design(KEY, WINS, SPENT, THETA * NAN), "3 finite"),
     (lambda: private_design.noisy_design.release(WINS, SPENT, [[0.0]]), "3 finite"),

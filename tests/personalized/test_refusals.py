@@ -6,18 +6,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.personalized import (
-    TwoTowers,
-    Users,
+from privrank_jax.personalized import TwoTowers, Users, train
+from privrank_jax.personalized.regret import (
     consistent_epsilon,
     least_risk,
-    logistic_risk,
-    pairwise_risk,
     ranking_risk,
     regret_rate,
-    train,
-    wins_from_ranks,
 )
+from privrank_jax.personalized.surrogate import logistic_risk, pairwise_risk, wins_from_ranks
 from tests.personalized.worlds import KEY, WORLD
 
 HALVES, SIGNED = np.full((2, 2), 0.5), [[0, 2], [-1, 0]]

@@ -9,7 +9,12 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax.personalized import consistent_epsilon, least_risk, ranking_risk, regret_rate
+from privrank_jax.personalized.regret import (
+    consistent_epsilon,
+    least_risk,
+    ranking_risk,
+    regret_rate,
+)
 
 
 def law(seed: int, items: int) -> dict[tuple[int, ...], float]:

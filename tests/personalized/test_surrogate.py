@@ -10,14 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import mallows
-from privrank_jax.personalized import (
-    debiased_pair_weights,
-    logistic_risk,
-    pair_weights,
-    pairwise_accuracy,
-    pairwise_risk,
-    wins_from_ranks,
-)
+from privrank_jax.personalized import debiased_pair_weights, pair_weights, pairwise_accuracy
+from privrank_jax.personalized.surrogate import logistic_risk, pairwise_risk, wins_from_ranks
 from tests.reference import personalized as reference
 
 RNG = np.random.default_rng(5)

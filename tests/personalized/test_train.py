@@ -9,15 +9,8 @@ import optax
 import pytest
 import scipy.optimize
 
-from privrank_jax.personalized import (
-    Linear,
-    TwoTowers,
-    Users,
-    logistic_risk,
-    pair_weights,
-    pairwise_risk,
-    train,
-)
+from privrank_jax.personalized import Linear, TwoTowers, Users, pair_weights, train
+from privrank_jax.personalized.surrogate import logistic_risk, pairwise_risk
 from tests.personalized.worlds import KEY, WORLD
 from tests.reference import personalized as reference
 

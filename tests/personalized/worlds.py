@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import jax
 
-from privrank_jax.personalized import (
-    wins_from_ranks,
-)
+from privrank_jax.personalized.surrogate import wins_from_ranks
 from privrank_jax.rankings import ranks_from_scores
 
 KEY = jax.random.key(11)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from privrank_jax import plotting
+from privrank_jax.plotting.revealed import Guess, best_guesses, changed_leaderboards
 
-FOUND = [plotting.Guess("first", 0.5, 0.6, 0.7, 1.0), plotting.Guess("all", 0.1, 0.2, 0.3, 0.9)]
+FOUND = [
+    Guess("first", 0.5, 0.6, 0.7, 1.0),
+    Guess("all", 0.1, 0.2, 0.3, 0.9),
+]
 
 
 def test_leaderboards_are_drawn_on_one_scale():
-    figure = plotting.changed_leaderboards(
+    figure = changed_leaderboards(
         ["a", "b"], [2, 0], [-5.0, 1.5], epsilon=0.5, guarantee_text="words", title="one"
     )
     left, right = figure.axes
@@ -21,11 +24,11 @@ def test_leaderboards_are_drawn_on_one_scale():
     assert [text.get_text() for text in left.texts] == ["+2", "0"]
     assert left.patches[0].get_y() > left.patches[1].get_y()  # the first is on top
     with pytest.raises(ValueError, match="one change"):
-        plotting.changed_leaderboards(["a"], [1, 2], [1], epsilon=1)
+        changed_leaderboards(["a"], [1, 2], [1], epsilon=1)
 
 
 def test_guesses_are_drawn_in_percent():
-    figure = plotting.best_guesses(FOUND, epsilon=2.0, title="two")
+    figure = best_guesses(FOUND, epsilon=2.0, title="two")
     (axis,) = figure.axes
     points = {line.get_label(): line.get_xydata().tolist() for line in axis.get_lines()}
     assert points == {
@@ -36,4 +39,4 @@ def test_guesses_are_drawn_in_percent():
     }
     assert [tick.get_text() for tick in axis.get_yticklabels()] == ["first", "all"]
     with pytest.raises(ValueError, match="no guesses"):
-        plotting.best_guesses([], epsilon=1)
+        best_guesses([], epsilon=1)

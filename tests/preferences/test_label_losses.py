@@ -19,7 +19,7 @@ from privrank_jax.preferences import (
     soft_label_loss,
     square_loss,
 )
-from privrank_jax.privacy import debias
+from privrank_jax.privacy.local import debias
 from tests.reference import label_losses as twin
 
 DIFFERENCES = np.array([-1e4, -60.0, -7.5, -1.0, -1e-3, 0.0, 1e-6, 0.3, 2.0, 15.0, 80.0, 3e3])

@@ -57,7 +57,7 @@ def test_drawn_probabilities_lose_epsilon_and_never_more(dtype):
 def test_debiasing_is_the_printed_formula_and_unbiased(dtype):
     """E[z̃ | y] = y by summing over the two reports, at every ε."""
     epsilons = np.array([1e-6, 1e-3, 0.3, 1.0, 4.0, 30.0, 80.0, 1000.0, np.inf], dtype)
-    values = privacy.debias(np.broadcast_to([False, True], (9, 2)), epsilons)
+    values = privacy.local.debias(np.broadcast_to([False, True], (9, 2)), epsilons)
     assert values.dtype == dtype
     eps = float(np.finfo(dtype).eps)
     for epsilon, (zero, one) in zip(epsilons.tolist(), np.asarray(values, float).tolist()):
@@ -106,11 +106,11 @@ def test_epsilon_is_one_number_or_personal_or_per_report(key):
 def test_laplace_reports(key):
     """KS test of 200,000 noises, false-alarm rate 1e-6; a scale 5 % off is rejected."""
     bits = np.arange(200_000) % 2
-    noise = np.asarray(privacy.laplace_reports(key, bits, 0.8)) - bits
+    noise = np.asarray(privacy.local.laplace_reports(key, bits, 0.8)) - bits
     assert scipy.stats.kstest(noise, scipy.stats.laplace(scale=1.25).cdf).pvalue > 1e-6
     for wrong in (0.95, 1.05):
         assert scipy.stats.kstest(noise, scipy.stats.laplace(scale=wrong * 1.25).cdf).pvalue < 1e-6
-    assert privacy.laplace_reports(key, bits[:5], np.float32(1)).dtype == np.float32
+    assert privacy.local.laplace_reports(key, bits[:5], np.float32(1)).dtype == np.float32
 
 
 def test_guarantee_shows_comparison_and_user():
@@ -129,8 +129,8 @@ USES = {
     "report_information": lambda epsilon, bits: privacy.report_information(epsilon),
     "local_guarantee": lambda epsilon, bits: privacy.local_guarantee(epsilon),
     "randomized_response": lambda epsilon, bits: privacy.randomized_response(KEY, bits, epsilon),
-    "laplace_reports": lambda epsilon, bits: privacy.laplace_reports(KEY, bits, epsilon),
-    "debias": lambda epsilon, bits: privacy.debias(bits, epsilon),
+    "laplace_reports": lambda epsilon, bits: privacy.local.laplace_reports(KEY, bits, epsilon),
+    "debias": lambda epsilon, bits: privacy.local.debias(bits, epsilon),
 }
 
 
@@ -157,7 +157,7 @@ def test_bad_arguments_are_refused(name):
 def test_traced_bits_of_any_content_are_protected(odd, key):
     """What can't be checked must not leak: whatever isn't 1 is reported as 0 would be."""
     odd = np.tile(odd, 50)
-    for mechanism in (privacy.randomized_response, privacy.laplace_reports):
+    for mechanism in (privacy.randomized_response, privacy.local.laplace_reports):
         draw = jax.jit(mechanism)
         np.testing.assert_array_equal(draw(key, odd, 0.5), draw(key, np.zeros_like(odd), 0.5))
         np.testing.assert_array_equal(mechanism(key, odd == 1, np.inf), odd == 1)
@@ -167,12 +167,12 @@ def test_traced_bits_of_any_content_are_protected(odd, key):
 
 
 def test_debiased_reports_of_either_coding_are_the_same_traced_or_not():
-    plain = privacy.debias([1, 0, 0], 0.3)
+    plain = privacy.local.debias([1, 0, 0], 0.3)
     signed = np.array([1.0, -1.0, -1.0])
     for found in (
-        privacy.debias(signed, 0.3),
-        jax.jit(privacy.debias)(signed, 0.3),
-        jax.jit(jax.vmap(lambda y: privacy.debias(y, 0.3)))(signed.astype(np.int8)),
+        privacy.local.debias(signed, 0.3),
+        jax.jit(privacy.local.debias)(signed, 0.3),
+        jax.jit(jax.vmap(lambda y: privacy.local.debias(y, 0.3)))(signed.astype(np.int8)),
     ):
         np.testing.assert_allclose(found, plain, rtol=1e-14)
-    assert np.isnan(jax.jit(privacy.debias)(np.array([2.0, math.nan]), 0.3)).all()
+    assert np.isnan(jax.jit(privacy.local.debias)(np.array([2.0, math.nan]), 0.3)).all()

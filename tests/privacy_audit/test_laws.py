@@ -13,7 +13,7 @@ import scipy.stats
 from scipy import optimize
 
 from privrank_jax.aggregation.split_weights import private_weights
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy_audit import audited_rankings, contents, laws, minimizers
 from privrank_jax.privacy_audit.contents import questionnaire_facets
 from tests.promises import user

@@ -11,7 +11,7 @@ import scipy.stats
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import perturbed_mle
 from tests import reference
 from tests.privacy_audit.losses import (

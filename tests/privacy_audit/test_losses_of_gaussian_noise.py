@@ -17,7 +17,7 @@ import scipy.integrate
 import scipy.stats
 
 from privrank_jax.links import get_link
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.privacy import noise
 from privrank_jax.privacy_audit import laws, worst_case

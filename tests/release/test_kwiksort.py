@@ -19,7 +19,7 @@ from privrank_jax.aggregation import dp_sorting
 from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.exact import integer_noise
 from privrank_jax.exact.sorting import partitioned, shuffled
-from privrank_jax.mechanism import Facts
+from privrank_jax.mechanism.data import Facts
 from tests.promises import user
 
 ALARM = 1e-4  # false-alarm rate of each test on fresh noise; the noise can't be seeded
@@ -97,7 +97,10 @@ def test_the_sort_sorts_and_asks_each_pair_once(items):
 
 def test_what_the_budget_leaves_is_shuffled(prepare_once):
     """Four items and three queries: one round, after which its two sides come in random order."""
-    weights, sort = counted_weights(np.tile(np.arange(4), (50, 1))), aggregation.hay_kwiksort
+    weights, sort = (
+        counted_weights(np.tile(np.arange(4), (50, 1))),
+        aggregation.dp_sorting.hay_kwiksort,
+    )
     drawn = [sort.release(weights, user(100.0), max_queries=3).value for _ in range(600)]
     orders = [tuple(np.argsort(ranks).tolist()) for ranks in drawn]
     law = Counter()

@@ -17,8 +17,9 @@ from privrank_jax import pairwise
 from privrank_jax.exact import discrete_noise
 from privrank_jax.exact import integer_noise as exact
 from privrank_jax.links import logistic
-from privrank_jax.mechanism import Facts, Moves
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.objective import Tilt
+from privrank_jax.mechanism.selection import Moves
 from privrank_jax.pairwise import noisy_counts
 from tests.promises import promise, user
 from tests.reference import best_sets

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.simulate import Study, grid, labeled, run
-from privrank_jax.simulate.axes import columns, flatten
+from privrank_jax.simulate import Study, grid, run
+from privrank_jax.simulate.axes import columns, flatten, labeled
 
 TWO = ("estimator", "metric")
 

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.simulate import Checkpoints, Study, checkpoint, grid
+from privrank_jax.simulate import Study, checkpoint, grid
+from privrank_jax.simulate.checkpoint import Checkpoints
 from privrank_jax.simulate.devices import Devices
 from privrank_jax.simulate.moments import Moments
 from privrank_jax.simulate.program import Program

@@ -49,10 +49,10 @@ def methods(num_items: int) -> Methods:
     """Local consensus methods for so many items, on the rankings of a world; see :func:`common.errors`."""
     found = {
         BORDA: _by(aggregation.ldp_borda),
-        BORDA_UNIT: _by(aggregation.ldp_borda_privunit),
+        BORDA_UNIT: _by(aggregation.vector_reports.ldp_borda_privunit),
         ALL: _by(aggregation.local_weights),
-        ALL_UNIT: _by(aggregation.local_weights_privunit),
-        RESPONSE: _by(aggregation.local_weights_rr),
+        ALL_UNIT: _by(aggregation.vector_reports.local_weights_privunit),
+        RESPONSE: _by(aggregation.vector_reports.local_weights_rr),
         KWIK: _by(aggregation.ldp_kwiksort),
     }
     if num_items <= MAX_ITEMS:

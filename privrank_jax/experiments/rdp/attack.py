@@ -18,6 +18,7 @@ from privrank_jax.experiments import claims
 from privrank_jax.experiments.rdp import common
 from privrank_jax.experiments.study import P, number, study, whole, word
 from privrank_jax.mallows import attack
+from privrank_jax.mallows.attack import attack_error_bound
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, grid
@@ -36,7 +37,7 @@ def bound_of(row: Row) -> float:
     items, rankings = int(row["num_items"]), int(row["num_rankings"])
     factor = math.log(rankings) if row.get("scheme") == FAST else 1.0
     epsilon = row.get("epsilon") or (items - 1) * factor / math.sqrt(rankings)
-    return float(mallows.attack_error_bound(items, epsilon, rankings))
+    return float(attack_error_bound(items, epsilon, rankings))
 
 
 def with_bounds(p: P, rows: list[Row]) -> list[Row]:

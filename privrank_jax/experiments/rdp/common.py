@@ -16,7 +16,9 @@ from jaxtyping import Array, DTypeLike, Float
 from privrank_jax import mallows, personalized
 from privrank_jax._backend import product
 from privrank_jax._types import Epsilon, Key, Scores
-from privrank_jax.personalized import Users, wins_from_ranks
+from privrank_jax.mallows.laplace import laplace_ranks
+from privrank_jax.personalized import Users
+from privrank_jax.personalized.surrogate import wins_from_ranks
 from privrank_jax.rankings import ranks_from_scores
 
 PAPER = "Xu, Sun and Cheng, Ranking Differential Privacy"
@@ -111,7 +113,7 @@ def wins_by_method(
     sample_key, noise_key = jax.random.split(key)
     each = functools.partial(jax.vmap, in_axes=(0, 0, None))
     synthetic = each(mallows.sample)(jax.random.split(sample_key, len(ranks)), ranks, epsilon)
-    noisy = each(mallows.laplace_ranks)(jax.random.split(noise_key, len(ranks)), ranks, epsilon)
+    noisy = each(laplace_ranks)(jax.random.split(noise_key, len(ranks)), ranks, epsilon)
     made = {
         NO_PRIVACY: lambda: ranks,
         MALLOWS: lambda: synthetic,

@@ -18,6 +18,8 @@ from privrank_jax.experiments import claims
 from privrank_jax.experiments.rdp import common
 from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
 from privrank_jax.experiments.study import P, number, study, whole
+from privrank_jax.mallows.distribution import expected_concordance
+from privrank_jax.mallows.laplace import laplace_ranks
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, grid
 from privrank_jax.simulate.table_files import Row
@@ -40,7 +42,7 @@ def with_expectations(p: P, rows: list[Row]) -> list[Row]:
     for row in rows:
         items, epsilon = int(row["num_items"]), float(row["epsilon"])
         exact = {
-            MALLOWS: float(mallows.expected_concordance(items, epsilon)),
+            MALLOWS: float(expected_concordance(items, epsilon)),
             LAPLACE: common.laplace_concordance(items, epsilon),
         }
         exact[GAIN] = exact[MALLOWS] - exact[LAPLACE]
@@ -127,7 +129,7 @@ def figure_2(key: Key, p: P) -> Metrics:
     center = fixed(jnp.arange(p.num_items))
     kept = {
         MALLOWS: _in_order(mallows.sample(own, center, p.epsilon)),
-        LAPLACE: _in_order(mallows.laplace_ranks(other, center, p.epsilon)),
+        LAPLACE: _in_order(laplace_ranks(other, center, p.epsilon)),
     }
     return {KEPT: {**kept, GAIN: kept[MALLOWS] - kept[LAPLACE]}}
 

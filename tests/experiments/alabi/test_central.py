@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation, experiments
-from privrank_jax.aggregation import PairWeights, hay_kwiksort
+from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.dp_sorting import hay_kwiksort
 from privrank_jax.experiments.alabi import central, common, crowds
 from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
 from privrank_jax.experiments.study import P
