@@ -14,20 +14,19 @@ START, END = "<!-- methods: python -m tests.methods_table -->\n", "<!-- end of m
 def table() -> str:
     """One row per mechanism that a method draws by."""
     rows = [
-        "| command | for | trust | noise | mechanism | released by |",
-        "|---|---|---|---|---|---|",
+        "| command | for | trust | noise | mechanism |",
+        "|---|---|---|---|---|",
     ]
     for command, methods in (("rank", RANK), ("aggregate", CONSENSUS)):
         for method in methods.values():
-            for names in (*method.mechanisms.values(), (method.idealized,)):
-                for name in filter(None, names):
+            for names in method.mechanisms.values():
+                for name in names:
                     made = MECHANISMS[name]
-                    of_record = made.exact == f"{made.simulated}.release"
-                    exact = "`.release`" if of_record else "not exactly"
+                    assert made.exact == f"{made.simulated}.release"
                     simulated = f"`{made.simulated.replace(':', '.')}`"
                     noises = ", ".join(made.noises) if made.trust == "central" else "in reports"
                     call = f"`{command} --method {method.name}`"
-                    told = (call, made.of, made.trust, noises, simulated, exact)
+                    told = (call, made.of, made.trust, noises, simulated)
                     rows.append(f"| {' | '.join(told)} |")
     return "\n".join(rows) + "\n"
 

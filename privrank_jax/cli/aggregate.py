@@ -56,7 +56,7 @@ class Request(_Asked, Published):
         if self.matrix and self.rule is None:
             named["rule"] = KEMENY
         if self.private:
-            return Asked(method=self.method, accepts=self.accept_idealized, **named)
+            return Asked(method=self.method, **named)
         named |= {"points": None, "limit": None}
         asked = Asked(**named)
         asked.check(None)  # trust and noise are not used, and must be some that there are

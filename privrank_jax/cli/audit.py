@@ -111,7 +111,7 @@ def _released_by(row: Audited) -> str | None:
     from privrank_jax.jobs.mechanisms import MECHANISMS
     from privrank_jax.privacy_audit import get
 
-    exact = {get(name).function: one.exact for name, one in MECHANISMS.items() if one.exact}
+    exact = {get(name).function: one.exact for name, one in MECHANISMS.items()}
     return exact[row.function].partition(":")[2] if row.function in exact else None
 
 

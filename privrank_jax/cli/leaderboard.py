@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import REQUIRED, argument, command, said, taken
@@ -30,8 +30,6 @@ class Request(_Asked, Published):
     )
     time: str = said("Column of the times of comparisons.", REQUIRED)
     state: Path | None = None
-
-    LEFT_OUT: ClassVar[tuple[str, ...]] = ("accept_idealized",)  # all that is released is exact
 
 
 @command

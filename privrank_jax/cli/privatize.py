@@ -108,7 +108,7 @@ def privatize(request: Request) -> None:
     data, epsilon = _read(request)
     told: dict[str, Any] = {name: getattr(request, name) for name in _TAKEN}
     told |= {"public": tuple(request.public or ()), "keep_users": not request.drop_user}
-    told |= {"key": request.key, "accept_idealized": request.accept_idealized}
+    told["key"] = request.key
     made = randomize(data, epsilon, **told)
     request.check_out()  # again, as the files may have changed meanwhile
     made.check_destination(request.out)

@@ -28,7 +28,7 @@ MATRICES = (".csv", ".tsv", ".xlsx", ".json")  # names of columns in Parquet ign
 _OF_NOISE = ("epsilon", "noise", "delta", "unit", "adjacency", "max_per_user", "trust", "points")
 _OF_NOISE += ("limit", "simulate")
 _OF_ANSWERS = (*_OF_NOISE, "method", "max_per_item", "ties", "intervals", "ledger", "series")
-_OF_ANSWERS += ("seed", "accept_idealized", "blank", "ignore", "count")
+_OF_ANSWERS += ("seed", "blank", "ignore", "count")
 _OF_RANK = ("covariates", "weight")  # which may have ends, NAME:LOW:HIGH
 _MORE = {
     "user": " (in a file of rankings each row is another user). Default: user",
@@ -111,7 +111,6 @@ class Release(Columns):
         series: public name of the series that the ledger is of, such as a survey of every year: the data join it.
         simulate: a rehearsal with fast simulated noise, not to be published.
         seed: seed of a rehearsal; only with --simulate.
-        accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
     """
 
     PANEL: ClassVar[str] = "Release"
@@ -121,7 +120,6 @@ class Release(Columns):
     series: str | None = None
     simulate: bool = False
     seed: int | None = None
-    accept_idealized: bool = False
 
     @functools.cached_property
     def key(self) -> Key | None:

@@ -64,7 +64,7 @@ def release(
         asked = dataclasses.replace(asked, method=request.method)
     elif promise is None and request.private:
         raise Refusal(NO_EPSILON)
-    source = Randomness(request.key, accept_idealized=request.accept_idealized)
+    source = Randomness(request.key)
     publish(make(data, promise, asked, source), request, command, spending)
 
 

@@ -40,15 +40,12 @@ from privrank_jax.jobs.rules import RULES, check_rule, ordered
 from privrank_jax.jobs.spending import Payment
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.vectors import report_norm
 from privrank_jax.release.ledger import Ledger
 
 METHODS = ("auto", *CONSENSUS)
 MAX_ITEMS = 2_000
-# How users report, as bounds name it, by mechanism; the first two are of real vectors, and idealized.
+# How users report, as bounds name it, by mechanism.
 _REPORTS = {
-    "ldp-borda": "duchi",
-    "ldp-borda-privunit": "privunit",
     "ldp-borda-subsets": "subset-selection",
     "sub-ranking-weights": "sub-ranking",
     "shuffled-pair-weights": "shuffled-pair",
@@ -83,7 +80,6 @@ def consensus(
     limit: int | None = None,
     top_k: int | None = None,
     key: Key | None = None,
-    accept_idealized: bool = False,
     ledger: Ledger | None = None,
     **told: Any,
 ) -> Ranking:
@@ -113,7 +109,6 @@ def consensus(
         limit: of scores, the most items that one user may give points to; a ballot with more counts as blank.
         top_k: how many items are shown.
         key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
-        accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
         ledger: of the data; pays before anything is returned.
         told: of a file or a table, arguments of :func:`privrank_jax.read` or of the reader of a kind: ``items="seen"``.
 
@@ -131,8 +126,8 @@ def consensus(
     'Huila'
     """
     rest = {"xi": xi, "rule": rule, "points": points, "limit": limit, "top_k": top_k}
-    asked = Asked(method=method, trust=trust, noise=noise, accepts=accept_idealized, **rest)
-    source = Randomness(key, accept_idealized=accept_idealized)
+    asked = Asked(method=method, trust=trust, noise=noise, **rest)
+    source = Randomness(key)
     checks.refuse(ledger is not None and privacy is None, checks.NOTHING_TO_PAY)
     data = data_of(data, told, AGREED)
     sha256 = "" if isinstance(data, SyntheticRankings) else data.sha256
@@ -163,8 +158,7 @@ def agreed(
             asked.check(privacy)
             work = _prepared(data, privacy, asked, source)
             found = _without_privacy(work) if privacy is None else _private(work)
-            if found.guarantee is not None:
-                source.check(found.guarantee.numerics)
+            source.check(found.guarantee)
         return dataclasses.replace(found, top_k=asked.top_k)
 
 
@@ -180,7 +174,6 @@ class Asked:
     points: str | None = None
     limit: int | None = None
     top_k: int | None = None
-    accepts: bool = False  # idealized reports
 
     @property
     def is_open(self) -> bool:
@@ -202,7 +195,7 @@ class Asked:
     @property
     def mechanism(self) -> str:
         """Name in the table of mechanisms; auto counts as borda, which offers the same noises."""
-        return self.record.mechanism(self.trust, self.accepts)
+        return self.record.mechanism(self.trust)
 
     @property
     def noise_drawn(self) -> str:
@@ -286,10 +279,6 @@ class Work:
     def mechanism(self) -> str:
         """That draws: where there are two, that of smaller error for so many users and items."""
         found, items, sets = self.asked.mechanism, self.table.num_items, "ldp-borda-subsets"
-        if found == "ldp-borda":
-            norm = functools.partial(report_norm, dimension=items - 1, epsilon=self.privacy.epsilon)
-            both = ("ldp-borda", "ldp-borda-privunit")
-            return min(both, key=lambda name: float(norm(_REPORTS[name])))
         if self.asked.method != "borda" or found != "sub-ranking-weights":
             return found
         better = choose_report(items, self.table.num_users, self.privacy)
@@ -360,7 +349,6 @@ def _prepared(table: Rankings, privacy: Privacy | None, asked: Asked, source: Ra
         asked = dataclasses.replace(asked, method=_method(table, privacy, asked))
     work = Work(table=table, asked=asked, privacy=privacy, source=source, warnings=warnings)
     if privacy is not None:
-        MECHANISMS[work.mechanism].drawn_exactly(source)  # refuses early
         _check_sizes(work)
     return work
 
@@ -390,11 +378,9 @@ def _check_sizes(work: Work) -> None:
     checks.refuse(
         most and items > most,
         f"{asked.method} takes at most {most} items, and {numbers}: use method='borda'.",
-        work.mechanism == "ldp-kwiksort" and users < items,
-        f"kwiksort with local trust needs a group of users for each item, and {numbers}: use method='borda'.",
         few,
         f"{numbers}: too few to ask each user about one or a few pairs, as exact local and shuffled reports do. Use "
-        "trust='central', or trust='local' and method='borda', with more than 20 items by `accept_idealized`.",
+        "trust='central', or trust='local' and method='borda'.",
     )
 
 

@@ -1,4 +1,4 @@
-"""One table of the mechanisms that jobs use, and their rule: a release is exact, or made with explicit consent.
+"""One table of the mechanisms that jobs use, and their rule: every release is exact.
 
 A key is the name of the mechanism's first row in the audit registry (:mod:`privrank_jax.privacy_audit`). Functions are
 named, not imported (a record's method after a dot), so that options can be checked before anything heavy is loaded.
@@ -29,16 +29,6 @@ ON_INTEGERS = {name: f"discrete {law}" for name, law in LAWS.items()}
 ON_INTEGERS["gaussian"] = "rounded Gaussian"
 """The same where exact noise is of integers."""
 
-_INEXACT = (
-    "the reports come from fast floating-point generators, keyed by the operating system, and only approximate their "
-    "exact law."
-)
-_WHY = {
-    "idealized": "its proof holds for real numbers and an exact minimizer, and floating point has neither",
-    "unknown": "how its noise was drawn is not known",
-    "simulation": "its noise comes from fast floating-point generators, whose low bits can reveal answers",
-}
-
 
 @dataclasses.dataclass(frozen=True)
 class Mechanism:
@@ -48,9 +38,8 @@ class Mechanism:
     of: str = ""  # what it is for, where a method has several
     noises: tuple[str, ...] = NOISES[:1]  # that it can draw, the default first
     simulated: str = ""  # called with (key, data, privacy, ...)
-    exact: str = ""  # called with (data, privacy, ...); "" where nothing draws it exactly
+    exact: str = ""  # called with (data, privacy, ...)
     _: dataclasses.KW_ONLY
-    numerics: str = "exact"  # of a release, or what is used instead
     integers: bool = True  # whether the exact noise is of integers, not of real numbers
     trust: str = "central"  # who draws the noise
 
@@ -58,24 +47,18 @@ class Mechanism:
         """The noise: as requested, else the default."""
         return requested or self.noises[0]
 
-    def drawn_exactly(self, source: Randomness) -> bool:
-        """Whether the exact twin draws the noise; ``ValueError`` for a release that is not exact nor accepted."""
-        source.check(self.numerics)
-        return bool(self.exact) and not source.rehearsal
-
 
 def _of(package: str, rows: dict[str, Mechanism]) -> dict[str, Mechanism]:
     """Mechanisms of a package, drawn by its records of that name, and exactly by their verb, unless others are said."""
     for name, one in rows.items():
         simulated = one.simulated or f"{package}:{name.replace('-', '_')}"
-        exact = one.exact or f"{simulated}.release" * (one.numerics == "exact")
+        exact = one.exact or f"{simulated}.release"
         rows[name] = dataclasses.replace(one, simulated=simulated, exact=exact)
     return rows
 
 
-_WITH, _REPORT = "private scores with covariates", "Borda scores from one report per user"
+_WITH = "private scores with covariates"
 _IN_USERS: dict[str, Any] = {"trust": "local"}
-_INEXACTLY: dict[str, Any] = {"numerics": "simulation", "trust": "local"}
 _REAL: dict[str, Any] = {"integers": False}
 _PAIRWISE = {
     "noisy-counts": Mechanism(
@@ -110,9 +93,6 @@ _AGGREGATION = {
     "sub-ranking-weights": Mechanism("one answer per user", **_IN_USERS),
     "shuffled-pair-weights": Mechanism("one shuffled answer per user", trust="shuffled"),
     "ldp-borda-subsets": Mechanism("Borda scores from two sets of items per user", **_IN_USERS),
-    "ldp-borda": Mechanism(_REPORT, **_INEXACTLY),
-    "ldp-borda-privunit": Mechanism(_REPORT, **_INEXACTLY),
-    "ldp-kwiksort": Mechanism("local KwikSort", **_INEXACTLY),
 }
 _ELSEWHERE = {
     "randomized-response": Mechanism(
@@ -143,13 +123,10 @@ def _words_of(key: Key) -> Any:
 
 
 class Randomness:
-    """Where the noise of one job comes from: the operating system, or the ``key`` of a rehearsal.
+    """Where the noise of one job comes from: the operating system, or the ``key`` of a rehearsal."""
 
-    ``accept_idealized``: whether a release that can't be drawn exactly is made, with a guarantee that says so.
-    """
-
-    def __init__(self, key: Key | None = None, *, accept_idealized: bool = False) -> None:
-        self._key, self._accepted, self._drawn = key, accept_idealized, 0
+    def __init__(self, key: Key | None = None) -> None:
+        self._key, self._drawn = key, 0
         if key is not None:
             from privrank_jax._workarounds.threefry import use_up
 
@@ -183,15 +160,10 @@ class Randomness:
         """Return a fresh salt for a keyed hash, as text."""
         return secrets.token_hex() if self._key is None else _words_of(self.key()).tobytes().hex()
 
-    def check(self, numerics: str) -> None:
-        """Refuse a release whose numerics aren't exact, unless accepted, and say what to do instead."""
-        if numerics == "exact" or self.rehearsal or self._accepted:
-            return
-        raise ValueError(
-            f"as asked, the release is not exact: {_WHY[numerics]}. Of rankings by users who randomize, use "
-            "method='borda' or trust='central'. Or rehearse by `key`, or add `accept_idealized` to release it anyway, "
-            "with a guarantee that says so."
-        )
+    def check(self, guarantee: Guarantee | None) -> None:
+        """Refuse to publish what was not drawn exactly."""
+        if guarantee is not None and guarantee.numerics != "exact" and not self.rehearsal:
+            raise ValueError(f"the noise was not drawn exactly, but by {guarantee.numerics}.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,13 +204,11 @@ def draw(name: str, source: Randomness, data: Any, *arguments: Any, **options: A
     """
     mechanism = MECHANISMS[name]
     kind = mechanism.noise_of(options.get("noise"))
-    if mechanism.drawn_exactly(source):
-        value = function_of(mechanism.exact)(data, *arguments, **options)
-        return Drawn(value, "exact", (ON_INTEGERS if mechanism.integers else LAWS)[kind])
-    value = function_of(mechanism.simulated)(source.key(), data, *arguments, **options)
     if source.rehearsal:
+        value = function_of(mechanism.simulated)(source.key(), data, *arguments, **options)
         return Drawn(value, "simulation", LAWS[kind], (REHEARSAL,))
-    return Drawn(value, mechanism.numerics, LAWS[kind], (_INEXACT,))
+    value = function_of(mechanism.exact)(data, *arguments, **options)
+    return Drawn(value, "exact", (ON_INTEGERS if mechanism.integers else LAWS)[kind])
 
 
 def rehearsed(guarantee: Guarantee) -> Guarantee:

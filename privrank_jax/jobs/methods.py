@@ -1,9 +1,6 @@
 """One record per method that people can ask for by name: all that jobs, the command line, pages and tests say of it.
 
-From a record follow the names that ``method`` and ``--method`` take and their help, the trusts, what is refused and in
-which words, and what tests run. What is drawn is in the record of its mechanisms
-(:mod:`privrank_jax.jobs.mechanisms`). Nothing here imports JAX, so that options can be checked before anything heavy is
-loaded.
+What is drawn is in the records of its mechanisms (:mod:`privrank_jax.jobs.mechanisms`). Nothing here imports JAX.
 """
 
 from __future__ import annotations
@@ -27,7 +24,6 @@ class Method:
     _: dataclasses.KW_ONLY
     shuffled: str = ""
     local: str = ""
-    idealized: str = ""  # the mechanism of local reports that are not drawn exactly, once accepted
     most_items: int | None = None  # that it takes; None for any number
     solves: bool = False  # whether it looks for the best ranking by noisy weights, up to 1 + ξ
     lists: bool = False  # whether it publishes the top_k best items alone
@@ -48,10 +44,9 @@ class Method:
         """Whether it adds up points or approvals, or wins."""
         return self.lists or self.name == "scores"
 
-    def mechanism(self, trust: str, accepts: bool = False) -> str:
-        """Name of the usual mechanism with one of its ``trusts``; ``accepts``: idealized reports are accepted."""
-        accepted = trust == "local" and accepts and self.idealized
-        return self.idealized if accepted else self.mechanisms[trust][0]
+    def mechanism(self, trust: str) -> str:
+        """Name of the usual mechanism with one of its ``trusts``."""
+        return self.mechanisms[trust][0]
 
 
 def _lists(otherwise: str, choice: str, **more: Any) -> list[Method]:
@@ -83,10 +78,9 @@ _CONSENSUS = (
         "dp-borda",
         shuffled="shuffled-pair-weights",
         local="sub-ranking-weights ldp-borda-subsets",
-        idealized="ldp-borda",
         **_ADDED,
     ),
-    Method("kwiksort", "a sort by noisy majorities", "dp-kwiksort", local="ldp-kwiksort"),
+    Method("kwiksort", "a sort by noisy majorities", "dp-kwiksort"),
     Method(
         "noise-all",
         "the best ranking for noisy majorities of all pairs",

@@ -144,7 +144,6 @@ def randomize(
     max_per_user: int | None = None,
     keep_users: bool = True,
     key: Key | None = None,
-    accept_idealized: bool = False,
     ledger: Ledger | None = None,
 ) -> Randomized:
     """Randomize each user's answers, as users can do it at home: local differential privacy.
@@ -159,7 +158,6 @@ def randomize(
         max_per_user: of preferences under ``unit="user"``: the most labels of one user, of whom a random choice stays.
         keep_users: whether users are written.
         key: PRNG key of a rehearsal, which must not be given away.
-        accept_idealized: draw even what can't be drawn exactly; the guarantee then says so.
         ledger: of the data; pays before anything is returned.
 
     Returns:
@@ -174,7 +172,7 @@ def randomize(
     >>> made.counts["reports"], made.guarantee.trust
     (2841, 'local')
     """
-    source, public = Randomness(key, accept_idealized=accept_idealized), tuple(public)
+    source, public = Randomness(key), tuple(public)
     check_choice("ties", ties, TIES)
     check_choice("unit", unit, UNITS)
     for fact in public:

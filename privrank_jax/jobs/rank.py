@@ -45,7 +45,6 @@ def rank(
     level: float = 0.95,
     intervals: str = "auto",
     key: Key | None = None,
-    accept_idealized: bool = False,
     ledger: Ledger | None = None,
     **told: Any,
 ) -> Ranking:
@@ -73,7 +72,6 @@ def rank(
         level: confidence of the intervals.
         intervals: ``"auto"``: where who compared what is private, a tenth of ε buys them; ``"none"``: no such share.
         key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
-        accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
         ledger: of the data; pays before anything is returned.
         told: of a file or a table, arguments of :func:`privrank_jax.read` or of the reader of a kind: ``items="seen"``.
 
@@ -98,7 +96,7 @@ def rank(
         max_per_item=max_per_item,
         weight_most=weight_most,
     )
-    source = Randomness(key, accept_idealized=accept_idealized)
+    source = Randomness(key)
     checks.refuse(ledger is not None and privacy is None, checks.NOTHING_TO_PAY)
     data = data_of(data, told, RANKED)
     ranking = ranked(data, privacy, asked, source)
@@ -122,6 +120,5 @@ def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness
                 warnings = checks.check_rare_items(data, written=isinstance(data, Rankings))
             data = data.comparisons()
         found = ranking_of(prepared(data, privacy, asked, source))
-    if found.guarantee is not None:
-        source.check(found.guarantee.numerics)
+    source.check(found.guarantee)
     return dataclasses.replace(found, warnings=(*warnings, *found.warnings))

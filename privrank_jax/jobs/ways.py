@@ -1,8 +1,7 @@
 """From prepared answers to a ranking: what is drawn, the scores that follow from it, and how certain these are.
 
-Noise on what is counted serves under any adjacency, and for scores where the design is public: who compared what, or
-what all were asked. Elsewhere the noise is in the objective of the fit. One record for each model of answers says what
-differs (:data:`_WAYS`).
+Noise on counts serves under any adjacency, and for scores where the design is public. Elsewhere the noise is in the
+objective of the fit. One class for each model of answers says what differs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One rule for all commands: a release is exact, or was accepted as it is; and no seed ever makes it predictable."""
+"""One rule for all commands: a release is exact, and no seed ever makes it predictable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from privrank_jax.data import engine
 from privrank_jax.data.engine import ComparisonRows
 from privrank_jax.jobs import consensus, mechanisms, methods
 from privrank_jax.jobs.mechanisms import MECHANISMS, Randomness
-from privrank_jax.release.ledger import Ledger
 from tests import of_rankings
 from tests.parquet import as_parquet
 
@@ -21,7 +20,6 @@ COUNTS = (*RANK, "--method", "counts")
 AGGREGATE = ("aggregate", "rankings")
 RATED = (*AGGREGATE, "--ratings", "1:3", "--points", "1-3")
 LOCAL = (*AGGREGATE, "--trust", "local")
-SORT = (*LOCAL, "--method", "kwiksort")
 GAUSSIAN = ("--noise", "gaussian", "--delta", 1e-5)
 LISTS = ("one-shot", "canonical", "top-k")
 EXACT = [
@@ -82,11 +80,9 @@ def test_no_command_is_left_out():
     commands = typer.main.get_command(app).commands
     options = {name: {p.name for p in command.params} for name, command in commands.items()}
     releasing = {name for name, names in options.items() if "simulate" in names}
-    # The state of a leaderboard draws exactly, whatever is accepted: see its tests.
+    # The state of a leaderboard draws exactly: see its tests.
     assert releasing == {"leaderboard", *(command[0] for command in EXACT)}
     assert all({"ledger", "seed"} <= options[name] for name in releasing)
-    consenting = {name for name in releasing if "accept_idealized" in options[name]}
-    assert releasing - consenting == {"leaderboard"}
     # These draw all that they work on, and read nobody's data.
     simulations = {name for name, names in options.items() if "seed" in names} - releasing
     assert simulations == {"audit", "demo", "plan", "reproduce"}
@@ -103,7 +99,7 @@ def test_no_method_is_left_out():
         }
         assert named == set(known)
     combined = [method for method in methods.CONSENSUS.values() if "local" in method.trusts]
-    assert len(combined) + 1 == sum("local" in options for options in [*EXACT, SORT])  # and auto
+    assert len(combined) + 1 == sum("local" in options for options in EXACT)  # and auto
 
 
 # The label of a fit to noisy totals, which compiles long, is checked where its scores are, in the tests of `rank`.
@@ -113,21 +109,6 @@ def test_nothing_comes_from_generators_of_jax(run, monkeypatch, command):
     document = run(command, *BUDGET, "--json").json()
     assert document["guarantee"]["numerics"] == "exact"
     assert "seed" not in document.get("diagnostics", {})
-
-
-def test_what_is_not_exact_must_be_accepted_and_costs_nothing_before(
-    run, privrank, files, tmp_path
-):
-    path = tmp_path / "rankings.ledger"
-    assert privrank("ledger", path, "--data", files["rankings"], "--budget", 3).code == 0
-    refused = run(SORT, *BUDGET, "--ledger", path)
-    assert refused.code == 2
-    for way in ("--accept-idealized", "--simulate", "--method borda", "--trust central"):
-        assert way in refused.err
-    with Ledger(path) as ledger:
-        assert ledger.spends() == []
-    accepted = run(SORT, *BUDGET, "--ledger", path, "--accept-idealized", "--json").json()
-    assert accepted["guarantee"]["numerics"] == "simulation"
 
 
 @pytest.mark.parametrize("numerics", ["idealized", "simulation", "unknown"])
@@ -144,8 +125,7 @@ def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
 
     monkeypatch.setattr(consensus, "by_scores", careless)
     command = (*AGGREGATE, "--method", "borda", *BUDGET)
-    assert "--accept-idealized" in run(command).err
-    assert run(command, "--accept-idealized").code == 0
+    assert "not drawn exactly" in run(command).err
 
 
 # --- bounds on users of tables in an engine

@@ -111,7 +111,6 @@ OPTIONS = {
         "--weight": words("a", "n:2"),
         "--gamma": numbers("1"),
         "--level": numbers("0.5", "0.95"),
-        "--accept-idealized": FLAG,
     },
     "aggregate": {
         **RELEASE,

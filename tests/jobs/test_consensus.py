@@ -91,7 +91,6 @@ def test_trust_chooses_who_randomizes():
     assert mechanism() == mechanism(method="borda")
     assert mechanism(method="borda", trust="local") == "sub-ranking-weights"
     assert mechanism(method="borda", trust="shuffled") == "shuffled-pair-weights"
-    assert mechanism(method="borda", trust="local", accepts=True) == "ldp-borda"
 
 
 # --- certificates ----------------------------------------------------------------------------------

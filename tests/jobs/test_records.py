@@ -25,9 +25,6 @@ def test_it_is_audited_under_its_name(name):
     row = privacy_audit.get(name)
     function = mechanism.simulated.partition(":")[2]
     assert row.function == FUNCTIONS.get(function, function)
-    assert bool(mechanism.exact) != any(
-        "--accept-idealized" in words for words in COMMANDS_OF.get(name, ())
-    )
     assert row.trust == mechanism.trust
 
 
@@ -52,14 +49,6 @@ def test_each_noise_has_a_row_that_tells_its_law_or_releases_it():
             ]
             missing |= set() if said else {(name, noise)}
     assert not missing
-
-
-def test_a_mechanism_without_twin_needs_consent():
-    mechanism = MECHANISMS["ldp-borda"]
-    with pytest.raises(ValueError, match="accept_idealized"):
-        mechanism.drawn_exactly(Randomness())
-    for source in (Randomness(accept_idealized=True), Randomness(jax.random.key(0))):
-        assert not mechanism.drawn_exactly(source)
 
 
 def words(source, count=4):
@@ -89,7 +78,6 @@ def test_a_rehearsal_repeats_itself_and_none_of_its_own_keys(seed):
 
 RECORDS = [*CONSENSUS.values(), *RANK.values()]
 OF_OTHER_JOBS = {"noisy-design", "randomized-response", "preference-labels", "mallows-sample"}
-AT_LARGE_EPSILON = {"ldp-borda-privunit"}  # in place of ldp-borda, where its reports are shorter
 
 
 @pytest.mark.parametrize("method", RECORDS, ids=lambda method: method.name)
@@ -97,14 +85,11 @@ def test_its_functions_exist_and_its_mechanisms_have_its_trust(method):
     for trust in method.trusts:
         for name in method.mechanisms[trust]:
             assert MECHANISMS[name].trust == trust
-    if method.idealized:
-        assert MECHANISMS[method.idealized].trust == "local"
 
 
 def test_each_mechanism_is_drawn_by_a_method_or_another_job():
     drawn = {name for method in RECORDS for names in method.mechanisms.values() for name in names}
-    drawn |= {method.idealized for method in RECORDS if method.idealized}
-    assert drawn | OF_OTHER_JOBS | AT_LARGE_EPSILON == set(MECHANISMS)
+    assert drawn | OF_OTHER_JOBS == set(MECHANISMS)
 
 
 @pytest.mark.parametrize("method", of_rankings.CONSENSUS.values(), ids=lambda method: method.name)

@@ -45,7 +45,6 @@ def test_all_tables_have_the_same_rules():
         ({"method": "noise-all", "seed": 1}, "noise-all"),
         ({"method": "weights", "noise": "gaussian", "delta": 1e-6}, "weights"),
         ({"trust": "local"}, "noise-all"),
-        ({"trust": "local", "accept_idealized": True}, "noise-all"),
         ({"trust": "shuffled", "delta": 1e-6}, "noise-all"),
         ({"epsilon": None}, "none"),
     ],

@@ -67,12 +67,9 @@ noise-all-laplace: aggregate --method noise-all --noise laplace --rule copeland 
 exponential-kemeny: aggregate --method exponential | --missing unknown
 dp-kwiksort: aggregate --method kwiksort | {_GAUSSIAN}
 dp-kwiksort-ranking: aggregate --method kwiksort --missing unknown
-ldp-borda: aggregate --method borda --trust local --accept-idealized
-ldp-borda-privunit: aggregate --method auto --trust local --accept-idealized
 ldp-borda-subsets: aggregate --method borda --trust local
 sub-ranking-weights: aggregate --method noise-all --trust local
 sub-ranking-weights: aggregate --method auto --trust local --missing unknown
-ldp-kwiksort: aggregate --method kwiksort --trust local --accept-idealized
 dp-scores: aggregate --method scores {_POINTS}
 dp-scores-plurality: aggregate --method scores {_POINTS} --limit 1 --noise laplace
 dp-scores-add-remove: aggregate --method scores {_POINTS} --adjacency add-remove
