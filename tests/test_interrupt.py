@@ -202,10 +202,10 @@ def test_a_ledger_in_use_does_not_hold_it(votes, ledger):
 
 CUT = """
 from privrank_jax.data import randomized
-def cut(path, *_):
-    path.write_text('item_1')
+def cut(file, **_):
+    file.write('item_1')
     interrupt()
-randomized._write_text = cut
+randomized.csv.writer = cut
 """
 
 

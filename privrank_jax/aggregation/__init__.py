@@ -10,9 +10,10 @@ import importlib
 import pkgutil
 from types import ModuleType
 
+from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.borda import borda_scores, dp_borda
 from privrank_jax.aggregation.bounds import proven_errors
-from privrank_jax.aggregation.dp_sorting import dp_kwiksort
+from privrank_jax.aggregation.dp_sorting import dp_kwiksort, hay_kwiksort
 from privrank_jax.aggregation.exponential import exponential_kemeny
 from privrank_jax.aggregation.footrule import PositionHistograms, dp_footrule, footrule_optimal
 from privrank_jax.aggregation.kemeny_rule import kemeny, local_search
@@ -33,6 +34,7 @@ __all__ = [
     "PointTotals",
     "PositionHistograms",
     "borda_scores",
+    "choose_method",
     "copeland",
     "dp_borda",
     "dp_footrule",
@@ -40,6 +42,7 @@ __all__ = [
     "dp_scores",
     "exponential_kemeny",
     "footrule_optimal",
+    "hay_kwiksort",
     "kemeny",
     "kemeny_score",
     "kwiksort",

@@ -321,7 +321,7 @@ def _whole_totals(wins: Any) -> Int[np.ndarray, "steps items"]:
     return doubled.sum(-1) if isinstance(wins, WinCounts) else doubled
 
 
-def _whole_sums(wins: Any) -> Int[np.ndarray, "steps numbers"]:
+def _whole_sums(wins: Any) -> Int[np.ndarray, "*steps numbers"]:
     """Twice the sums of win counts, or of sums."""
     doubled = doubled_counts(wins)
     return _score_sums(doubled) if isinstance(wins, WinCounts) else doubled

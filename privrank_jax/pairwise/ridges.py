@@ -28,7 +28,7 @@ def default_ridges(
     Returns:
         γ of each score, with features ``(m + p,)`` of each score and feature; and γ of log ν, if ties are outcomes.
 
-    >>> from privrank_jax.pairwise import Counts
+    >>> from privrank_jax.pairwise.designs import Counts
     >>> met = Counts([[0.0, 50.0], [50.0, 0.0]])
     >>> [float(one) for one in default_ridges(met, Noise.independent("gaussian", 5.0**0.5))[:1]]
     [1.5]

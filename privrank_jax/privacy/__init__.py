@@ -10,6 +10,7 @@ from privrank_jax.privacy.gaussian import calibrate_gaussian
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import (
     flip_probability,
+    laplace_reports,
     local_guarantee,
     randomized_response,
     report_information,
@@ -17,6 +18,7 @@ from privrank_jax.privacy.local import (
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.shuffling import shuffled_delta, shuffled_epsilon, shuffled_local_epsilon
+from privrank_jax.privacy.vectors import duchi_vectors, privunit_vectors
 
 __all__ = [
     "GaussianRelease",
@@ -26,11 +28,14 @@ __all__ = [
     "Privacy",
     "calibrate_gaussian",
     "compose",
+    "duchi_vectors",
     "flip_probability",
     "gaussian_scale",
+    "laplace_reports",
     "laplace_scale",
     "local_guarantee",
     "prefix_sum_errors",
+    "privunit_vectors",
     "randomized_response",
     "report_information",
     "shuffled_delta",

@@ -79,7 +79,6 @@ def test_the_demo_tells_and_draws_it(privrank, tmp_path, monkeypatch):
     for name in attack.PICTURES:
         picture = Image.open(tmp_path / "new" / name)
         assert picture.size[0] > 1000
-        assert len(picture.convert("RGB").getcolors()) <= 64
     document = privrank(*run, "--json").json()
     assert document["ballot"][0] == "bike lane"
     assert document["battles"][0] == ["Dahlia", "Cedar"]
@@ -164,18 +163,10 @@ def save(path, *header, rows=ROWS):
     return path
 
 
-@pytest.mark.parametrize(
-    ("header", "named"),
-    [
-        (("voter id", "winner", "loser"), "--user 'voter id' --blank '$SKIP,n/a'"),
-        (("who", "the preferred", "the other"), "--winner 'the preferred' --loser 'the other' --user who"),
-        (("user", "lost", "won it"), "--winner 'won it' --loser lost --user user --blank"),
-    ],
-)  # fmt: skip
-def test_the_next_command_names_columns_and_blanks_and_runs(header, named, privrank, tmp_path):
-    path = save(tmp_path / "it's.csv", *header)
+def test_the_next_command_names_columns_and_blanks_and_runs(privrank, tmp_path):
+    path = save(tmp_path / "it's.csv", "voter id", "winner", "loser")
     (command,) = pr.look(path).commands
-    assert named in command
+    assert "--user 'voter id' --blank '$SKIP,n/a'" in command
     assert f"  privrank {command}\n" in privrank("look", path).out
     words = shlex.split(command.replace(" L", " 2"))
     assert privrank(*words, items=None).code == 0

@@ -107,7 +107,7 @@ def test_a_row_that_comes_too_late_or_goes_blocks_no_step(run, tmp_path, rows, w
         ({"more": (*SCORES, "--count", "n")}, "--count"),
         ({"more": (*SCORES, "--user", "none")}, "--user"),
         ({"budget": ("--epsilon", 1, "--noise", "gaussian")}, "--delta"),
-        ({"source": named_sets()[0]}, "columns"),
+        ({"source": named_sets()[0]}, "--time"),
         ({"command": "rank"}, "--every"),
     ],
 )

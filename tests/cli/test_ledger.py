@@ -331,7 +331,7 @@ def test_what_is_spent_is_shown_file_by_file(privrank, budget, years):
     assert (rehearsed.code, sums(path)) == (0, {"2024.csv": 0.5})
     for source, epsilon in ((years[1], "0.25"), (years[2], 1), (years[2], "0.25")):
         assert privrank("rank", source, *run, epsilon, *NAMED).code == 0
-    refused(privrank("rank", years[0], *run, "0.1"), NAME)
+    refused(privrank("rank", years[0], *run, "0.1"), "0 left")
     shown = privrank("ledger", path).out
     assert "Left: epsilon 0" in shown
     assert "Spent: epsilon 2" in shown
