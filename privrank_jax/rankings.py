@@ -131,6 +131,8 @@ def validate_ranks(
     Raises:
         ValueError: a row is not a permutation of 0..m-1; the message names the first one, the fault and the remedy.
 
+    >>> validate_ranks([2, 0, 1]).tolist()
+    [2, 0, 1]
     >>> validate_ranks([1, 2, 3])
     Traceback (most recent call last):
     ...

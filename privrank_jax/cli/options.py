@@ -168,19 +168,23 @@ def _info(name: str, hint: Any, told: dict[str, Any], panel: str | None) -> Any:
     words = options_of(told["words"]).replace("`", "")
     more: dict[str, Any] = {"help": words, "metavar": told.get("metavar", metavar)}
     for number in kinds & {int, float}:
-        more["parser"] = functools.partial(_number, number)
+        more["parser"] = _reader(number)
     option = told.get("name", option_of(name))
     if option is None:
         return typer.Argument(**more)
     return typer.Option(option, hidden=told["hidden"], rich_help_panel=panel, **more)
 
 
-def _number(kind: type, given: Any) -> Any:
-    """Read a number without the underscores and the digits of other scripts that Python takes."""
-    try:
-        return kind(str(given).replace("_", "?").encode("ascii"))
-    except ValueError:
-        raise typer.BadParameter(f"{given!r} is no {kind.__name__}.") from None
+def _reader(kind: type) -> Callable[[Any], Any]:
+    """Read numbers without the underscores and the digits of other scripts that Python takes."""
+
+    def read(given: Any) -> Any:
+        try:
+            return kind(str(given).replace("_", "?").encode("ascii"))
+        except ValueError:
+            raise typer.BadParameter(f"{given!r} is no {kind.__name__}.") from None
+
+    return read
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -204,7 +204,10 @@ def _progress_bars(
     seen = console.is_terminal or console.is_jupyter
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     with Progress(*columns, console=console, disable=not seen) as bars:
-        numbers = {id(s): bars.add_task("", total=len(s.cells) * replicates) for s in studies}
+        numbers = {
+            id(one): bars.add_task(f"{one.name}: compiling…", total=len(one.cells) * replicates)
+            for one in studies
+        }
 
         def advance(study: Study, count: int, running: bool = True) -> None:
             number = numbers[id(study)]
@@ -212,6 +215,4 @@ def _progress_bars(
             waits = not running and not bars.tasks[number].finished
             bars.update(number, description=f"{study.name}: compiling…" if waits else study.name)
 
-        for study in studies:
-            advance(study, 0, running=False)
         yield advance
