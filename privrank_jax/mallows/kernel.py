@@ -57,7 +57,7 @@ mean of k(a, b)² over a ≠ b, and the mean variance is that less 1. Sums over 
 :func:`~privrank_jax.mallows.unbiased_ranks` has the row sums in closed form.
 
 No paper has this; Xu, Sun and Cheng use the synthetic rankings as they are, and their Theorem 1(1), which says that
-this preserves the order of every pair, is false (``tests/mallows/test_debias.py`` has the counterexample).
+this preserves the order of every pair, is false (``tests/mallows/test_distribution.py`` has the counterexample).
 """
 
 from __future__ import annotations

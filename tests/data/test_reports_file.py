@@ -1,4 +1,4 @@
-"""Sums of budgets in files of reports; the loader itself is held in tests/cli/rank/test_reports.py and tests/fuzz."""
+"""Sums of budgets in files of reports; the loader itself is held in tests/cli/rank and tests/fuzz."""
 
 from __future__ import annotations
 
