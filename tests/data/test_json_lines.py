@@ -89,7 +89,7 @@ def test_blanks_of_frames_are_null():
         "a": pd.NaT,
         "b": pd.NA,
         "c": np.float32("nan"),
-        "d": np.datetime64("NaT"),
+        "d": np.datetime64("NaT", "s"),
         "e": np.True_,
     }
     assert next(records_of([row]))[1] == {**dict.fromkeys("abcd"), "e": True}
