@@ -29,9 +29,8 @@ from privrank_jax.jobs.result import Ranking
 from privrank_jax.plotting import save
 from privrank_jax.plotting.words import told_by
 
-Pairs = Sequence[
-    tuple[str, str]
-]  # of a subject and its words, for the second sheet of an .xlsx file
+# A subject and its words each, for the second sheet of an .xlsx file.
+Pairs = Sequence[tuple[str, str]]
 
 
 def release(

@@ -273,8 +273,7 @@ def _trainable(
     """Scores of what is trained, its first value, and the function that makes the whole model of it."""
     check_callable("score_difference", score_difference, "params", "pair")
     leaves, tree = jax.tree.flatten(start)
-    others = [leaf for leaf in leaves if not hasattr(leaf, "dtype") and not np.isscalar(leaf)]
-    numbers = [leaf for leaf in leaves if not any(leaf is other for other in others)]
+    numbers = [leaf for leaf in leaves if hasattr(leaf, "dtype") or np.isscalar(leaf)]
     if not numbers or not all(
         jnp.issubdtype(jnp.result_type(leaf), jnp.floating) for leaf in numbers
     ):
@@ -282,7 +281,7 @@ def _trainable(
             "start must be a pytree of floats, or a model with arrays of floats: start from jnp.zeros(...), "
             "and leave integers out, as by equinox.partition(model, equinox.is_inexact_array)."
         )
-    if not others:
+    if len(numbers) == len(leaves):
         return score_difference, start, lambda value: value
     if any(np.isscalar(leaf) for leaf in numbers):
         raise ValueError(

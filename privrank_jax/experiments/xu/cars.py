@@ -129,11 +129,7 @@ CARS: dict[str, Any] = {
         "x": "estimator",
         "y": {RANKING: common.LABELS[RANKING]},
         "panel": ("link",),
-        "where": {"estimator": lambda name: " minus " not in name},
-        "color": "link",
-        "crosses": "printed",
-        "from_zero": True,
-        "note": "dots: ours ± 2 standard errors; crosses: printed",
+        **common.DOTS,
     },
     outline=("replicates", "link"),
     differences=(

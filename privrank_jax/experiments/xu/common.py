@@ -31,6 +31,14 @@ LABELS = {
     RANKING: "full ranking error",
     TOP: "top-K error, K = m/2",
 }
+DOTS = {
+    "where": {"estimator": lambda name: " minus " not in name},
+    "color": "link",
+    "crosses": "printed",
+    "from_zero": True,
+    "note": "dots: ours ± 2 standard errors; crosses: printed",
+}
+"""Of a picture of methods: a dot for each, and none for their paired differences."""
 NAMES = {"num_items": "items m", "num_users": "users L", "gap": "Δ"}
 
 # Not stated in the paper and chosen once here: γ of λ = γ/(2 L B(ε)), and p where no scenario states it.

@@ -109,11 +109,7 @@ def named_rows(p: P, rows: list[Row]) -> list[Row]:
             {"y": {RANKING: common.LABELS[RANKING]}},
         ),
         "panel": ("scores", "link"),
-        "where": {"estimator": lambda name: " minus " not in name},
-        "color": "link",
-        "crosses": "printed",
-        "from_zero": True,
-        "note": "dots: ours ± 2 standard errors; crosses: printed",
+        **common.DOTS,
     },
     outline=("replicates", "scores"),
     differences=(
