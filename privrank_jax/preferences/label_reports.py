@@ -155,7 +155,9 @@ def user_numbers(users: Any) -> Any:
     given = users if is_traced(users) else np.asarray(users)
     if users is None or np.issubdtype(given.dtype, np.integer):
         return users
-    if is_traced(users) or not all(isinstance(user, str) and user for user in given.ravel()):
+    # Before NumPy makes text of what it finds beside text: nan would be a user of that name, and 1 the user "1".
+    names = () if is_traced(users) else np.asarray(users, object).ravel()
+    if is_traced(users) or not all(isinstance(user, str) and user for user in names):
         raise ValueError(
             "users must be integers or names, one for each label, and none may be missing."
         )

@@ -114,6 +114,8 @@ REFUSED = [
             ({"privacy": promise(np.ones(2), "user", "flip", delta=1e-5)}, "one|finite"),
             ({"users": USERS[:3]}, "users"),
             ({"users": [None, "a", "b", "c"]}, "missing"),
+            ({"users": [math.nan, "a", "b", "c"]}, "missing"),
+            ({"users": [1, "1", "b", "c"]}, "names"),
             ({"pairs": PAIRS[:3]}, "leading axis"),
             ({"pairs": ()}, "leading axis"),
             ({"releases": 0}, "releases"),
