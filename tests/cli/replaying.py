@@ -48,12 +48,11 @@ class Command:
     @property
     def objects(self):
         """Kinds of files of JSON, with the keys of the user who differs, in every shape."""
-        if self.choices:
-            return ("json", "jsonl")
+        if self.preferences:
+            return ()
         if not self.rankings:
-            return ("json", "jsonl", "battles.jsonl")
-        kinds = ("wide.json", "wide.jsonl", "long.jsonl")
-        return kinds if self.rated else (*kinds, "places.json", "orders.jsonl")
+            return ("json", "jsonl") if self.choices else ("json", "jsonl", "battles.jsonl")
+        return ("wide.json", "wide.jsonl", "long.jsonl", "places.json", "orders.jsonl")
 
     def arguments(self, source, *more):
         first, *rest = self.words.split()
@@ -70,21 +69,18 @@ class Command:
 
     def edits(self, unit, adjacency, kind, *, last=False):
         """Neighbors of which the command makes releases: no ties and no gaps where it refuses them."""
-        if self.preferences:
-            return neighboring.preference_edits(unit, ties="--ties" in self.words)
-        if self.choices:
-            return neighboring.comparison_edits(unit, adjacency, ties=False, last=last)
-        if self.rated:
-            return neighboring.rating_edits(adjacency)
         private = self.words.startswith("privatize")
-        ties = not private or "--ties" in self.words
+        ties = not (private or self.choices) or "--ties" in self.words
+        if self.preferences:
+            return neighboring.preference_edits(unit, ties=ties)
         if not self.rankings:
             return neighboring.comparison_edits(unit, adjacency, ties=ties, last=last)
-        ties = ties and kind != "places.json"
-        gaps = not private and kind != "places.json"
-        return neighboring.ranking_edits(
-            unit, adjacency, ties=ties, gaps=gaps, nothing=kind != "preflib"
-        )
+        said = {
+            "ties": ties and kind != "places.json",
+            "gaps": not private and kind != "places.json",
+            "nothing": kind != "preflib",
+        }
+        return neighboring.ranking_edits("rating" if self.rated else unit, adjacency, **said)
 
     def write(self, folder, rows, kind):
         folder.mkdir(exist_ok=True, parents=True)
@@ -149,15 +145,19 @@ def promises(run):
     }
 
 
+def both(folder, command, edit, kind, *more):
+    """The command on the two files of an edit, as functions."""
+    runs = []
+    for side, rows in (("first", edit.first), ("second", edit.second)):
+        source = command.write(folder / side, rows, kind)
+        runs.append(running(folder / side, command.arguments(source, *more)))
+    return runs
+
+
 def findings(folder, command, edit, kind, *more, shapes=((), ("--json",)), coins=None):
     """Replays of an edit: as text and as JSON; the first of two runs makes a release, or nothing would be compared."""
-    folders = [folder / side for side in ("first", "second")]
-    (source,) = {
-        command.write(f, rows, kind) for f, rows in zip(folders, (edit.first, edit.second))
-    }
     for shape in shapes:
-        words = command.arguments(source, *more, *shape)
-        first, second = (running(one, words) for one in folders)
+        first, second = both(folder, command, edit, kind, *more, *shape)
         recording = replay.record(first, DOORS, coins)
         assert recording.seen["exit code"] == 0, recording.seen
         yield replay.compare(recording, replay.record(second, DOORS, coins, recording))
@@ -169,10 +169,7 @@ def leaks(folder, command, unit, adjacency, edit, kind, *more):
     A promise speaks of it unless what differs is public by it. ``"not promised"`` where none does, ``"refused"`` where
     the command refuses both files alike.
     """
-    runs = []
-    for side, rows in (("first", edit.first), ("second", edit.second)):
-        source = command.write(folder / side, rows, kind)
-        runs.append(running(folder / side, command.arguments(source, *more, "--json")))
+    runs = both(folder, command, edit, kind, *more, "--json")
     seen = [run() for run in runs]
     if seen[0]["exit code"]:
         same = seen[0] == seen[1] and seen[0].keys() == {"exit code", "output"}
@@ -206,9 +203,8 @@ def hold(folder, command, kind, *, everything=True, coins=None):
     Returns:
         The largest loss of each promise, as a share of its ε.
     """
-    model = command.edits("user", "replace", kind)[0].first
-    source = command.write(folder / "model", model, kind)
-    promised = promises(running(folder / "model", command.arguments(source, "--json")))
+    model = command.edits("user", "replace", kind)[0]
+    promised = promises(both(folder, command, model, kind, "--json")[0])
     assert promised
     largest = {}
     for (unit, adjacency, public), claimed in promised.items():
