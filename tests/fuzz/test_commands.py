@@ -20,8 +20,7 @@ from privrank_jax.data.file import File
 from privrank_jax.release.ledger import Ledger, Privacy, create
 from tests.declared import declared
 from tests.fuzz import promise, strategies
-from tests.fuzz.checks import tiers
-from tests.fuzz.strategies import fuzz
+from tests.fuzz.strategies import fuzz, tiers
 
 THOROUGH = 500  # runs of each kind
 NUMBERS = (
@@ -414,10 +413,7 @@ def test_ledgers(tmp_path, examples):
     run()
 
 
-# --- ends of ranges, files and terminals that refuse
-
-
-# --- output
+# --- terminals and files that refuse
 
 
 def test_names_that_stdout_cannot_show(tmp_path):
