@@ -118,19 +118,11 @@ def comparison_edits(unit: str, adjacency: str, *, ties: bool, last: bool = Fals
     return found
 
 
-def write_comparisons(
-    folder: Path,
-    rows: list[Comparison],
-    kind: str,
-    budgets: bool,
-    sides: bool = False,
-    weights: bool = False,
-) -> Path:
-    """A file of that ending; no column of ties where there are none.
+def write_comparisons(folder: Path, rows: list[Comparison], kind: str, words: str) -> Path:
+    """A file of that ending, with the columns that the words of a command name; of ties where there are any.
 
-    With ``sides`` it says which item was on the left, how much longer it was, and who judged: for each user and pair
-    the same, whoever won. WHO has the largest lengths, all on one side. With ``weights`` each row has one, by what it
-    says.
+    The side says which item was on the left, how much longer it was, and who judged: for each user and pair the same,
+    whoever won; u4 has the largest lengths, all on one side. Each row has a weight by what it says.
     """
     found, some_tied = [], any(row[3] for row in rows)
     for user, winner, loser, tie in rows:
@@ -140,31 +132,27 @@ def write_comparisons(
             found.append({"user": user, "model_a": pair[0], "model_b": pair[1], "winner": said})
             continue
         row = {"user": user, "winner": winner, "loser": loser}
-        row |= {"tie": tie} if some_tied else {}
-        row |= {"budget": _budget(user)} if budgets else {}
-        row |= {"weight_of_row": (0.3, 5, 9)[_number(user, winner, loser) % 3]} if weights else {}
-        found.append(row | (_side(user, pair) if sides else {}))
+        if some_tied:
+            row["tie"] = tie
+        if "budget" in words:
+            row["budget"] = _budget(user)
+        if "--weight" in words:
+            row["weight_of_row"] = (0.3, 5, 9)[sum(map(ord, f"{user}{winner}{loser}{tie}")) % 3]
+        if "--side" in words:
+            number = sum(map(ord, "".join((user, *pair))))
+            own = (pair[0], 3, "x"), (pair[number % 2], number % 3 - 1, "xyyyy"[number % 5])
+            row |= dict(zip(("left", "length", "judge"), own[user != WHO]))
+        found.append(row)
     return _table(folder, found, kind)
-
-
-def _number(*words: str) -> int:
-    return sum(map(ord, "".join(words)))
-
-
-def _side(user: str, pair: list[str]) -> dict[str, Any]:
-    if user == WHO:
-        return {"left": pair[0], "length": 3, "judge": "x"}
-    number = _number(user, *pair)
-    return {"left": pair[number % 2], "length": number % 3 - 1, "judge": "xyyyy"[number % 5]}
 
 
 def write_choices(folder: Path, rows: list[Comparison], kind: str) -> Path:
     """Choices from sets: each winner was chosen from the pair and, for pairs with d, one item more."""
-    shown = [sorted({*row[1:3], *("c" if "d" in row[1:3] else "")}) for row in rows]
-    cells = [
-        {"user": row[0], "chosen": row[1], "shown": "|".join(one)} for row, one in zip(rows, shown)
-    ]
-    return _table(folder, cells, kind)
+    found = []
+    for user, chosen, other, _ in rows:
+        shown = {chosen, other} | ({"c"} if "d" in (chosen, other) else set())
+        found.append({"user": user, "chosen": chosen, "shown": "|".join(sorted(shown))})
+    return _table(folder, found, kind)
 
 
 # --- preferences -----------------------------------------------------------------------------------
@@ -194,16 +182,14 @@ def preference_edits(unit: str, *, ties: bool) -> list[Edit]:
 
 def write_preferences(folder: Path, rows: list[Preference], kind: str) -> Path:
     """A .jsonl or .jsonl.gz file, with fields that tell the order, by their names too, and are to be left out."""
-    lines = [
-        json.dumps(
-            {"score_chosen": k, "chosen": yes, "rejected": no, "user": user, "prompt": prompt}
-            | {"id": k, "topic": prompt[-1], "budget": _budget(user), f"as {yes} said": True}
-        )
-        for k, (user, prompt, yes, no) in enumerate(rows)
-    ]
+    text = ""
+    for k, (user, prompt, yes, no) in enumerate(rows):
+        row = {"score_chosen": k, "chosen": yes, "rejected": no, "user": user, "prompt": prompt}
+        row |= {"id": k, "topic": prompt[-1], "budget": _budget(user), f"as {yes} said": True}
+        text += json.dumps(row) + "\n"
     path = folder / f"data.{kind}"
-    content = "".join(line + "\n" for line in lines).encode()
-    path.write_bytes(gzip.compress(content, mtime=0) if kind.endswith("gz") else content)
+    packed = gzip.compress(text.encode(), mtime=0)
+    path.write_bytes(packed if kind.endswith("gz") else text.encode())
     return path
 
 
@@ -272,7 +258,7 @@ def ranking_edits(
     return found
 
 
-def write_rankings(folder: Path, rows: list[Ranking], kind: str, budgets: bool = False) -> Path:
+def write_rankings(folder: Path, rows: list[Ranking], kind: str, words: str) -> Path:
     """``wide.csv``, ``long.parquet`` and the like, or ``preflib``; blank where an item was not ranked.
 
     A user who ranked nothing has a row without a rank in a long file, and none in a ``sparse`` one.
@@ -282,7 +268,7 @@ def write_rankings(folder: Path, rows: list[Ranking], kind: str, budgets: bool =
     shape, _, ending = kind.partition(".")
     found: list[dict[str, Any]] = []
     for user, of in rows:
-        more = {"budget": _budget(user)} if budgets else {}
+        more = {"budget": _budget(user)} if "budget" in words else {}
         groups = ["=".join(group) for group in _groups(of, ITEMS)]
         if shape == "wide":
             found.append({"user": user} | dict(zip(ITEMS, of)) | more)

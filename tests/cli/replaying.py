@@ -90,11 +90,8 @@ class Command:
             return neighboring.write_preferences(folder, rows, kind).name
         if self.choices:
             return neighboring.write_choices(folder, rows, kind).name
-        budgets = "budget" in self.words
-        if self.rankings:
-            return neighboring.write_rankings(folder, rows, kind, budgets).name
-        sides, weights = "--side" in self.words, "--weight" in self.words
-        return neighboring.write_comparisons(folder, rows, kind, budgets, sides, weights).name
+        made = neighboring.write_rankings if self.rankings else neighboring.write_comparisons
+        return made(folder, rows, kind, self.words).name
 
 
 COMMANDS = list(

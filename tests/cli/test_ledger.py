@@ -193,18 +193,15 @@ def test_preferences_have_the_adjacency_of_the_command_that_releases_them(
     privrank, budget, tmp_path, unit
 ):
     """Without users they are protected one by one; other files of JSON Lines keep replacement."""
-    data, out = tmp_path / "prefs.jsonl", tmp_path / "out.jsonl"
+    data, votes, out = (tmp_path / f"{name}.jsonl" for name in ("prefs", "votes", "out"))
     data.write_text(PREFERENCES % (', "user": "u"' if unit == "user" else ""))
     path = budget(data, 2, "--unit", unit)
     run = ("privatize", data, "--epsilon", 1, "--unit", unit, "--out", out, "--ledger", path)
     assert privrank(*run).code == 0
     assert [one.privacy.kind for one in spends(path)] == [(unit, "flip")]
-    votes = tmp_path / "votes.jsonl"
     votes.write_text('{"user": "u", "winner": "a", "loser": "b"}\n')
-    asked = (data, "--unit", unit, "--adjacency", "replace")
-    for source, *more in (asked, (votes, "--unit", unit)):
-        with Ledger(budget(source, 2, *more, name=f"{source.stem}.replaced")) as ledger:
-            assert ledger.account.budget.kind == (unit, "replace")
+    with Ledger(budget(votes, 2, "--unit", unit, name="replaced")) as ledger:
+        assert ledger.account.budget.kind == (unit, "replace")
 
 
 def test_named_data_are_known_by_their_files(privrank, budget, data_folder):

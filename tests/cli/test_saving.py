@@ -49,19 +49,14 @@ def test_all_files_hold_what_is_printed(privrank, tmp_path):
     assert paths["svg"].read_text().startswith("<?xml")
 
 
-@pytest.mark.parametrize(
-    ("method", "heads", "pictures"),
-    [("weights", "rank\titem\trank_low\trank_high", 1), ("kwiksort", "rank\titem", 0)],
-)
-def test_an_order_without_scores_has_files_too(privrank, method, heads, pictures, tmp_path):
-    """A page has a picture if it shows more than the table does."""
-    table, plot, page = (tmp_path / name for name in ("r.tsv", "r.png", "r.html"))
-    words = ("aggregate", "coffee-rankings", *REHEARSED[2:], "--method", method)
-    result = privrank(*words, "--out", table, "--out", plot, "--out", page)
-    assert result.code == 0, result.err
-    assert table.read_text().splitlines()[0] == heads
-    assert page.read_text().count("<svg") == pictures
-    assert plot.stat().st_size > 1000
+def test_a_page_has_a_picture_if_it_shows_more_than_the_table(privrank, tmp_path):
+    table, page = tmp_path / "r.tsv", tmp_path / "r.html"
+    words = ("aggregate", "coffee-rankings", *REHEARSED[2:], "--out", table, "--out", page)
+    for method, heads, pictures in (("weights", 4, 1), ("kwiksort", 2, 0)):
+        assert privrank(*words, "--method", method).code == 0
+        names = ["rank", "item", "rank_low", "rank_high"][:heads]
+        assert table.read_text().splitlines()[0] == "\t".join(names)
+        assert page.read_text().count("<svg") == pictures
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ import hashlib
 import importlib
 import inspect
 import itertools
-import secrets
+import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -108,10 +108,8 @@ def record(
     functions = [getattr(importlib.import_module(module), name) for module, _, name in places]
     watched = [tape.watched(door, function) for door, function in zip(doors, functions)]
     with contextlib.ExitStack() as stack:
-        for name, made in _COINS.items():
-            real = getattr(secrets, name)
-            stack.callback(setattr, secrets, name, real)
-            setattr(secrets, name, tape.coin(name, real, made, coins))
+        stack.callback(setattr, random, "_urandom", random._urandom)  # all of `secrets` ask it
+        random._urandom = tape.coins(random._urandom, coins)
         stack.callback(_swap, watched, functions)
         _swap(functions, watched)
         tape.seen.update(run())
@@ -228,25 +226,17 @@ class Recording:
         finally:
             self._inside = was
 
-    def coin(
-        self, name: str, real: Callable[..., Any], made: Callable[..., Any], seed: int | None
-    ) -> Callable[..., Any]:
-        """A function of :mod:`secrets`; outside mechanisms its draws are a seeded stream for each call, or zeros."""
+    def coins(self, real: Callable[[int], bytes], seed: int | None) -> Callable[[int], bytes]:
+        """Bytes of the operating system; outside mechanisms a seeded stream for each call, or zeros."""
         calls = itertools.count(1)
 
         def drawn(size: int) -> bytes:
-            stream = hashlib.shake_256(f"{seed}:{name}:{next(calls)}".encode())
+            if self._inside:
+                return real(size)
+            stream = hashlib.shake_256(f"{seed}:{next(calls)}".encode())
             return bytes(size) if seed is None else stream.digest(size)
 
-        return lambda *args: real(*args) if self._inside else made(drawn, *args)
-
-
-_COINS: dict[str, Callable[..., Any]] = {
-    "token_bytes": lambda draw, size=32: draw(size),
-    "token_hex": lambda draw, size=32: draw(size).hex(),
-    "randbits": lambda draw, bits: int.from_bytes(draw(-(-bits // 8))) >> -bits % 8,
-    "randbelow": lambda draw, bound: int.from_bytes(draw(16)) % bound,
-}
+        return drawn
 
 
 def _paired(first: np.ndarray, second: np.ndarray) -> np.ndarray:

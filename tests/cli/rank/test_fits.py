@@ -193,24 +193,20 @@ def test_fits_with_covariates_are_exact_and_these_are_public(privrank, battles, 
         assert tied["tie_parameter_low"] < tied["tie_parameter"] < tied["tie_parameter_high"]
 
 
-@pytest.mark.parametrize(
-    ("adjacency", "scale", "ties"), [("replace", 0.3, ()), ("add-remove", 0.15, DRAWS)]
-)
-def test_private_covariates_are_released_exactly(privrank, battles, adjacency, scale, ties):
-    """Two features: the scale is (4 + 2/2)L/ε or half of it; so large a budget gives nearly the fit without noise."""
-    run = ("rank", battles, "--side", "left", "--covariate", "length:-3:3", *ties, "--json")
-    private = ("--epsilon", 50, "--adjacency", adjacency, "--max-per-user", 3)
-    document = privrank(*run, *private).json()
+def test_private_covariates_are_released_exactly(privrank, battles):
+    """Two features: the scale is (4 + 2/2)L/ε; so large a budget gives nearly the fit without noise."""
+    run = ("rank", battles, "--side", "left", "--covariate", "length:-3:3", *DRAWS, "--json")
+    document = privrank(*run, "--epsilon", 50, "--max-per-user", 3).json()
     assert_schema(document)
     assert document["guarantee"]["numerics"] == "exact"
     assert document["guarantee"]["public"] == ["items"]
     facts = document["diagnostics"]
-    assert facts["noise_scale"] == pytest.approx(scale)
+    assert facts["noise_scale"] == pytest.approx(0.3)
     assert all("low" not in row for row in document["ranking"])
-    assert ("tie_parameter" in facts) == bool(ties)
+    assert "tie_parameter" in facts
     table = Comparisons.read(battles, **COLUMNS).covariate_table({"length": (-3, 3)}, private=True)
-    free, how = promise(math.inf, "comparison", adjacency), "davidson" if ties else "half"
-    exact = pairwise.perturbed_covariates(jax.random.key(0), table, free, ties=how)
+    free = promise(math.inf, "comparison", "replace")
+    exact = pairwise.perturbed_covariates(jax.random.key(0), table, free, ties="davidson")
     for found, sure in zip(facts["covariates"].values(), exact.value.coefficients, strict=True):
         assert found == {"coefficient": pytest.approx(float(sure), abs=0.3)}
 
@@ -240,54 +236,35 @@ def test_files_of_probabilities_hold_what_the_release_implies(privrank, tmp_path
 # --- randomized reports ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def survey():
+def test_scores_and_guarantee_are_those_of_debiased_rr(privrank, write):
     """Reports of 60 users on pairs of 4 items, two in three of them observed, at three budgets."""
-    rng = np.random.default_rng(0)
-    reports = rng.random((60, 6)) < 0.65
-    observed = rng.random((60, 6)) < 0.67
-    return reports, observed, np.repeat([0.5, 1.0, 3.0], 20)
-
-
-@pytest.fixture
-def private(write, survey):
-    reports, observed, epsilon = survey
-    lines, pairs = [], list(itertools.combinations(range(4), 2))
-    for user, pair in zip(*np.nonzero(observed)):
-        i, j = pairs[pair]
-        won = int(reports[user, pair])
-        if (user + pair) % 3 == 0:  # a file may name the pair the other way round
-            i, j, won = j, i, 1 - won
-        lines.append(f"u{user},{'abcd'[i]},{'abcd'[j]},{won},{epsilon[user]}")
-    return write(*lines, header="user,item_1,item_2,report,epsilon", name="private.csv")
-
-
-def test_scores_and_guarantee_are_those_of_debiased_rr(privrank, private, survey):
-    run = ("rank", private, "--link", "laplace", "--gamma", 8, "--json")
-    result = privrank(*run)
+    rng, pairs = np.random.default_rng(0), list(itertools.combinations("abcd", 2))
+    reports, observed = rng.random((60, 6)) < 0.65, rng.random((60, 6)) < 0.67
+    epsilon = np.repeat([0.5, 1.0, 3.0], 20)
+    lines = [
+        f"u{user},{','.join(pairs[pair])},{int(reports[user, pair])},{epsilon[user]}"
+        for user, pair in zip(*np.nonzero(observed))
+    ]
+    path = write(*lines, header="user,item_1,item_2,report,epsilon")
+    run = ("--link", "laplace", "--gamma", 8, "--json")
+    result = privrank("rank", path, *run)
     assert result.code == 0, result.err
     document = result.json()
     assert_schema(document)
-    expected = pairwise.debiased_rr(*survey, link="laplace", gamma=8)
+    expected = pairwise.debiased_rr(reports, observed, epsilon, link="laplace", gamma=8)
     np.testing.assert_allclose(scores_of(document), expected.value, atol=1e-5)
     guarantee = document["guarantee"]
     assert guarantee["epsilon"] == 3
     assert guarantee["also"][0]["epsilon"] == float(expected.guarantee.also[0].epsilon)
     assert (guarantee["trust"], guarantee["numerics"]) == ("local", "unknown")
     facts = document["diagnostics"]
-    assert (facts["reports"], facts["users"], facts["gamma"]) == (survey[1].sum(), 60, 8)
+    assert (facts["reports"], facts["users"], facts["gamma"]) == (observed.sum(), 60, 8)
     for row in document["ranking"]:
         assert row["low"] < row["score"] < row["high"]
-    assert (
-        privrank(*run[:1], as_parquet(private), *run[2:]).json()["ranking"] == document["ranking"]
-    )
-
-
-def test_items_and_users(privrank, private):
-    found = privrank("rank", private, "--items", "d,c,b,a,e", "--json").json()
+    found = privrank("rank", as_parquet(path), "--items", "d,c,b,a,e", "--json").json()
     assert set(items(found)) == set("abcde")
     assert (found["diagnostics"]["components"], found["diagnostics"]["gamma"]) == (2, 2.0)
     assert "low" not in found["ranking"][0]  # nothing is known of e
-    anonymous = privrank("rank", private, "--user", "none", "--json").json()
+    anonymous = privrank("rank", path, "--user", "none", *run).json()
     assert "also" not in anonymous["guarantee"]
     assert any("names no users" in note for note in anonymous["diagnostics"]["notes"])
