@@ -61,11 +61,11 @@ class Command:
         items = () if self.preferences or "--items" in (*rest, *more) else ("--items", "seen")
         return [first, source, *rest, *budget, *out, *items, *more]
 
-    def listed(self, kind):
-        """All items, as an option: those of rankings, or one more; of a file that lists its items none."""
+    def listed(self, kind, edit):
+        """All items of an edit, as an option; of a file that lists its items none."""
         if self.preferences or "--items" in self.words or kind == "preflib":
             return ()
-        return ("--items", "d,c,b,a" if self.rankings else "e,d,c,b,a")
+        return ("--items", "e,d,c,b,a" if "items" in edit.changed else "d,c,b,a")
 
     def edits(self, unit, adjacency, kind, *, last=False):
         """Neighbors of which the command makes releases: no ties and no gaps where it refuses them."""
@@ -211,7 +211,7 @@ def hold(folder, command, kind, *, everything=True, coins=None):
             edits = edits[:1] + edits[1:][len(command.words) % max(len(edits) - 1, 1) :][:1]
             shapes = [[()], [("--json",)]]
         for number, (edit, shown) in enumerate(zip(edits, shapes)):
-            more = command.listed(kind) if "items" in edit.changed or number % 2 else ()
+            more = command.listed(kind, edit) if "items" in edit.changed or number % 2 else ()
             if edit.changed - {"items"} & public:
                 continue
             for each in findings(folder, command, edit, kind, *more, shapes=shown, coins=coins):

@@ -50,8 +50,7 @@ RANKINGS = "user,a,b,c\n" + "".join(
     f"{user},{','.join(str(order.index(item) + 1) for item in 'abc')}\n" for user, order in PEOPLE
 )
 BOUND = "--epsilon 1 --max-per-user 3"
-PLAN = "plan --items 10 --epsilon 1"
-RANKINGS_PLAN = f"{PLAN} --rankings"
+
 LIGHT = ["--help", "rank --help", "aggregate --help", "ledger votes.ledger"]
 COMMANDS = {  # in this order: what the first of them import is looked at
     "counts": f"rank pairs.csv {BOUND} --method counts",
@@ -64,10 +63,7 @@ COMMANDS = {  # in this order: what the first of them import is looked at
     "fit of reports": "rank out.csv",
     "consensus": "aggregate votes.csv --epsilon 1",
     "kwiksort": "aggregate votes.csv --epsilon 1 --method kwiksort",
-    "all pairs": "aggregate votes.csv --epsilon 1 --method noise-all",
-    "plan of a survey": f"{PLAN} --target 0.1",
-    "plan of shuffled answers": f"{PLAN} --users 9000 --trust shuffled --delta 1e-8",
-    "plan of a consensus": f"{RANKINGS_PLAN} --users 1000 --delta 1e-6",
+    "plan of a survey": "plan --items 10 --epsilon 1 --target 0.1",
     "approvals": "aggregate approvals.csv --epsilon 1 --approvals",
 }
 COMPILED = "rank long.csv --method none"  # too large for quick compilation

@@ -8,12 +8,10 @@ import pytest
 
 from tests.parquet import as_parquet
 
-VOTES = ["user,winner,loser,when,winner_cost,loser_cost"]
-VOTES += [f"u{k // 2},{'ab'[k % 2]},c,2024-01-01,{k % 3},1" for k in range(20)]
+VOTES = ["user,winner,loser,when"] + [f"u{k // 2},{'ab'[k % 2]},c,2024-01-01" for k in range(20)]
 CHOICES = ["user,chosen,shown"] + [f"u{k // 2},{'ab'[k % 2]},a|b|c" for k in range(20)]
 BALLOTS = ["user,a,b,c"] + [f"u{k},{1 + k % 2},{2 - k % 2},3" for k in range(10)]
 GAUSSIAN = ("--noise", "gaussian", "--max-per-user", 2)
-FLIP = ("--method", "scores", "--adjacency", "flip")
 BOARD = ("--every day --time when --start 2024-01-01 --steps 3 --until 2024-01-03",)
 
 
@@ -21,9 +19,7 @@ BOARD = ("--every day --time when --start 2024-01-01 --steps 3 --until 2024-01-0
     ("command", "rows", "options", "units"),
     [
         ("rank", VOTES, GAUSSIAN, 10),
-        ("rank", CHOICES, (*FLIP, "--noise", "gaussian", "--unit", "comparison"), 20),
-        ("rank", VOTES, (*GAUSSIAN, *FLIP, "--ties", "davidson"), 10),
-        ("rank", VOTES, (*GAUSSIAN, *FLIP, "--covariate", "cost:-2:2"), 10),
+        ("rank", CHOICES, ("--method counts --noise gaussian --unit comparison",), 20),
         ("leaderboard", VOTES, (*GAUSSIAN, *BOARD), 10),
         ("aggregate", BALLOTS, ("--noise", "gaussian"), 10),
         ("aggregate", BALLOTS, ("--trust", "shuffled"), 10),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import subprocess
@@ -16,6 +17,7 @@ import typer
 
 from privrank_jax.cli.console import busy, refusing, say, warn
 from privrank_jax.release.ledger import Ledger
+from tests.cli.results import refused
 
 REHEARSED = ("rank", "coffee", "--epsilon", 1, "--simulate", "--seed", 1)
 
@@ -82,9 +84,7 @@ def test_what_can_not_be_written_is_refused_before_the_budget_is_spent(
     before = Path("v.csv").read_bytes(), Path("l").read_bytes()
     if missing:
         monkeypatch.setitem(sys.modules, missing, None)
-    result = privrank("rank", "v.csv", "--epsilon", 1, "--ledger", "l", *options)
-    assert (result.code, result.out) == (2, "")
-    assert word in " ".join(result.err.split())
+    refused(privrank("rank", "v.csv", "--epsilon", 1, "--ledger", "l", *options), word)
     assert (Path("v.csv").read_bytes(), Path("l").read_bytes()) == before
 
 
@@ -123,14 +123,14 @@ def ledger(privrank, tmp_path, monkeypatch):
     return lambda: [one.state for one in Ledger("l").spends()]
 
 
+def closed_pipe(*_, **__):
+    raise BrokenPipeError(32, "Broken pipe")
+
+
 @pytest.fixture
 def closed(monkeypatch):
     """Let every table find the pipe closed."""
-
-    def print_table(*_, **__):
-        raise BrokenPipeError(32, "Broken pipe")
-
-    monkeypatch.setattr("privrank_jax.cli.show.print_table", print_table)
+    monkeypatch.setattr("privrank_jax.cli.show.print_table", closed_pipe)
 
 
 @pytest.fixture
@@ -185,19 +185,12 @@ def test_what_cost_nothing_ends_quietly(privrank, ledger, closed, monkeypatch):
     assert (run.code, run.err) == (1, "")
 
 
-def closed_pipe(*_):
-    raise BrokenPipeError(32, "Broken pipe")
-
-
 def test_what_is_lost_is_reported(privrank, ledger, closed, full):
     """What is spent is in the ledger before a byte is shown."""
     run = privrank(*RELEASE, *PAID)
-    assert run.code == 2
-    assert "epsilon 1 was spent" in run.err
-    assert "--out FILE" in run.err
+    refused(run, "epsilon 1 was spent", "--out FILE")
     assert ledger() == ["spent"]
     run = privrank(*RELEASE, *PAID, "--out", "o.csv")
-    assert run.code == 2
     first, second = run.err.splitlines()
     assert "o.csv" in first
     assert "epsilon 1 was spent" in second
@@ -221,11 +214,8 @@ def test_no_output_at_all_is_refused_before_anything_is_spent(monkeypatch, capsy
     assert "standard output" in capsys.readouterr().err
 
 
-class Full:
+class Full(io.StringIO):
     """A stream on a full disk."""
-
-    def isatty(self):
-        return False
 
     def write(self, _):
         raise OSError(28, "No space left on device")

@@ -231,20 +231,19 @@ def test_noise_in_the_objective():
     scores = loss_of("perturbed_scores")
     one, other = np.array([[0, 4], [2, 0]]), np.array([[0, 0], [6, 0]])
 
-    def lost(first, second, privacy, noise="laplace", scale=4, gamma=4.0, *, weighted=False):
-        facts = Facts(2, rules=(logistic, weighted))
+    def lost(second, privacy, noise="laplace", scale=4, gamma=4.0, *, parts=1):
+        facts = Facts(2, rules=(logistic, parts > 1))
         tilt = Tilt(privacy, noise, Fraction(scale), gamma)
-        return scores(first, second, {"facts": facts, "tilt": tilt})
+        return scores(parts * one, parts * second, {"facts": facts, "tilt": tilt})
 
     flips, replaced = promise(1.0, "user", "flip", 2), promise(1.0)
-    assert lost(one, other, flips) == lost(one, other, flips, "gaussian") == 1.0
-    assert lost(one, other, flips, gamma=0.1) == 1.0
-    assert lost(one, other + 2 * np.eye(2)[::-1], flips) == np.inf
-    assert lost(one, other, replaced) == lost(one, other, replaced, "gaussian") == 2.0
-    assert lost(one, other, replaced, scale=2) == 4.0
-    assert lost(one, other, replaced, gamma=3.9) == np.inf
-    in_parts = [1024 * counts for counts in (one, other)]
-    assert lost(*in_parts, replaced, weighted=True) == 2.0
-    one_way = promise(1.0, "user", "add-remove", 2)
-    gone = one * [[0, 1], [0, 0]]
-    assert lost(one, gone, one_way) == lost(one, gone, one_way, "gaussian") == 0.5
+    one_way, gone = promise(1.0, "user", "add-remove", 2), one * [[0, 1], [0, 0]]
+    for noise in ("laplace", "gaussian"):
+        assert lost(other, flips, noise) == 1.0
+        assert lost(other, replaced, noise) == 2.0
+        assert lost(gone, one_way, noise) == 0.5
+    assert lost(other, flips, gamma=0.1) == 1.0
+    assert lost(other + 2 * np.eye(2)[::-1], flips) == np.inf
+    assert lost(other, replaced, scale=2) == 4.0
+    assert lost(other, replaced, gamma=3.9) == np.inf
+    assert lost(other, replaced, parts=1024) == 2.0

@@ -18,13 +18,10 @@ from tests.of_rankings import CONSENSUS
 
 REHEARSAL = ("--simulate", "--seed", 1)
 PRIVATE = [
-    *(("auto", trust) for trust in ("central", "local")),
-    *(
-        (method.name, trust)
-        for method in CONSENSUS.values()
-        for trust in method.trusts
-        if trust != "shuffled"
-    ),
+    (method.name, trust)
+    for method in CONSENSUS.values()
+    for trust in method.trusts
+    if trust != "shuffled"
 ]
 
 
