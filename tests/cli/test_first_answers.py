@@ -63,7 +63,7 @@ COMMANDS = {  # in this order: what the first of them import is looked at
     "fit of reports": "rank out.csv",
     "consensus": "aggregate votes.csv --epsilon 1",
     "kwiksort": "aggregate votes.csv --epsilon 1 --method kwiksort",
-    "plan of a survey": "plan --items 10 --epsilon 1 --target 0.1",
+    "plan of a survey": "plan --items 10 --epsilon 1 --target 0.1 --draws 50",
     "approvals": "aggregate approvals.csv --epsilon 1 --approvals",
 }
 COMPILED = "rank long.csv --method none"  # too large for quick compilation
