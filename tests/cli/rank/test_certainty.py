@@ -19,15 +19,6 @@ from privrank_jax.privacy import Privacy
 from tests.cli.results import assert_schema
 
 ITEMS = "abcd"
-# Votes on each pair, and the share of upsets; without any, the likelihood has no maximum.
-SIZES = ((1, 0.0), (40, 0.0), (40, 0.15))
-KINDS = {
-    "counts": ("--method", "counts", "--epsilon", "0.5"),
-    "scores": ("--method", "scores", "--adjacency", "flip", "--epsilon", "20"),
-    "mle laplace": ("--method scores --adjacency flip --epsilon 20 --link laplace",),
-    "none ridge": ("--method", "none", "--gamma", "20"),
-    "none normal": ("--method", "none", "--link", "normal"),
-}
 
 
 def comparisons(write, votes, upsets, seed):
@@ -41,28 +32,6 @@ def comparisons(write, votes, upsets, seed):
     return write(*rows)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_score_lies_in_its_interval(privrank, write, kind):
-    rehearsal = () if "none" in kind else ("--simulate", "--seed", 3)
-    shown = []
-    for seed, (votes, upsets) in enumerate(SIZES):
-        path = comparisons(write, votes, upsets, seed)
-        result = privrank("rank", path, "--user", "user", *KINDS[kind], "--json", *rehearsal)
-        assert result.code == 0, result.err
-        document = result.json()
-        assert_schema(document)
-        for row in document["ranking"]:
-            assert "low" not in row or row["low"] <= row["score"] <= row["high"]
-        shown.append("low" in document["ranking"][0])
-    if "counts" in kind:
-        assert all(shown)
-    elif "none" in kind:
-        assert not any(shown[:2])  # separated: the fit is that of the ridge alone
-        assert "ridge" in kind or shown[-1]
-    else:
-        assert not shown[0]
-
-
 COUNTS = ("--method", "counts")
 FITTED = ("--method", "scores", "--adjacency", "flip")
 
@@ -70,6 +39,7 @@ FITTED = ("--method", "scores", "--adjacency", "flip")
 def told_apart(privrank, *run):
     """What is said of how sure the order is, and the rows."""
     document = privrank(*run, "--json").json()
+    assert_schema(document)
     return document["diagnostics"]["told_apart"], document["ranking"]
 
 
