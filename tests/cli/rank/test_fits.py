@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import itertools
 import json
 import math
@@ -29,14 +28,8 @@ NONE = ("--method", "none", "--json")
 COLUMNS = {"covariates": ("length",), "side": "left", "tie": "drawn"}
 
 
-def made(factory, name, *lines):
-    path = factory.mktemp(name) / f"{name}.csv"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="module")
-def choices(tmp_path_factory):
+@pytest.fixture
+def choices(write):
     """240 choices from two or three of four items, two by each user."""
     rng = np.random.default_rng(5)
     rows = []
@@ -45,11 +38,11 @@ def choices(tmp_path_factory):
         odds = np.exp(-0.7 * items)
         one = rng.choice(items, p=odds / odds.sum())
         rows.append(f"u{k // 2},{'abcd'[one]},{'|'.join('abcd'[i] for i in items)}")
-    return made(tmp_path_factory, "choices", "user,chosen,shown", *rows)
+    return write(*rows, header="user,chosen,shown")
 
 
-@pytest.fixture(scope="module")
-def battles(tmp_path_factory):
+@pytest.fixture
+def battles(write):
     """300 battles of three items; longer answers win, every third is drawn, and each user judges three."""
     rng = np.random.default_rng(3)
     rows = []
@@ -59,7 +52,7 @@ def battles(tmp_path_factory):
         ahead = rng.random() < 1 / (1 + np.exp(0.8 * (i - j) - length))
         names = ("abc"[i], "abc"[j]) if ahead else ("abc"[j], "abc"[i])
         rows.append(f"u{k // 3},{','.join(names)},{'abc'[i]},{length},{int(k % 3 == 0)}")
-    return made(tmp_path_factory, "battles", "user,winner,loser,left,length,drawn", *rows)
+    return write(*rows, header="user,winner,loser,left,length,drawn")
 
 
 def scores_of(document):
@@ -105,92 +98,57 @@ def test_covariates_and_ties_have_the_fit_of_the_library(privrank, battles):
 # --- releases --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("method", "scale"),
-    [
-        (("--method", "counts"), 2.0),  # 2L/ε
-        ((), 14 / 3),  # (4 + V)L/ε, V = 2/3
-        (("--adjacency", "add-remove"), 8 / 3),
-    ],
-)
-def test_choices_are_released_exactly(privrank, choices, method, scale):
-    run = ("rank", choices, *method, "--epsilon", 2, "--max-per-user")
+def test_choices_are_released_exactly(privrank, choices):
+    """The scale is (4 + V)L/ε, V = 2/3."""
+    run = ("rank", choices, "--epsilon", 2, "--max-per-user")
     document = privrank(*run, 2, "--json").json()
     assert_schema(document)
     assert document["guarantee"]["numerics"] == "exact"
-    assert document["diagnostics"]["noise_scale"] == pytest.approx(scale)
+    assert document["diagnostics"]["noise_scale"] == pytest.approx(14 / 3)
     assert any("shown" in note for note in document["diagnostics"]["notes"])
     assert "120 of 240 choices" in " ".join(privrank(*run, 1).err.split())
 
 
-@pytest.fixture
-def answers(write):
-    """Forty users with the same ten comparisons of three items each."""
-    rows = [f"u{k},{pair}" for k in range(40) for pair in ("a,b", "b,c", "c,a", "a,c", "a,b") * 2]
-    return write(*rows)
-
-
-@pytest.mark.parametrize(
-    ("options", "law", "for_all"),
-    [
-        (("--adjacency", "add-remove"), "Laplace", 20),  # 2 L/epsilon
-        (("--noise", "gaussian", "--delta", 1e-6), "Gaussian", None),
-    ],
-)
-def test_a_tenth_of_epsilon_buys_intervals(privrank, answers, options, law, for_all):
-    run = ("rank", answers, "--epsilon", 1, "--max-per-user", 10, *options, "--json")
+def test_a_tenth_of_epsilon_buys_intervals(privrank, write):
+    """Forty users with the same ten comparisons of three items each; the scale of all of epsilon is 2L/ε."""
+    pairs = ("a,b", "b,c", "c,a", "a,c", "a,b") * 2
+    path = write(*(f"u{k},{pair}" for k in range(40) for pair in pairs))
+    run = ("rank", path, "--epsilon 1 --max-per-user 10 --adjacency add-remove --json")
     document, alone = privrank(*run).json(), privrank(*run, "--intervals", "none").json()
     facts = document["diagnostics"]
-    assert (facts["method"], facts["link"], facts["noise"]) == ("scores", "logistic", law)
-    assert document["guarantee"]["numerics"] == "exact"
+    assert (facts["method"], facts["link"], facts["noise"]) == ("scores", "logistic", "Laplace")
     assert alone["guarantee"] == document["guarantee"]
     assert facts["design_epsilon"] == pytest.approx(0.1)
     part = Privacy(0.1, unit="user", adjacency="add-remove", contributions=10)
-    if for_all is None:
-        part = dataclasses.replace(part, adjacency="replace")
     scale = design_scale(part, [row["score"] for row in document["ranking"]])
     assert facts["design_noise_scale"] == pytest.approx(float(scale))
+    assert facts["noise_scale"] == pytest.approx(20 / 0.9)
+    assert facts["gamma"] >= facts["noise_scale"]
     assert "design_epsilon" not in alone["diagnostics"]
     assert not any("low" in row for row in alone["ranking"])
-    assert alone["diagnostics"]["noise_scale"] < facts["noise_scale"]
-    if for_all is not None:
-        assert facts["noise_scale"] == pytest.approx(for_all / 0.9)
-        assert facts["gamma"] >= facts["noise_scale"]
-        assert alone["diagnostics"]["noise_scale"] == pytest.approx(for_all)
-        assert privrank(*run, "--gamma", 60).json()["diagnostics"]["gamma"] == 60
+    assert alone["diagnostics"]["noise_scale"] == pytest.approx(20)
+    assert privrank(*run, "--gamma", 60).json()["diagnostics"]["gamma"] == 60
 
 
 # --- covariates ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("unit", "more"),
-    [
-        ("user", ("--epsilon", 5, "--max-per-user", 2)),
-        ("comparison", ("--epsilon", 50, "--noise", "gaussian", "--delta", 1e-6)),
-    ],
-)
-def test_fits_with_covariates_are_exact_and_these_are_public(privrank, battles, unit, more):
+def test_fits_with_covariates_are_exact_and_these_are_public(privrank, battles):
     """Ties as an outcome of their own cost no noise where users share nothing."""
-    run = ("rank", battles, *MLE, *FIT, "--unit", unit, *more, "--json")
-    result = privrank(*run)
-    assert result.code == 0, result.err
-    document = result.json()
+    run = ("rank", battles, *MLE, *FIT, "--unit comparison --epsilon 50 --noise gaussian")
+    document = privrank(*run, "--delta 1e-6 --json").json()
     assert_schema(document)
     guarantee, facts = document["guarantee"], document["diagnostics"]
     told = (guarantee["numerics"], guarantee["unit"], guarantee["adjacency"])
-    assert told == ("exact", unit, "flip")
+    assert told == ("exact", "comparison", "flip")
     assert guarantee["public"] == ["covariates"]
-    assert ("100 of 300 comparisons" in " ".join(result.err.split())) == (unit == "user")
-    if unit == "user":
-        assert document["ranking"][0]["item"] == "a"
-        assert facts["covariates"]["length"]["coefficient"] > 0.3
-    else:
-        drawn = privrank(*run, *DRAWS).json()
-        assert drawn["guarantee"] == guarantee
-        tied = drawn["diagnostics"]
-        assert tied["noise_scale"] == pytest.approx(facts["noise_scale"], rel=0.01)
-        assert tied["tie_parameter_low"] < tied["tie_parameter"] < tied["tie_parameter_high"]
+    assert document["ranking"][0]["item"] == "a"
+    assert facts["covariates"]["length"]["coefficient"] > 0.3
+    drawn = privrank(*run, "--delta 1e-6 --json", *DRAWS).json()
+    assert drawn["guarantee"] == guarantee
+    tied = drawn["diagnostics"]
+    assert tied["noise_scale"] == pytest.approx(facts["noise_scale"], rel=0.01)
+    assert tied["tie_parameter_low"] < tied["tie_parameter"] < tied["tie_parameter_high"]
 
 
 def test_private_covariates_are_released_exactly(privrank, battles):
