@@ -93,13 +93,11 @@ def test_a_workbook_says_what_is_promised_and_names_are_text(privrank, write, tm
     result = privrank("rank", source, *REHEARSED[2:], "--method counts", "--out", path)
     assert result.code == 0, result.err
     ranking, about = openpyxl.load_workbook(path).worksheets
-    head, *rows = ranking.iter_rows()
-    assert all(cell.font.bold for cell in head)
-    for row in rows:
-        cells = {name.value: cell for name, cell in zip(head, row, strict=True)}
-        assert (cells["item"].value in ("=1+1", "Škoda"), cells["item"].data_type) == (True, "s")
-        assert cells["rank"].number_format == "General"
-    assert all(cell.data_type == "s" for row in about.iter_rows() for cell in row)
+    names = [row[1] for row in ranking.iter_rows(min_row=2)]
+    assert {cell.value for cell in names} == {"=1+1", "Škoda"}
+    assert all(
+        cell.data_type == "s" for cell in (*names, *(c for r in about.iter_rows() for c in r))
+    )
     words = dict(about.iter_rows(values_only=True))
     assert words["guarantee"] in " ".join(result.out.split())
     assert {"low, high", "rank_low, rank_high", "note", "written by"} <= words.keys()
