@@ -10,6 +10,7 @@ Then the same with faults in the commands, each of which the replay has to see.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -200,91 +201,76 @@ SYNTHETIC = Command("privatize --ties coin", rankings=True)
 WITHOUT_USERS = Command("privatize --drop-user", rankings=True)
 LOCAL = Command("aggregate --method borda --trust local", rankings=True)
 KWIKSORT = Command("aggregate --method kwiksort", rankings=True)
+OF_RANKINGS = (CONSENSUS, LOCAL, KWIKSORT)
+BUDGETED = [
+    Command(f"privatize --epsilon-column budget{drop}", rankings=True)
+    for drop in ("", " --drop-user")
+]
+
+
+def replaced(first, second, *changed):
+    return Edit("another", first, second, frozenset(changed))
+
+
 GAPS = neighboring.ranking_edits("user", "replace", ties=True, gaps=True, nothing=False)
 GAPS = named(GAPS, "others", "one left", "the same two")
 NOBODY = neighboring.ranking_edits("user", "replace", ties=True, gaps=True)
 NOBODY = named(NOBODY, "nothing", "something")
+UNCHANGED = [dataclasses.replace(edit, changed=frozenset()) for edit in NOBODY]
+RANKED = ("--public", "ranked-items")
+GIVEN = ("--users", str(len(NOBODY[0].first)), "--items", ",".join(ITEMS))
 STRICT = [(f"u{k}", ranks) for k, ranks in enumerate(neighboring.STRICT)]
 GONE = [STRICT[0], ("u1", neighboring.NOTHING), *STRICT[2:]]
+SPARSE = [replaced(*x, "participation", "ranked-items") for x in ((STRICT, GONE), (GONE, STRICT))]
 RENAMED = [*STRICT[:4], ("u99", STRICT[4][1]), *STRICT[5:]]
 THREE = [(f"u{k}", neighboring.ranks(("123.", "231.", "312.")[k % 3])) for k in range(9)]
 FOUR = [*THREE[:4], ("u4", (4, 3, 2, 1)), *THREE[5:]]
-RANKED = ("--public", "ranked-items")
-GIVEN = ("--users", str(len(NOBODY[0].first)), "--items", ",".join(ITEMS))
-NOT = "not promised"
+WIDE, NOT = ("wide.csv",), "not promised"
 
-
-def ranked(found, commands, first, second, kind, *changed):
-    """For each command: users replaced in a file of rankings, and what is found."""
-    edit = Edit("another", first, second, frozenset(changed))
-    return [(command, "user", "replace", edit, kind, (), found) for command in commands]
-
-
-def compared(words, found, unit, adjacency, *names):
-    edits = named(neighboring.comparison_edits(unit, adjacency, ties=True), *names)
-    command = Command(words, rankings=False)
-    return [(command, unit, adjacency, edit, "csv", (), found) for edit in edits]
-
-
+# Commands, what one user changes, kinds of files, options, and what is found.
 LEAKS = [
     # Which items a user ranked; the order of these is what is protected where they are public.
-    *(
-        (SYNTHETIC, "user", "replace", edit, kind, (), "refused")
-        for edit in GAPS
-        for kind in ("wide.csv", "long.csv", "preflib")
-    ),
-    *((SYNTHETIC, "user", "replace", edit, "wide.csv", RANKED, NOT) for edit in GAPS[:2]),
-    (SYNTHETIC, "user", "replace", GAPS[2], "wide.csv", RANKED, ""),
-    # Ties.
-    *compared("privatize --ties drop", "", "user", "flip", "reversed"),
-    *compared("privatize --ties drop", "", "comparison", "flip", "reversed"),
-    *compared("privatize --ties drop", NOT, "user", "flip", "tied"),
-    *compared("privatize --ties drop", NOT, "comparison", "flip", "tied"),
+    ((SYNTHETIC,), GAPS, ("wide.csv", "long.csv", "preflib"), (), "refused"),
+    ((SYNTHETIC,), GAPS[:2], WIDE, RANKED, NOT),
+    ((SYNTHETIC,), GAPS[2:], WIDE, RANKED, ""),
     # Users without a row; where the number of users is given, participation differs as little as anything.
-    *(
-        (command, "user", "replace", edit, "sparse.csv", more, found)
-        for command in (CONSENSUS, LOCAL, KWIKSORT)
-        for nobody in NOBODY
-        for edit, more, found in (
-            (nobody, (), NOT),
-            (dataclasses.replace(nobody, changed=frozenset()), GIVEN, ""),
-        )
-    ),
+    (OF_RANKINGS, NOBODY, ("sparse.csv",), (), NOT),
+    (OF_RANKINGS, UNCHANGED, ("sparse.csv",), GIVEN, ""),
     # Everybody else ranked all items, so that there is no gap to refuse.
-    *(
-        row
-        for pair in ((STRICT, GONE), (GONE, STRICT))
-        for row in ranked(
-            NOT, (SYNTHETIC, WITHOUT_USERS), *pair, "sparse.csv", "participation", "ranked-items"
-        )
-    ),
+    ((SYNTHETIC, WITHOUT_USERS), SPARSE, ("sparse.csv",), (), NOT),
     # Somebody else answers the same: that shows where the file keeps its users, and nowhere else.
-    *ranked(NOT, (SYNTHETIC,), STRICT, RENAMED, "wide.csv", "participation"),
-    *ranked(
-        "", (WITHOUT_USERS, CONSENSUS, LOCAL), STRICT, RENAMED, "wide.csv", "participation"
-    ),
-    # Items that one user alone names.
-    *compared("rank --max-per-user 2", NOT, "user", "replace", "an item more"),
-    *compared("rank --max-per-user 2 --adjacency add-remove", NOT, "user", "add-remove", "an item less"),
-    *compared("rank --unit comparison", NOT, "comparison", "replace", "an item more"),
-    *ranked(NOT, (CONSENSUS, LOCAL, KWIKSORT), THREE, FOUR, "long.csv", "items", "ranked-items"),
+    ((SYNTHETIC,), [replaced(STRICT, RENAMED, "participation")], WIDE, (), NOT),
+    ((WITHOUT_USERS, CONSENSUS, LOCAL), [replaced(STRICT, RENAMED, "participation")], WIDE, (), ""),
     # Somebody with another ε, too.
-    *(
-        row
-        for drop in ("", " --drop-user")
-        for row in ranked(
-            NOT,
-            [Command(f"privatize --epsilon-column budget{drop}", rankings=True)],
-            *(STRICT, RENAMED, "wide.csv", "participation", "budgets"),
-        )
-    ),
-]  # fmt: skip
+    (BUDGETED, [replaced(STRICT, RENAMED, "participation", "budgets")], WIDE, (), NOT),
+    # An item that one user alone names.
+    (OF_RANKINGS, [replaced(THREE, FOUR, "items", "ranked-items")], ("long.csv",), (), NOT),
+]
+OF_USERS = [
+    pytest.param(*row, more, found, marks=slow if row[0] is KWIKSORT else ())
+    for commands, edits, kinds, more, found in LEAKS
+    for row in itertools.product(commands, edits, kinds)
+]
+
+
+@pytest.mark.parametrize(("command", "edit", "kind", "more", "found"), OF_USERS)
+def test_nothing_else_is_shown_of_rankings(command, edit, kind, more, found, tmp_path):
+    assert replaying.leaks(tmp_path, command, "user", "replace", edit, kind, *more) == found
 
 
 @pytest.mark.parametrize(
-    ("command", "unit", "adjacency", "edit", "kind", "more", "found"),
-    [pytest.param(*row, marks=slow if row[0] is KWIKSORT else ()) for row in LEAKS],
-    ids=lambda x: getattr(x, "words", getattr(x, "name", None)),
+    ("words", "unit", "adjacency", "name", "found"),
+    [
+        ("privatize --ties drop", "user", "flip", "reversed", ""),
+        ("privatize --ties drop", "comparison", "flip", "reversed", ""),
+        ("privatize --ties drop", "user", "flip", "tied", NOT),
+        ("privatize --ties drop", "comparison", "flip", "tied", NOT),
+        ("rank --max-per-user 2", "user", "replace", "an item more", NOT),
+        ("rank --max-per-user 2 --adjacency add-remove", "user", "add-remove", "an item less", NOT),
+        ("rank --unit comparison", "comparison", "replace", "an item more", NOT),
+    ],
 )
-def test_nothing_else_is_shown(command, unit, adjacency, edit, kind, more, found, tmp_path):
-    assert replaying.leaks(tmp_path, command, unit, adjacency, edit, kind, *more) == found
+def test_nothing_else_is_shown_of_comparisons(words, unit, adjacency, name, found, tmp_path):
+    (edit,) = named(neighboring.comparison_edits(unit, adjacency, ties=True), name)
+    command = Command(words, rankings=False)
+    assert replaying.leaks(tmp_path, command, unit, adjacency, edit, "csv") == found
