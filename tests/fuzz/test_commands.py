@@ -164,7 +164,7 @@ USUAL = {
     "rank": {"--epsilon": "1", "--max-per-user": "3", "--items": "seen"},
     "aggregate": {"--epsilon": "1", "--method": "borda", "--items": "seen"},
     "privatize": {"--epsilon": "1", "--out": "new.csv", "--items": "seen"},
-    "plan": {"--items": "3", "--epsilon": "1", "--users": "500"},
+    "plan": {"--items": "3", "--epsilon": "1", "--users": "500", "--draws": "50"},
     "audit": {"--draws": "1000"},
     "reproduce": {"--replicates": "1"},  # no study is ever run
 }
