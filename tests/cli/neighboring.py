@@ -12,7 +12,6 @@ import itertools
 import json
 import zlib
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,28 +22,25 @@ PAIRS = list(itertools.combinations(ITEMS, 2))
 WHO = "u4"
 BUDGETS = (0.5, 2.0, 1.0)  # personal ones, by the user's number; u4 has the largest
 
-Comparison = tuple[str, str, str, int]
-"""User, winner, loser, whether it is a tie."""
-Ranking = tuple[str, tuple[int | None, ...]]
-"""User, and the rank of each item from 1, None where there is none."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Edit:
-    """Two neighboring tables, and which facts on them differ, by the names of a guarantee's public facts."""
+    """Two neighboring tables, and which facts on them differ, by the names of a guarantee's public facts.
+
+    A comparison is (user, winner, loser, whether it is a tie), a ranking (user, the rank of each item from 1 or None),
+    a preference (user, prompt, chosen, rejected).
+    """
 
     name: str
-    first: list[Any]
-    second: list[Any]
+    first: list[tuple]
+    second: list[tuple]
     changed: frozenset[str] = frozenset()
 
 
-def _edits(table: str, of: str) -> Iterator[list[str]]:
+def _edits(table: str, of: str) -> list[list[str]]:
     """Names, and what u4 says before and after, of the lines of this unit and adjacency."""
-    for line in table.strip().split("\n"):
-        kind, *found = (part.strip() for part in line.split(";"))
-        if kind == of:
-            yield found
+    lines = [[part.strip() for part in line.split(";")] for line in table.strip().split("\n")]
+    return [found for kind, *found in lines if kind == of]
 
 
 def _changed(**facts: list[Any]) -> frozenset[str]:
@@ -79,12 +75,12 @@ comparison add-remove; here; ab ab ac; dc ab ab ac
 """
 
 
-def _said(words: str) -> list[Comparison]:
+def _said(words: str) -> list[tuple]:
     parts = (word.partition("@") for word in words.split())
     return [(user or WHO, pair[0], pair[1], int("=" in pair)) for pair, _, user in parts]
 
 
-def _with(own: list[Comparison], ties: bool, last: bool) -> list[Comparison]:
+def _with(own: list[tuple], ties: bool, last: bool) -> list[tuple]:
     """The table where u4 said this, and each other user one to three things; all items and pairs occur.
 
     Rows of users alternate; those of u4 come last if wanted.
@@ -101,13 +97,7 @@ def _with(own: list[Comparison], ties: bool, last: bool) -> list[Comparison]:
 
 
 def comparison_edits(unit: str, adjacency: str, *, ties: bool, last: bool = False) -> list[Edit]:
-    """Neighboring tables of comparisons, for each way to differ.
-
-    Args:
-        unit, adjacency: of the guarantee.
-        ties: whether there may be any.
-        last: whether the rows that differ stand at the end, so that no other row changes its place.
-    """
+    """For each way to differ. Where rows that differ stand last, no other row changes its place."""
     found = []
     for name, *pair in _edits(_COMPARISONS, f"{unit} {adjacency}"):
         if ties or "=" not in pair[1]:
@@ -118,7 +108,7 @@ def comparison_edits(unit: str, adjacency: str, *, ties: bool, last: bool = Fals
     return found
 
 
-def write_comparisons(folder: Path, rows: list[Comparison], kind: str, words: str) -> Path:
+def write_comparisons(folder: Path, rows: list[tuple], kind: str, words: str) -> Path:
     """A file of that ending, with the columns that the words of a command name; of ties where there are any.
 
     The side says which item was on the left, how much longer it was, and who judged: for each user and pair the same,
@@ -146,7 +136,7 @@ def write_comparisons(folder: Path, rows: list[Comparison], kind: str, words: st
     return _table(folder, found, kind)
 
 
-def write_choices(folder: Path, rows: list[Comparison], kind: str) -> Path:
+def write_choices(folder: Path, rows: list[tuple], kind: str) -> Path:
     """Choices from sets: each winner was chosen from the pair and, for pairs with d, one item more."""
     found = []
     for user, chosen, other, _ in rows:
@@ -156,9 +146,6 @@ def write_choices(folder: Path, rows: list[Comparison], kind: str) -> Path:
 
 
 # --- preferences -----------------------------------------------------------------------------------
-
-Preference = tuple[str, str, Any, Any]
-"""User, prompt, chosen, rejected."""
 
 
 def preference_edits(unit: str, *, ties: bool) -> list[Edit]:
@@ -180,7 +167,7 @@ def preference_edits(unit: str, *, ties: bool) -> list[Edit]:
     ]
 
 
-def write_preferences(folder: Path, rows: list[Preference], kind: str) -> Path:
+def write_preferences(folder: Path, rows: list[tuple], kind: str) -> Path:
     """A .jsonl or .jsonl.gz file, with fields that tell the order, by their names too, and are to be left out."""
     text = ""
     for k, (user, prompt, yes, no) in enumerate(rows):
@@ -234,14 +221,9 @@ NOTHING = PARTIAL[-1]
 def ranking_edits(
     unit: str, adjacency: str, *, ties: bool, gaps: bool, nothing: bool = True
 ) -> list[Edit]:
-    """Neighboring tables of rankings: that of ``u4`` replaced, there or not, or changed in the rank of one item.
+    """That of ``u4`` replaced, there or not, or changed in the rank of one item; users leave items out with ``gaps``.
 
-    Args:
-        unit: ``"user"``, ``"rank"``, or ``"rating"`` for users who rate items from 1 to 4.
-        adjacency: ``"replace"`` or ``"add-remove"``.
-        ties: whether there may be any.
-        gaps: whether users may leave items out.
-        nothing: with gaps, whether they may leave all out.
+    The unit may be ``"rating"``, for users who rate items from 1 to 4. With ``nothing`` some leave out all items.
     """
     others = [*STRICT, *STRICT[:3], *TIED * ties, *PARTIAL[: 2 + nothing] * gaps]
     rows, found = [(f"u{k}", row) for k, row in enumerate(others)], []
@@ -258,7 +240,7 @@ def ranking_edits(
     return found
 
 
-def write_rankings(folder: Path, rows: list[Ranking], kind: str, words: str) -> Path:
+def write_rankings(folder: Path, rows: list[tuple], kind: str, words: str) -> Path:
     """``wide.csv``, ``long.parquet`` and the like, or ``preflib``; blank where an item was not ranked.
 
     A user who ranked nothing has a row without a rank in a long file, and none in a ``sparse`` one.

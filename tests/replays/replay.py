@@ -34,7 +34,7 @@ import numpy as np
 from scipy import optimize
 
 Run = Callable[[], Mapping[str, Any]]
-"""Runs the program and returns everything that is visible from outside, by name: output, files, exit code."""
+"""Returns everything that is visible from outside, by name: output, files, exit code."""
 Loss = Callable[[np.ndarray, np.ndarray, Mapping[str, Any]], float]
 """Maps ``(first, second, facts)`` to the ε that a mechanism loses between two inputs; ``facts`` are public."""
 
@@ -89,13 +89,7 @@ class Findings:
 
 
 def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = None) -> Findings:
-    """Record the program on D, replay it on D' and compare the two runs.
-
-    Args:
-        first, second: run it on D and on D'.
-        doors: its mechanisms. A call within another mechanism is not recorded.
-        coins: seed of the draws outside mechanisms; None for zeros.
-    """
+    """Record the program on D, replay it on D' and compare the two runs; a call within a mechanism is not recorded."""
     recording = record(first, doors, coins)
     return compare(recording, record(second, doors, coins, recording))
 
@@ -103,7 +97,10 @@ def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = No
 def record(
     run: Run, doors: Sequence[Door], coins: int | None = None, earlier: Recording | None = None
 ) -> Recording:
-    """Run the program; its mechanisms draw, or return what they returned ``earlier`` while calls agree with that."""
+    """Run the program; its mechanisms draw, or return what they returned ``earlier`` while calls agree with that.
+
+    ``coins`` is the seed of the draws outside mechanisms; None for zeros.
+    """
     tape, places = Recording(earlier), [door.function.partition(":") for door in doors]
     functions = [getattr(importlib.import_module(module), name) for module, _, name in places]
     watched = [tape.watched(door, function) for door, function in zip(doors, functions)]
