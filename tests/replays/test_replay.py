@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import random
 import secrets
@@ -25,7 +24,6 @@ from tests.promises import promise, user
 from tests.reference import best_sets
 from tests.replays import doors, replay
 from tests.replays.doors import DOORS
-from tests.replays.replay import Door
 from tests.totals import wins_of
 
 LAPLACE = doors.DOORS[:1]
@@ -107,27 +105,13 @@ def test_coins_are_the_same_for_what_stands_before():
     assert (zero["bytes"], len(zero["more"]), zero["bounded"]) == (bytes(16), 8, [True, True])
 
 
-def test_rows_without_places_keep_their_values():
-    """A moved row keeps its value, as do the others, and only unmatched rows are compared."""
-    door = Door(
-        function="privrank_jax.exact.mallows:synthetic_ranks",
-        data="ranks",
-        loss=lambda a, b, _: float(np.any(a != b, axis=1).sum()),
-        rows=True,
-    )
-    mallows = importlib.import_module("privrank_jax.exact.mallows")
-    first = np.array([[0, 1, 2], [2, 1, 0], [1, 0, 2]])
-
-    def run(ranks):
-        drawn = mallows.synthetic_ranks(ranks, 0.5).tolist()
-        kept = [pair for pair in zip(ranks.tolist(), drawn) if pair[0] in ([0, 1, 2], [1, 0, 2])]
-        return {"rows": sorted(drawn), "of rows in both": sorted(kept)}
-
-    second = np.array([[1, 0, 2], [0, 2, 1], [0, 1, 2]])
-    found = replay.audit(lambda: run(first), lambda: run(second), [door])
-    assert (found.measured, found.faults) == (1.0, ())
-    same = replay._paired(np.array([[1], [1], [2]]), np.array([[3], [1], [1]]))
-    assert same.tolist() == [2, 1, 0]  # an equal row in its own place stays
+def test_rows_are_paired_by_content_and_then_by_place():
+    """Any pairing is sound; this one compares the rows alone that have no equal one."""
+    for first, second, rows in (
+        ([[0, 1], [2, 3], [4, 5]], [[4, 5], [2, 3], [9, 9]], [2, 1, 0]),
+        ([[1], [1], [2]], [[3], [1], [1]], [2, 1, 0]),
+    ):
+        assert replay._paired(np.array(first), np.array(second)).tolist() == rows
 
 
 # --- losses at the doors, against naive enumeration
