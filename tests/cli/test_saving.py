@@ -18,6 +18,7 @@ import typer
 from privrank_jax.cli.console import busy, refusing, say, warn
 from privrank_jax.release.ledger import Ledger
 from tests.cli.results import refused
+from tests.sources import ROOT
 
 REHEARSED = ("rank", "coffee", "--epsilon", 1, "--simulate", "--seed", 1)
 
@@ -110,7 +111,6 @@ def test_a_workbook_says_what_is_promised_and_names_are_text(privrank, write, tm
 
 RELEASE = ("aggregate", "coffee-rankings", "--epsilon", "1")
 PAID = ("--ledger", "l")
-ROOT = Path(__file__).parents[3]
 ENTRY = "import sys; sys.path.insert(0, sys.argv.pop(1)); from privrank_jax.__main__ import main; main()"
 
 
