@@ -56,6 +56,7 @@ user flip; reversed; ab ab ac; ba ba ca
 user flip; one; ab ab ac; ab ba ac
 user flip; tied; ab ab ac; ab= ab= ac=
 user replace; others; ab ab ac; dc db dc
+user replace; all others; ab ab ac; dc dc dc
 user replace; more; ca; db db db db db
 user replace; none; ab ab ac;
 user replace; renamed; ab ab ac; ab@zz ab@zz ac@zz
