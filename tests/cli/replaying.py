@@ -6,12 +6,14 @@ import contextlib
 import dataclasses
 import json
 from pathlib import Path
+from unittest import mock
 
 from typer.testing import CliRunner
 
 from privrank_jax import privacy_audit
 from privrank_jax.cli import app
 from privrank_jax.data import named
+from privrank_jax.jobs.mechanisms import Randomness
 from tests.cli import neighboring
 from tests.replays import replay
 from tests.replays.commands import COMMANDS_OF
@@ -48,12 +50,11 @@ class Command:
     @property
     def objects(self):
         """Kinds of files of JSON, with the keys of the user who differs, in every shape."""
-        if self.choices:
-            return ("json", "jsonl")
+        if self.preferences:
+            return ()
         if not self.rankings:
-            return ("json", "jsonl", "battles.jsonl")
-        kinds = ("wide.json", "wide.jsonl", "long.jsonl")
-        return kinds if self.rated else (*kinds, "places.json", "orders.jsonl")
+            return ("json", "jsonl") if self.choices else ("json", "jsonl", "battles.jsonl")
+        return ("wide.json", "wide.jsonl", "long.jsonl", "places.json", "orders.jsonl")
 
     def arguments(self, source, *more):
         first, *rest = self.words.split()
@@ -62,29 +63,26 @@ class Command:
         items = () if self.preferences or "--items" in (*rest, *more) else ("--items", "seen")
         return [first, source, *rest, *budget, *out, *items, *more]
 
-    def listed(self, kind):
-        """All items, as an option: those of rankings, or one more; of a file that lists its items none."""
+    def listed(self, kind, edit):
+        """All items of an edit, as an option; of a file that lists its items none."""
         if self.preferences or "--items" in self.words or kind == "preflib":
             return ()
-        return ("--items", "d,c,b,a" if self.rankings else "e,d,c,b,a")
+        return ("--items", "e,d,c,b,a" if "items" in edit.changed else "d,c,b,a")
 
     def edits(self, unit, adjacency, kind, *, last=False):
         """Neighbors of which the command makes releases: no ties and no gaps where it refuses them."""
-        if self.preferences:
-            return neighboring.preference_edits(unit, ties="--ties" in self.words)
-        if self.choices:
-            return neighboring.comparison_edits(unit, adjacency, ties=False, last=last)
-        if self.rated:
-            return neighboring.rating_edits(adjacency)
         private = self.words.startswith("privatize")
-        ties = not private or "--ties" in self.words
+        ties = not (private or self.choices) or "--ties" in self.words
+        if self.preferences:
+            return neighboring.preference_edits(unit, ties=ties)
         if not self.rankings:
             return neighboring.comparison_edits(unit, adjacency, ties=ties, last=last)
-        ties = ties and kind != "places.json"
-        gaps = not private and kind != "places.json"
-        return neighboring.ranking_edits(
-            unit, adjacency, ties=ties, gaps=gaps, nothing=kind != "preflib"
-        )
+        said = {
+            "ties": ties and kind != "places.json",
+            "gaps": not private and kind != "places.json",
+            "nothing": kind != "preflib",
+        }
+        return neighboring.ranking_edits("rating" if self.rated else unit, adjacency, **said)
 
     def write(self, folder, rows, kind):
         folder.mkdir(exist_ok=True, parents=True)
@@ -94,11 +92,8 @@ class Command:
             return neighboring.write_preferences(folder, rows, kind).name
         if self.choices:
             return neighboring.write_choices(folder, rows, kind).name
-        budgets = "budget" in self.words
-        if self.rankings:
-            return neighboring.write_rankings(folder, rows, kind, budgets).name
-        sides, weights = "--side" in self.words, "--weight" in self.words
-        return neighboring.write_comparisons(folder, rows, kind, budgets, sides, weights).name
+        made = neighboring.write_rankings if self.rankings else neighboring.write_comparisons
+        return made(folder, rows, kind, self.words).name
 
 
 COMMANDS = list(
@@ -142,22 +137,29 @@ def promises(run):
     """All that a command promises: (unit, adjacency, facts that are public), and ε."""
     seen = run()
     assert seen["exit code"] == 0
-    whole = json.loads(seen["output"])["guarantee"]
+    document = json.loads(seen["output"])
+    whole = document["guarantee"]
+    assert whole["numerics"] == "exact"
+    assert "seed" not in document.get("diagnostics", {})
     return {
         (one["unit"], one["adjacency"], frozenset(one.get("public", ()))): one["epsilon"]
         for one in (whole, *whole.get("also", ()))
     }
 
 
+def both(folder, command, edit, kind, *more):
+    """The command on the two files of an edit, as functions."""
+    runs = []
+    for side, rows in (("first", edit.first), ("second", edit.second)):
+        source = command.write(folder / side, rows, kind)
+        runs.append(running(folder / side, command.arguments(source, *more)))
+    return runs
+
+
 def findings(folder, command, edit, kind, *more, shapes=((), ("--json",)), coins=None):
     """Replays of an edit: as text and as JSON; the first of two runs makes a release, or nothing would be compared."""
-    folders = [folder / side for side in ("first", "second")]
-    (source,) = {
-        command.write(f, rows, kind) for f, rows in zip(folders, (edit.first, edit.second))
-    }
     for shape in shapes:
-        words = command.arguments(source, *more, *shape)
-        first, second = (running(one, words) for one in folders)
+        first, second = both(folder, command, edit, kind, *more, *shape)
         recording = replay.record(first, DOORS, coins)
         assert recording.seen["exit code"] == 0, recording.seen
         yield replay.compare(recording, replay.record(second, DOORS, coins, recording))
@@ -169,10 +171,7 @@ def leaks(folder, command, unit, adjacency, edit, kind, *more):
     A promise speaks of it unless what differs is public by it. ``"not promised"`` where none does, ``"refused"`` where
     the command refuses both files alike.
     """
-    runs = []
-    for side, rows in (("first", edit.first), ("second", edit.second)):
-        source = command.write(folder / side, rows, kind)
-        runs.append(running(folder / side, command.arguments(source, *more, "--json")))
+    runs = both(folder, command, edit, kind, *more, "--json")
     seen = [run() for run in runs]
     if seen[0]["exit code"]:
         same = seen[0] == seen[1] and seen[0].keys() == {"exit code", "output"}
@@ -206,9 +205,9 @@ def hold(folder, command, kind, *, everything=True, coins=None):
     Returns:
         The largest loss of each promise, as a share of its ε.
     """
-    model = command.edits("user", "replace", kind)[0].first
-    source = command.write(folder / "model", model, kind)
-    promised = promises(running(folder / "model", command.arguments(source, "--json")))
+    model = command.edits("user", "replace", kind)[0]
+    with mock.patch.object(Randomness, "key", None):  # nothing comes from generators of JAX
+        promised = promises(both(folder, command, model, kind, "--json")[0])
     assert promised
     largest = {}
     for (unit, adjacency, public), claimed in promised.items():
@@ -218,7 +217,7 @@ def hold(folder, command, kind, *, everything=True, coins=None):
             edits = edits[:1] + edits[1:][len(command.words) % max(len(edits) - 1, 1) :][:1]
             shapes = [[()], [("--json",)]]
         for number, (edit, shown) in enumerate(zip(edits, shapes)):
-            more = command.listed(kind) if "items" in edit.changed or number % 2 else ()
+            more = command.listed(kind, edit) if "items" in edit.changed or number % 2 else ()
             if edit.changed - {"items"} & public:
                 continue
             for each in findings(folder, command, edit, kind, *more, shapes=shown, coins=coins):

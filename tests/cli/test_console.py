@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import math
-import re
-import sys
 
 import pytest
 import typer
@@ -42,26 +39,3 @@ def test_errors_that_users_can_mend_become_one_paragraph_and_others_pass(capsys)
         command(TypeError("a bug"))
     with pytest.raises(RuntimeError, match="JSON"):
         console.print_json({"a": math.nan})
-
-
-class Terminal(io.StringIO):
-    """A terminal of 40 columns."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize("plain", [False, True])
-def test_warnings_are_wrapped_and_colored_on_a_terminal_unless_color_is_off(monkeypatch, plain):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("NO_COLOR", "1") if plain else monkeypatch.delenv("NO_COLOR", raising=False)
-    console.warn("159 of 3,000 answers are missing, which nobody else may learn")
-    shown = terminal.getvalue()
-    assert ("\x1b[1;33m" in shown) is not plain
-    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
-    assert lines[0].startswith("Warning: 159 of 3,000")
-    assert len(lines) == 2
-    assert max(map(len, lines)) <= 40

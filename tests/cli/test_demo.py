@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import sys
 
@@ -54,21 +53,6 @@ def test_guesses_beat_chance_and_keep_the_bound(guesses):
     assert high >= guesses[question].bound  # randomized response attains it
 
 
-def test_the_best_guess_of_one_battle_is_that_of_laplace_noise():
-    """One battle alone: two totals of noise 2L each decide, and the attacker compares their difference with 0."""
-    (found,), _ = attack.guess_votes(jax.random.key(1), ((0, 1),))
-    # |x - 1| - |x| summed over two independent Laplace variables of scale 2L; right where it is positive.
-    scale = 2 * attack.MOST / attack.EPSILON
-    grid = np.linspace(-60, 60, 2401)
-    weight = np.exp(-np.abs(grid) / scale)
-    weight /= weight.sum()
-    favor = np.abs(grid + 1) - np.abs(grid)  # of the true value, at the noise of one total
-    total = favor[:, None] + favor[None, :]
-    joint = weight[:, None] * weight[None, :]
-    expected = joint[total > 1e-9].sum() + joint[np.abs(total) <= 1e-9].sum() / 2
-    assert found.best == pytest.approx(expected, abs=4 * math.sqrt(0.25 / attack.DRAWS))
-
-
 def test_the_demo_tells_and_draws_it(privrank, tmp_path, monkeypatch):
     monkeypatch.setattr(attack, "DRAWS", 2_000)
     run = ("demo", "--attack", "--out", tmp_path / "new")
@@ -80,7 +64,6 @@ def test_the_demo_tells_and_draws_it(privrank, tmp_path, monkeypatch):
         picture = Image.open(tmp_path / "new" / name)
         assert picture.size[0] > 1000
     document = privrank(*run, "--json").json()
-    assert document["ballot"][0] == "bike lane"
     assert document["battles"][0] == ["Dahlia", "Cedar"]
     assert [one["exact"] for one in document["guesses"]] == [1.0] * 5
     assert privrank(*run, "--seed", 1, "--json").json()["ballot"] != document["ballot"]
@@ -115,10 +98,9 @@ FEW = ("--draws", 50_000)
 
 
 def test_list(privrank):
-    result = privrank("audit", "--list")
-    assert result.code == 0
+    shown = privrank("audit", "--list").out
     for text in ("randomized-response", "dp-borda", "unsound", "rank, replace, local"):
-        assert text in result.out
+        assert text in shown
     rows = privrank("audit", "--list", "--json").json()["mechanisms"]
     assert {row["name"]: row["sound"] for row in rows}["dp-kwiksort-published"] is False
 
@@ -132,39 +114,27 @@ def test_a_sound_mechanism_is_consistent(privrank):
 
 def test_an_unsound_one_is_violated_and_drawn(privrank, tmp_path):
     picture = tmp_path / "audit.png"
-    result = privrank("audit", "noisy-counts-users-published", *FEW, "--plot", picture, "--json")
+    run = ("audit", "noisy-counts-users-published", *FEW)
+    result = privrank(*run, "--plot", picture, "--json")
     assert (result.code, result.err) == (1, "")
     found = result.json()
-    assert found["verdict"] == "violated"
-    assert found["epsilon"] == 1
+    assert (found["verdict"], found["epsilon"], found["picture"]) == ("violated", 1, str(picture))
     assert 1.6 < found["lower_bound"] < found["exact_epsilon"] == 2
     assert (found["draws"], found["confidence"], found["seed"]) == (50_000, 0.999, 0)
-    assert found["picture"] == str(picture)
     assert picture.stat().st_size > 10_000
-    words = privrank("audit", "noisy-counts-users-published", *FEW)
-    assert words.code == 1
-    assert "Violated" in words.out
+    words = privrank(*run)
+    assert (words.code, "Violated" in words.out) == (1, True)
 
 
 # --- privrank look
 
 
-ROWS = [
-    ("ann lee", "Oslo", "Rome"),
-    ("bo", "Rome", "n/a"),
-    ("ann lee", "Oslo", "Bonn"),
-    ("bo", "Bonn", "Rome"),
-]
-ROWS += [("cy d", "Oslo", "$SKIP"), ("cy d", "Bonn", "Oslo")]  # fmt: skip
-
-
-def save(path, *header, rows=ROWS):
-    path.write_text("\n".join(map(",".join, [header, *rows])) + "\n")
-    return path
+ROWS = "ann lee,Oslo,Rome|bo,Rome,n/a|ann lee,Oslo,Bonn|bo,Bonn,Rome|cy d,Oslo,$SKIP|cy d,Bonn,Oslo"
 
 
 def test_the_next_command_names_columns_and_blanks_and_runs(privrank, tmp_path):
-    path = save(tmp_path / "it's.csv", "voter id", "winner", "loser")
+    path = tmp_path / "it's.csv"
+    path.write_text("\n".join(["voter id,winner,loser", *ROWS.split("|")]) + "\n")
     (command,) = pr.look(path).commands
     assert "--user 'voter id' --blank '$SKIP,n/a'" in command
     assert f"  privrank {command}\n" in privrank("look", path).out

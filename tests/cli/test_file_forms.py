@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import threading
 
 import pytest
 from typer.testing import CliRunner
@@ -60,16 +58,3 @@ def test_a_ledger_knows_standard_input_by_its_content(privrank, write, tmp_path)
     other = path.read_bytes().replace(b"user,", b"who,")
     refused = piped(other, "ledger", tmp_path / "other", *making)
     assert (refused.exit_code, "'user'" in refused.stderr) == (2, True)
-
-
-def test_a_stream_is_neither_read_as_a_file_nor_waited_for(privrank, tmp_path):
-    """Nobody writes to the pipe: a command that opened it would hang."""
-    os.mkfifo(tmp_path / "votes.csv")
-    found = []
-    thread = threading.Thread(
-        target=lambda: found.append(privrank("aggregate", tmp_path / "votes.csv", *RUN)),
-        daemon=True,
-    )
-    thread.start()
-    thread.join(60)
-    assert [(one.code, "stream" in one.err) for one in found] == [(2, True)]

@@ -10,6 +10,7 @@ Then the same with faults in the commands, each of which the replay has to see.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -24,9 +25,18 @@ from tests.replays import replay
 from tests.replays.doors import DOORS
 
 slow = pytest.mark.slow
+OF_DESIGN = {f"rank --unit comparison{more}" for more in ("", " --method scores")} | {
+    f"rank --max-per-user 2{more}"
+    for more in ("", " --top-k 2", " --noise gaussian --delta 1e-6", " --adjacency add-remove")
+}
 COUNTS = Command("rank --method counts --max-per-user 2", rankings=False)
 SCORES = Command("rank --max-per-user 2", rankings=False)
 CONSENSUS = Command("aggregate --method borda", rankings=True)
+
+
+def named(edits, *names):
+    return [edit for edit in edits if edit.name in names]
+
 
 # --- all rows --------------------------------------------------------------------------------------
 
@@ -50,11 +60,15 @@ def test_a_command_of_every_row(command, tmp_path):
 @slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.words)
 def test_every_command(command, tmp_path):
-    """All edits, and some lose all that is promised; but a sort doesn't ask every user for all pairs."""
+    """All edits, and some lose all that is promised; but a sort doesn't ask every user for all pairs.
+
+    Of the tenth that buys intervals as much is lost as the scores allow that were drawn.
+    """
     kind = command.kinds[COMMANDS.index(command) % len(command.kinds)]
     largest = replaying.hold(tmp_path, command, kind)
     asks_some = "kwiksort" in command.words and "local" not in command.words
-    assert asks_some or min(largest.values()) > 0.99, largest
+    least = 0.899 if command.words in OF_DESIGN and not command.choices else 0.99
+    assert asks_some or min(largest.values()) > least, largest
 
 
 KINDS = [
@@ -69,13 +83,11 @@ KINDS = [
         Command("aggregate --method borda --trust local", rankings=True),
         Command("privatize --unit user", rankings=False, out="private.jsonl.gz", preferences=True),
     )
-    for kind in (*command.kinds, *(() if command.preferences else command.objects))
+    for kind in (*command.kinds, *command.objects)
     for whole in (False, True)
     if whole
-    or (
-        kind in ("jsonl", "wide.json", "places.json")
-        or (command in (SCORES, CONSENSUS) and "json" in kind)
-    )
+    or kind in ("jsonl", "wide.json", "places.json")
+    or (command in (SCORES, CONSENSUS) and "json" in kind)
 ]
 
 
@@ -96,15 +108,12 @@ def test_every_kind_of_file(command, kind, whole, tmp_path):
 )
 def test_a_release_through_a_ledger(command, name, kind, tmp_path):
     """What is left of a budget is printed as well; the ledger keeps what was promised, and how it was drawn."""
-    (edit,) = (x for x in command.edits("user", "replace", kind) if x.name == name)
+    (edit,) = named(command.edits("user", "replace", kind), name)
     for shape in ((), ("--json",)):
-        runs = []
-        for side, rows in (("first", edit.first), ("second", edit.second)):
-            source = command.write(tmp_path / side, rows, kind)
-            make = ["ledger", "data.ledger", "--data", source, "--budget", "3"]
+        runs = replaying.both(tmp_path, command, edit, kind, "--ledger", "data.ledger", *shape)
+        make = ["ledger", "data.ledger", "--data", f"data.{kind[-3:]}", "--budget", "3"]
+        for side in ("first", "second"):
             assert replaying.running(tmp_path / side, make)()["exit code"] == 0
-            words = command.arguments(source, "--ledger", "data.ledger", *shape)
-            runs.append(replaying.running(tmp_path / side, words))
         assert replay.audit(*runs, DOORS).violations(1.0) == ()
         with Ledger(tmp_path / "second" / "data.ledger") as ledger:
             (spend,) = ledger.spends()
@@ -119,6 +128,10 @@ def test_a_release_through_a_ledger(command, name, kind, tmp_path):
         ("replace", "reversed", (), 1.0),  # a corner of what one user can change
         ("replace", "silent", (), 1.0),
         ("flip", "tied", (), 0.5),
+        ("flip", "tied", ("--json",), 0.5),
+        ("replace", "silent", ("--json",), 1.0),
+        ("replace", "tied", (), 1.0),
+        ("add-remove", "gone", ("--json",), 0.994389),
         ("replace", "others", ("--noise", "k-norm", "--max-per-user", "3"), 1.0),
         ("flip", "reversed", ("--noise", "laplace"), 1.0),
         ("replace", "others", ("--noise", "laplace"), 1.0),
@@ -131,7 +144,7 @@ def test_a_release_through_a_ledger(command, name, kind, tmp_path):
 )
 def test_a_common_questionnaire(adjacency, name, options, share, monkeypatch, tmp_path):
     """Noise for users who are asked the same pairs; some move the totals by all that it is bought for."""
-    (edit,) = (x for x in neighboring.survey_edits(adjacency) if x.name == name)
+    (edit,) = named(neighboring.survey_edits(adjacency), name)
     options = (*options, "--adjacency", adjacency)
     found = replaying.survey_findings(tmp_path, monkeypatch, edit, *options)
     assert found.violations(1.0) == ()
@@ -194,149 +207,78 @@ def test_a_fault_in_a_command_is_seen(change, said, monkeypatch, tmp_path):
 
 SYNTHETIC = Command("privatize --ties coin", rankings=True)
 WITHOUT_USERS = Command("privatize --drop-user", rankings=True)
-OF_RANKINGS = [
-    pytest.param(Command(f"aggregate --method {method}", rankings=True), marks=marks)
-    for method, marks in (
-        ("borda", ()),
-        ("borda --trust local", ()),
-        ("kwiksort", pytest.mark.slow),
-    )
+LOCAL = Command("aggregate --method borda --trust local", rankings=True)
+KWIKSORT = Command("aggregate --method kwiksort", rankings=True)
+OF_RANKINGS = (CONSENSUS, LOCAL, KWIKSORT)
+BUDGETED = [
+    Command(f"privatize --epsilon-column budget{drop}", rankings=True)
+    for drop in ("", " --drop-user")
 ]
 
 
-def named(edits, *names):
-    return [edit for edit in edits if edit.name in names]
+def replaced(first, second, *changed):
+    return Edit("another", first, second, frozenset(changed))
 
 
-# --- rankings with gaps ----------------------------------------------------------------------------
+GAPS = neighboring.ranking_edits("user", "replace", ties=True, gaps=True, nothing=False)
+GAPS = named(GAPS, "others", "one left", "the same two")
+NOBODY = neighboring.ranking_edits("user", "replace", ties=True, gaps=True)
+NOBODY = named(NOBODY, "nothing", "something")
+UNCHANGED = [dataclasses.replace(edit, changed=frozenset()) for edit in NOBODY]
+RANKED = ("--public", "ranked-items")
+GIVEN = ("--users", str(len(NOBODY[0].first)), "--items", ",".join(ITEMS))
+STRICT = [(f"u{k}", ranks) for k, ranks in enumerate(neighboring.STRICT)]
+GONE = [STRICT[0], ("u1", neighboring.NOTHING), *STRICT[2:]]
+SPARSE = [replaced(*x, "participation", "ranked-items") for x in ((STRICT, GONE), (GONE, STRICT))]
+RENAMED = [*STRICT[:4], ("u99", STRICT[4][1]), *STRICT[5:]]
+THREE = [(f"u{k}", neighboring.ranks(("123.", "231.", "312.")[k % 3])) for k in range(9)]
+FOUR = [*THREE[:4], ("u4", (4, 3, 2, 1)), *THREE[5:]]
+WIDE, NOT = ("wide.csv",), "not promised"
 
-GAPS = named(
-    neighboring.ranking_edits("user", ties=True, gaps=True, nothing=False),
-    *("others", "one left", "the same two"),
-)
-
-
-@pytest.mark.parametrize("kind", ["wide.csv", "long.csv", "preflib"])
-@pytest.mark.parametrize("edit", GAPS, ids=lambda edit: edit.name)
-def test_which_items_a_user_ranked(edit, kind, tmp_path):
-    assert replaying.leaks(tmp_path, SYNTHETIC, "user", "replace", edit, kind) == "refused"
-
-
-@pytest.mark.parametrize("edit", GAPS, ids=lambda edit: edit.name)
-def test_ranked_items_that_are_public(edit, tmp_path):
-    """Then the order of these items is what is protected."""
-    more = ("--public", "ranked-items")
-    found = replaying.leaks(tmp_path, SYNTHETIC, "user", "replace", edit, "wide.csv", *more)
-    assert found == ("" if edit.name == "the same two" else "not promised")
-
-
-# --- ties ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("unit", ["comparison", "user"])
-@pytest.mark.parametrize("name", ["tied", "reversed"])
-def test_dropped_ties(unit, name, tmp_path):
-    command = Command("privatize --ties drop", rankings=False)
-    (edit,) = named(neighboring.comparison_edits(unit, "flip", ties=True), name)
-    found = replaying.leaks(tmp_path, command, unit, "flip", edit, "csv")
-    assert found == ("" if name == "reversed" else "not promised")
-
-
-# --- numbers of a loader ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("shape", [(), ("--json",)])
-@pytest.mark.parametrize(
-    ("adjacency", "name"),
-    [("flip", "tied"), ("replace", "silent"), ("replace", "tied"), ("add-remove", "gone")],
-)
-def test_what_a_loader_counted(adjacency, name, shape, monkeypatch, tmp_path):
-    (edit,) = named(neighboring.survey_edits(adjacency), name)
-    options = ("--adjacency", adjacency, *shape)
-    found = replaying.survey_findings(tmp_path, monkeypatch, edit, *options)
-    assert found.violations(1.0) == ()
+# Commands, what one user changes, kinds of files, options, and what is found.
+LEAKS = [
+    # Which items a user ranked; the order of these is what is protected where they are public.
+    ((SYNTHETIC,), GAPS, ("wide.csv", "long.csv", "preflib"), (), "refused"),
+    ((SYNTHETIC,), GAPS[:2], WIDE, RANKED, NOT),
+    ((SYNTHETIC,), GAPS[2:], WIDE, RANKED, ""),
+    # Users without a row; where the number of users is given, participation differs as little as anything.
+    (OF_RANKINGS, NOBODY, ("sparse.csv",), (), NOT),
+    (OF_RANKINGS, UNCHANGED, ("sparse.csv",), GIVEN, ""),
+    # Everybody else ranked all items, so that there is no gap to refuse.
+    ((SYNTHETIC, WITHOUT_USERS), SPARSE, ("sparse.csv",), (), NOT),
+    # Somebody else answers the same: that shows where the file keeps its users, and nowhere else.
+    ((SYNTHETIC,), [replaced(STRICT, RENAMED, "participation")], WIDE, (), NOT),
+    ((WITHOUT_USERS, CONSENSUS, LOCAL), [replaced(STRICT, RENAMED, "participation")], WIDE, (), ""),
+    # Somebody with another ε, too.
+    (BUDGETED, [replaced(STRICT, RENAMED, "participation", "budgets")], WIDE, (), NOT),
+    # An item that one user alone names.
+    (OF_RANKINGS, [replaced(THREE, FOUR, "items", "ranked-items")], ("long.csv",), (), NOT),
+]
+OF_USERS = [
+    pytest.param(*row, more, found, marks=slow if row[0] is KWIKSORT else ())
+    for commands, edits, kinds, more, found in LEAKS
+    for row in itertools.product(commands, edits, kinds)
+]
 
 
-# --- who has no row --------------------------------------------------------------------------------
-
-NOBODY = named(neighboring.ranking_edits("user", ties=True, gaps=True), "nothing", "something")
-
-
-@pytest.mark.parametrize("command", OF_RANKINGS, ids=lambda command: command.words)
-@pytest.mark.parametrize("edit", NOBODY, ids=lambda edit: edit.name)
-def test_who_ranked_nothing_and_has_no_row(command, edit, tmp_path):
-    found = replaying.leaks(tmp_path, command, "user", "replace", edit, "sparse.csv")
-    assert found == "not promised"
-
-
-@pytest.mark.parametrize("command", OF_RANKINGS, ids=lambda command: command.words)
-@pytest.mark.parametrize("edit", NOBODY, ids=lambda edit: edit.name)
-def test_users_without_a_row_who_were_counted(command, edit, tmp_path):
-    """Where the number of users is given, participation differs as little as anything."""
-    told = Edit(edit.name, edit.first, edit.second)
-    more = ("--users", str(len(edit.first)), "--items", ",".join(ITEMS))
-    assert replaying.leaks(tmp_path, command, "user", "replace", told, "sparse.csv", *more) == ""
-
-
-@pytest.mark.parametrize("command", [SYNTHETIC, WITHOUT_USERS], ids=lambda command: command.words)
-def test_a_synthetic_ranking_for_everybody_who_has_rows(command, tmp_path):
-    """Everybody else ranked all items, so that there is no gap to refuse."""
-    rows = [(f"u{k}", ranks) for k, ranks in enumerate(neighboring.STRICT)]
-    gone = [rows[0], (rows[1][0], neighboring.NOTHING), *rows[2:]]
-    for tables in ((rows, gone), (gone, rows)):
-        edit = Edit("nothing", *tables, frozenset({"participation", "ranked-items"}))
-        found = replaying.leaks(tmp_path, command, "user", "replace", edit, "sparse.csv")
-        assert found == "not promised"
+@pytest.mark.parametrize(("command", "edit", "kind", "more", "found"), OF_USERS)
+def test_nothing_else_is_shown_of_rankings(command, edit, kind, more, found, tmp_path):
+    assert replaying.leaks(tmp_path, command, "user", "replace", edit, kind, *more) == found
 
 
 @pytest.mark.parametrize(
-    "command", [SYNTHETIC, WITHOUT_USERS, *OF_RANKINGS], ids=lambda command: command.words
-)
-def test_names_of_users(command, tmp_path):
-    """Somebody else answers the same: that shows where the file keeps its users, and nowhere else."""
-    rows = [(f"u{k}", ranks) for k, ranks in enumerate([*neighboring.STRICT] * 2)]
-    other = [*rows[:4], ("u99", rows[4][1]), *rows[5:]]
-    edit = Edit("renamed", rows, other, frozenset({"participation"}))
-    found = replaying.leaks(tmp_path, command, "user", "replace", edit, "wide.csv")
-    assert found == ("not promised" if command is SYNTHETIC else "")
-
-
-# --- items -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("unit", "adjacency", "name"),
+    ("words", "unit", "adjacency", "name", "found"),
     [
-        ("user", "replace", "an item more"),
-        ("user", "add-remove", "an item less"),
-        ("comparison", "replace", "an item more"),
+        ("privatize --ties drop", "user", "flip", "reversed", ""),
+        ("privatize --ties drop", "comparison", "flip", "reversed", ""),
+        ("privatize --ties drop", "user", "flip", "tied", NOT),
+        ("privatize --ties drop", "comparison", "flip", "tied", NOT),
+        ("rank --max-per-user 2", "user", "replace", "an item more", NOT),
+        ("rank --max-per-user 2 --adjacency add-remove", "user", "add-remove", "an item less", NOT),
+        ("rank --unit comparison", "comparison", "replace", "an item more", NOT),
     ],
 )
-def test_items_that_one_user_alone_names(unit, adjacency, name, tmp_path):
-    bound = "--max-per-user 2" if unit == "user" else "--unit comparison"
-    command = Command(f"rank --adjacency {adjacency} {bound}", rankings=False)
+def test_nothing_else_is_shown_of_comparisons(words, unit, adjacency, name, found, tmp_path):
     (edit,) = named(neighboring.comparison_edits(unit, adjacency, ties=True), name)
-    assert replaying.leaks(tmp_path, command, unit, adjacency, edit, "csv") == "not promised"
-
-
-@pytest.mark.parametrize("command", OF_RANKINGS, ids=lambda command: command.words)
-def test_items_that_one_ranking_alone_has(command, tmp_path):
-    others = [(f"u{k}", (1 + k % 3, 1 + (k + 1) % 3, 1 + (k + 2) % 3, None)) for k in range(9)]
-    more = [*others[:4], ("u4", (4, 3, 2, 1)), *others[5:]]
-    edit = Edit("an item more", others, more, frozenset({"items", "ranked-items"}))
-    found = replaying.leaks(tmp_path, command, "user", "replace", edit, "long.csv")
-    assert found == "not promised"
-
-
-# --- budgets -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("drop", ["", " --drop-user"])
-def test_personal_budgets(drop, tmp_path):
-    """Somebody with another ε, too."""
-    command = Command(f"privatize --epsilon-column budget{drop}", rankings=True)
-    rows = [(f"u{k}", ranks) for k, ranks in enumerate(neighboring.STRICT)]
-    other = [*rows[:4], ("u99", rows[4][1]), *rows[5:]]
-    edit = Edit("renamed", rows, other, frozenset({"participation", "budgets"}))
-    found = replaying.leaks(tmp_path, command, "user", "replace", edit, "wide.csv")
-    assert found == "not promised"
+    command = Command(words, rankings=False)
+    assert replaying.leaks(tmp_path, command, unit, adjacency, edit, "csv") == found

@@ -108,26 +108,6 @@ def _no_constant(name: str) -> None:
     raise AssertionError(f"{name} is not valid JSON")
 
 
-def check_ranking(document: Any, items: set[str], most: int | None = None) -> None:
-    """Ranks from 1 without gaps, each of another item of the file; higher scores before lower ones."""
-    rows = document["ranking"]
-    ranks = [row["rank"] for row in rows]  # shared where a release is tied
-    assert ranks == [
-        k if k == 1 or rank != ranks[k - 2] else rank for k, rank in enumerate(ranks, 1)
-    ]
-    names = [row["item"] for row in rows]
-    assert len(set(names)) == len(names)
-    assert set(names) <= items, (names, items)
-    assert most is None or len(rows) <= most
-    scores = [row["score"] for row in rows if row["score"] is not None]
-    assert scores == sorted(scores, reverse=True)
-    for row in rows:
-        if "low" in row:
-            assert row["low"] <= row["high"]
-        if "rank_low" in row:
-            assert 1 <= row["rank_low"] <= row["rank_high"]
-
-
 def _files(folder: Path) -> dict[str, bytes]:
     """Content of all that lies below; ledgers are compared by what they say."""
     return {

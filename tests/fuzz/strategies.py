@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
@@ -28,6 +29,12 @@ BYTES = (
 )  # fmt: skip
 _ENDS = ("\n", "\r\n", "\r", "\n\r", "\n\n", "\u2028", "\x0b")
 _PLACE = st.integers(0, 2**16)
+
+
+def tiers(quick: int, thorough: int = 1_000) -> pytest.MarkDecorator:
+    """How many ``examples`` a test has: in the quick tier, and in the thorough one."""
+    many = pytest.param(thorough, marks=pytest.mark.slow)
+    return pytest.mark.parametrize("examples", [quick, many])
 
 
 def fuzz(examples: int) -> settings:

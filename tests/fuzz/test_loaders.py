@@ -36,13 +36,30 @@ from tests.fuzz.as_written import (
     synthetic_as_written,
     text_of,
 )
-from tests.fuzz.checks import PARQUET_LOADERS, QUICK, THOROUGH, _names, _plain, tiers
-from tests.fuzz.strategies import fuzz
+from tests.fuzz.strategies import fuzz, tiers
 
 ITEMS = st.none() | st.lists(st.sampled_from(strategies.CELLS[-40:]), max_size=4)
 COLUMN = st.sampled_from(
     ("user", "user", "user", "user", None, "note", "a", "winner", "", "\ud800")
 )
+
+QUICK, THOROUGH = 20, 1_000  # files of each kind
+
+
+def _plain(message: str, path: Path) -> None:
+    """A refusal that names the file, or the list of items, and speaks of it, not of the inside of Python."""
+    assert path.name in message or message.startswith("`items` ")
+    assert not re.search(
+        r"\[Errno|codec|invalid literal|cannot convert|could not convert|out of range|too large to convert|"
+        r"null byte|np\.|array\(|NoneType|Exceeds the limit",
+        message.replace(path.name, "").split("(")[0],
+    ), message
+
+
+def _names(names) -> None:
+    assert len(set(names)) == len(names)
+    assert all(name.strip() for name in names)
+
 
 # --- what each loader takes, and what its table must say
 
@@ -63,6 +80,8 @@ LOADERS = {
     "synthetic": (readers.read_synthetic_rankings, synthetic_as_written),
     "budgets": (read_budgets, budgets_as_written),
 }
+PARQUET_LOADERS = tuple(LOADERS[kind][0] for kind in ("objects", "wide", "reports", "synthetic"))
+PARQUET_LOADERS += (lambda path: read_budgets(path, "user", None),)
 
 
 def _check_text(folder: Path, kind: str, content: bytes, suffix: str, user, items) -> None:
@@ -148,9 +167,6 @@ def test_orders(tmp_path, examples):
     run()
 
 
-# --- PrefLib's files and Kamishima's
-
-
 def _check_ranked(path: Path, content: bytes):
     """The table, None if it is refused."""
     path.write_bytes(content)
@@ -166,43 +182,19 @@ def _check_ranked(path: Path, content: bytes):
 # --- files that are none
 
 
-TEXT_LOADERS = (*PARQUET_LOADERS, lambda path: readers.read_epsilon(path, "budget"))
-
-
-def _odd_paths(folder: Path, endings: tuple[str, ...]):
-    """Folders, links to nowhere and to themselves, a file that can't be read; names that no file has."""
-    for ending in endings:
-        made = folder / f"made{ending}"
-        made.mkdir()
-        yield made
-        for name, target in (("none", folder / "gone"), ("loop", folder / f"loop{ending}")):
-            (folder / f"{name}{ending}").symlink_to(target)
-            yield folder / f"{name}{ending}"
-        yield folder / f"{'x' * 300}{ending}"
-        yield folder / f"nul\0{ending}"
-        yield made / f"below{ending}"
-        (folder / f"empty{ending}").touch()
-        yield folder / f"empty{ending}"
-        yield folder / f"empty{ending}" / f"x{ending}"
-        yield folder / f"\udcff{ending}"
-        if Path("/proc/self/mem").exists():  # reads fail with an I/O error, for the superuser too
-            (folder / f"mem{ending}").symlink_to("/proc/self/mem")
-            yield folder / f"mem{ending}"
-
-
-@pytest.mark.parametrize(
-    ("endings", "loaders"),
-    [
-        ((".csv", ".soc", ".order", ".json", ".xlsx", ""), TEXT_LOADERS),
-        ((".parquet",), TEXT_LOADERS[:1]),
-    ],
-)
-def test_paths_that_are_no_files(tmp_path, endings, loaders):
-    for path in _odd_paths(tmp_path, endings):
-        for read in loaders:
-            with pytest.raises(DataError) as refused:
-                read(path)
-            _plain(str(refused.value), path)
+@pytest.mark.parametrize("ending", [".csv", ".soc", ".json", ".xlsx", ".parquet"])
+def test_paths_that_are_no_files(tmp_path, ending):
+    """Links to nowhere and to themselves, a file that can't be read; names that no file has."""
+    paths = [tmp_path / f"{name}{ending}" for name in ("x" * 300, "nul\0", "\udcff", "no", "loop")]
+    paths[3].symlink_to(tmp_path / "gone")
+    paths[4].symlink_to(paths[4])
+    if Path("/proc/self/mem").exists():  # reads fail with an I/O error, for the superuser too
+        paths.append(tmp_path / f"mem{ending}")
+        paths[5].symlink_to("/proc/self/mem")
+    for path in (*paths, tmp_path / f"folder{ending}" / f"below{ending}"):
+        with pytest.raises(DataError) as refused:
+            readers.read_comparisons(path)
+        _plain(str(refused.value), path)
 
 
 def test_named_data_sets_that_are_damaged_in_one_place(data_folder, tmp_path):

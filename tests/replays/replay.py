@@ -24,7 +24,7 @@ import hashlib
 import importlib
 import inspect
 import itertools
-import secrets
+import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ import numpy as np
 from scipy import optimize
 
 Run = Callable[[], Mapping[str, Any]]
-"""Runs the program and returns everything that is visible from outside, by name: output, files, exit code."""
+"""Returns everything that is visible from outside, by name: output, files, exit code."""
 Loss = Callable[[np.ndarray, np.ndarray, Mapping[str, Any]], float]
 """Maps ``(first, second, facts)`` to the ε that a mechanism loses between two inputs; ``facts`` are public."""
 
@@ -75,29 +75,21 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Findings:
-    """Two runs on neighbors: ε of all calls together, name and ε of each, and what else differed, in words."""
+    """Two runs on neighbors: ε of all calls together, and what else differed, in words."""
 
     measured: float
-    doors: tuple[tuple[str, float], ...]
     faults: tuple[str, ...]
 
     def violations(self, claimed: float) -> tuple[str, ...]:
         """What contradicts a claim of ε, in words; empty if nothing does."""
         if self.measured <= claimed * (1 + _ROUNDING):
             return self.faults
-        each = ", ".join(f"{name} {epsilon:.6g}" for name, epsilon in self.doors)
         above = f"the mechanisms lose epsilon = {self.measured:.6g}, claimed is {claimed:.6g}"
-        return (f"{above} ({each})", *self.faults)
+        return (above, *self.faults)
 
 
 def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = None) -> Findings:
-    """Record the program on D, replay it on D' and compare the two runs.
-
-    Args:
-        first, second: run it on D and on D'.
-        doors: its mechanisms. A call within another mechanism is not recorded.
-        coins: seed of the draws outside mechanisms; None for zeros.
-    """
+    """Record the program on D, replay it on D' and compare the two runs; a call within a mechanism is not recorded."""
     recording = record(first, doors, coins)
     return compare(recording, record(second, doors, coins, recording))
 
@@ -105,15 +97,16 @@ def audit(first: Run, second: Run, doors: Sequence[Door], coins: int | None = No
 def record(
     run: Run, doors: Sequence[Door], coins: int | None = None, earlier: Recording | None = None
 ) -> Recording:
-    """Run the program; its mechanisms draw, or return what they returned ``earlier`` while calls agree with that."""
+    """Run the program; its mechanisms draw, or return what they returned ``earlier`` while calls agree with that.
+
+    ``coins`` is the seed of the draws outside mechanisms; None for zeros.
+    """
     tape, places = Recording(earlier), [door.function.partition(":") for door in doors]
     functions = [getattr(importlib.import_module(module), name) for module, _, name in places]
     watched = [tape.watched(door, function) for door, function in zip(doors, functions)]
     with contextlib.ExitStack() as stack:
-        for name, made in _COINS.items():
-            real = getattr(secrets, name)
-            stack.callback(setattr, secrets, name, real)
-            setattr(secrets, name, tape.coin(name, real, made, coins))
+        stack.callback(setattr, random, "_urandom", random._urandom)  # all of `secrets` ask it
+        random._urandom = tape.coins(random._urandom, coins)
         stack.callback(_swap, watched, functions)
         _swap(functions, watched)
         tape.seen.update(run())
@@ -122,18 +115,14 @@ def record(
 
 def compare(first: Recording, second: Recording) -> Findings:
     """Compare a recording with its replay."""
-    losses, faults = [], list(second.faults)
-    pairs = zip(first.crossings, second.crossings)
-    for _, calls in itertools.groupby(pairs, key=lambda pair: id(pair[0].facts)):
-        one, other = zip(*calls)
-        losses.append((one[0].door.function.partition(":")[2], _lost(one, other)))
+    faults, pairs = list(second.faults), zip(first.crossings, second.crossings)
+    of_each = itertools.groupby(pairs, key=lambda pair: id(pair[0].facts))
+    measured = float(sum(_lost(*zip(*calls)) for _, calls in of_each))
     before, after = len(first.crossings), len(second.crossings)
     if before != after:
         faults.append(f"{before} calls of mechanisms, then {after}")
     if not before:
-        faults.append(
-            "no mechanism was called: the output depends on no data, or avoids the mechanisms"
-        )
+        faults.append("no mechanism was called")
     for name in dict.fromkeys([*first.seen, *second.seen]):
         one, other = (run.seen.get(name) for run in (first, second))
         if one != other:
@@ -142,7 +131,7 @@ def compare(first: Recording, second: Recording) -> Findings:
             number, (a, b) = next(apart, (0, (one, other)))
             where = f"{name}, line {number}" if isinstance(one, str) and number else name
             faults.append(f"{where}: {str(a).strip()[:80]}, then {str(b).strip()[:80]}")
-    return Findings(float(sum(loss for _, loss in losses)), tuple(losses), tuple(faults))
+    return Findings(measured, tuple(faults))
 
 
 def _lost(first: Sequence[Crossing], second: Sequence[Crossing]) -> float:
@@ -187,8 +176,8 @@ class Recording:
             if not door.builds:
                 return self._crossed(door, facts, door.read(bound.arguments[door.data]), call)
             mechanism, facts["scale"] = call()
-            draw = functools.partial(self._plainly, mechanism)
-            return lambda x: self._crossed(door, facts, x, lambda: draw(x)), facts["scale"]
+            draw = functools.partial(functools.partial, self._plainly, mechanism)
+            return lambda x: self._crossed(door, facts, x, draw(x)), facts["scale"]
 
         return passed
 
@@ -234,25 +223,17 @@ class Recording:
         finally:
             self._inside = was
 
-    def coin(
-        self, name: str, real: Callable[..., Any], made: Callable[..., Any], seed: int | None
-    ) -> Callable[..., Any]:
-        """A function of :mod:`secrets`; outside mechanisms its draws are a seeded stream for each call, or zeros."""
+    def coins(self, real: Callable[[int], bytes], seed: int | None) -> Callable[[int], bytes]:
+        """Bytes of the operating system; outside mechanisms a seeded stream for each call, or zeros."""
         calls = itertools.count(1)
 
         def drawn(size: int) -> bytes:
-            stream = hashlib.shake_256(f"{seed}:{name}:{next(calls)}".encode())
+            if self._inside:
+                return real(size)
+            stream = hashlib.shake_256(f"{seed}:{next(calls)}".encode())
             return bytes(size) if seed is None else stream.digest(size)
 
-        return lambda *args: real(*args) if self._inside else made(drawn, *args)
-
-
-_COINS: dict[str, Callable[..., Any]] = {
-    "token_bytes": lambda draw, size=32: draw(size),
-    "token_hex": lambda draw, size=32: draw(size).hex(),
-    "randbits": lambda draw, bits: int.from_bytes(draw(-(-bits // 8))) >> -bits % 8,
-    "randbelow": lambda draw, bound: int.from_bytes(draw(16)) % bound,
-}
+        return drawn
 
 
 def _paired(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -19,19 +19,6 @@ from privrank_jax.privacy import Privacy
 from tests.cli.results import assert_schema
 
 ITEMS = "abcd"
-# Votes on each pair, and the share of upsets; without any, the likelihood has no maximum.
-SIZES = ((1, 0.0), (40, 0.0), (40, 0.15))
-KINDS = {
-    "counts": ("--method", "counts", "--epsilon", "0.5"),
-    "counts flip": ("--method", "counts", "--epsilon", "0.5", "--adjacency", "flip"),
-    "scores": ("--method", "scores", "--adjacency", "flip", "--epsilon", "20"),
-    "mle ridge": ("--method scores --adjacency flip --epsilon 5 --gamma 0.01",),
-    "mle laplace": ("--method scores --adjacency flip --epsilon 20 --link laplace",),
-    "none": ("--method", "none"),
-    "none ridge": ("--method", "none", "--gamma", "20"),
-    "none laplace": ("--method", "none", "--link", "laplace"),
-    "none normal": ("--method", "none", "--link", "normal"),
-}
 
 
 def comparisons(write, votes, upsets, seed):
@@ -45,28 +32,6 @@ def comparisons(write, votes, upsets, seed):
     return write(*rows)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_score_lies_in_its_interval(privrank, write, kind):
-    rehearsal = () if "none" in kind else ("--simulate", "--seed", 3)
-    shown = []
-    for seed, (votes, upsets) in enumerate(SIZES):
-        path = comparisons(write, votes, upsets, seed)
-        result = privrank("rank", path, "--user", "user", *KINDS[kind], "--json", *rehearsal)
-        assert result.code == 0, result.err
-        document = result.json()
-        assert_schema(document)
-        for row in document["ranking"]:
-            assert "low" not in row or row["low"] <= row["score"] <= row["high"]
-        shown.append("low" in document["ranking"][0])
-    if "counts" in kind:
-        assert all(shown)
-    elif "none" in kind:
-        assert not any(shown[:2])  # separated: the fit is that of the ridge alone
-        assert "ridge" in kind or shown[-1]
-    else:
-        assert not shown[0]
-
-
 COUNTS = ("--method", "counts")
 FITTED = ("--method", "scores", "--adjacency", "flip")
 
@@ -74,12 +39,11 @@ FITTED = ("--method", "scores", "--adjacency", "flip")
 def told_apart(privrank, *run):
     """What is said of how sure the order is, and the rows."""
     document = privrank(*run, "--json").json()
+    assert_schema(document)
     return document["diagnostics"]["told_apart"], document["ranking"]
 
 
-@pytest.mark.parametrize(
-    "options", [COUNTS, (*COUNTS, "--noise", "gaussian", "--delta", "1e-6"), FITTED]
-)
+@pytest.mark.parametrize("options", [COUNTS, FITTED])
 def test_noise_is_called_noise(privrank, write, options):
     """Each says by chance that two items can be told apart in at most 5% of runs: more than 6 of 25 in 2e-4."""
     run = ("rank", comparisons(write, 2, 0.0, 0), *options, "--epsilon", 0.01, "--simulate")
@@ -87,18 +51,11 @@ def test_noise_is_called_noise(privrank, write, options):
     assert sum(said) <= 6
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        (*COUNTS, "--epsilon", 1),
-        (*COUNTS, "--epsilon", 1, "--adjacency", "add-remove"),
-        (*FITTED, "--epsilon", 1),
-        ("--method", "none"),
-    ],
-)
+@pytest.mark.parametrize("options", [COUNTS, (*COUNTS, "--adjacency", "add-remove"), FITTED])
 def test_a_clear_order_needs_no_word(privrank, write, options):
     """Gaps of totals are above 100, and noise of scale 2 moves one by 50 with probability below 1e-8."""
-    told, rows = told_apart(privrank, "rank", comparisons(write, 150, 0.1, 5), *options)
+    run = ("rank", comparisons(write, 150, 0.1, 5), *options, "--epsilon", 1)
+    told, rows = told_apart(privrank, *run)
     assert told == {"from_next": 3, "of": 3, "any_two": True, "words": ""}
     assert [(row["rank_low"], row["rank_high"]) for row in rows] == [(k, k) for k in range(1, 5)]
 
