@@ -15,7 +15,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import duckdb
-import numpy as np
 import openpyxl
 import pandas
 import pyarrow
@@ -64,7 +63,6 @@ def piped(monkeypatch):
         (TEXT.encode(), None),
         (TEXT.encode("utf-8-sig"), "latin-1"),  # the mark says more
         (TEXT.encode("utf-16"), None),
-        (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), "utf-8"),
         (TEXT.encode("utf-16-be"), "utf-16-be"),
         (TEXT.encode("latin-1"), "Latin-1"),
     ],
@@ -129,7 +127,6 @@ def test_separators_and_encodings_by_name():
         (codecs.BOM_UTF8 + b'[{"user": 1}]', ".json", '[{"user": 1}]'),
         (b"", ".csv", ""),
         (b"4 2\n1 3 2 0\n", ".blt", "4 2\n1 3 2 0\n"),
-        (b"1 2,3\n1,2\n", ".csv", "1 2,3\n1,2\n"),
         (b"# FILE NAME: a.soc\n3: 1,2\n", ".csv", "# FILE NAME: a.soc\n3: 1,2\n"),
     ],
 )
@@ -237,14 +234,12 @@ def test_separators_by_the_header(tmp_path, text, sign):
 @pytest.mark.parametrize(
     ("content", "name"),
     [
-        ("\ufeff" + GOOD, "bom.csv"),
         (GOOD.replace("\n", "\r\n"), "windows.csv"),
         (GOOD.replace("\n", "\r"), "old_mac.csv"),
         (GOOD.replace(",", "\t"), "tabs.tsv"),
         (GOOD.replace("Oslo", '"Oslo"'), "quoted.CSV"),
         (GOOD.rstrip("\n"), "no_last_newline.csv"),
         (GOOD.replace("\n", "\n\n"), "empty_lines.csv"),
-        (GOOD.encode("utf-16"), "unicode.csv"),
     ],
 )
 def test_harmless_variants_read_alike(tmp_path, content, name):
@@ -279,11 +274,8 @@ CELLS = [
     ("name", "content"),
     [
         ("votes.jsonl", LINES),
-        ("votes.ndjson", f"\n{LINES}\n\n"),
-        ("votes.json", LINES),
         ("votes.JSON", f" [{LINES.replace(chr(10), ',')}]"),
         ("votes.json", json.dumps(ROWS, indent=1).replace("1.5", "1.50")),
-        ("votes.jsonl.gz", gzip.compress(LINES.encode())),
     ],
 )
 def test_objects_are_rows(tmp_path, name, content):
@@ -308,10 +300,8 @@ def test_structures_are_their_json_and_name_nobody(cell):
     ("name", "content", "named"),
     [
         ("v.jsonl", "", "is empty"),
-        ("v.jsonl", "\n \n", "is empty"),
         ("v.json", "[]", "is empty"),
         ("v.jsonl", LINES + "\n[1]", "line 4"),
-        ("v.jsonl", f"[{LINES}]", "line 1"),
         ("v.jsonl", LINES + '\n{"user":', "line 4"),
         ("v.jsonl", LINES + '\n{"user":1,"user":2}', "line 4.*stands there twice"),
         ("v.json", "[" * 100_000, "not valid JSON"),
@@ -460,8 +450,6 @@ class Polars:
     "make",
     [
         lambda: COLUMNS,
-        lambda: {name: np.array([*cells, 0], object)[:-1] for name, cells in COLUMNS.items()},
-        lambda: pyarrow.table(COLUMNS),
         lambda: pyarrow.table(COLUMNS).to_pandas(types_mapper=pandas.ArrowDtype),
         lambda: Polars(COLUMNS),
         lambda: SimpleNamespace(collect=lambda: Polars(COLUMNS)),
@@ -482,8 +470,6 @@ def test_frames(make):
     [
         ("votes.csv", "is a str"),
         (7, "is a int"),
-        ([], "is a list"),
-        ([{"user": "u"}, 3], "row 2"),
         ([{"user": "u", 1: 2}], "row 1"),
         ({"user": ["u"], "winner": ["a", "b"]}, "different lengths"),
         ({"user": [b"a"]}, "row 1: a cell is a bytes"),

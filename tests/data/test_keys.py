@@ -7,15 +7,17 @@ reorders keys; what is read of all others must be the same.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import privrank_jax as pr
 from privrank_jax.data import Comparisons, DataError
+from privrank_jax.data.reader import KINDS
 from privrank_jax.data.reader import read_told as _read_told
 from tests.data.files import written
-from tests.data.keys import variants
 
 ITEMS = ("oslo", "rome", "bonn")
 USERS = 12
@@ -74,10 +76,6 @@ def _order(k):
     return {"order": ">".join(_answers(k)[1])}
 
 
-def _list(k):
-    return {"order": _answers(k)[1]}
-
-
 def _places(k):
     return {f"rank_{place}": item for place, item in enumerate(_answers(k)[1], start=1)}
 
@@ -100,15 +98,11 @@ SHAPES = {
     "pairs": (_pairs, {}),
     "sides": (_sided, {"side": "Left", "covariates": ["Score"]}),
     "choices": (_chosen, {}),
-    "named choices": (_renamed(_chosen, chosen="Pick", shown="Of"), {"chosen": "Pick", "shown": ["Of"]}),
     "options": (_options, {}),
     "best-worst": (_best_worst, {}),
     "wide": (_wide, {"kind": "rankings"}),
     "wide, seen items": (_wide, {"kind": "rankings", "items": None}),
-    "ratings": (_wide, {"ratings": "1:3"}),
     "orders": (_order, {}),
-    "named orders": (_renamed(_order, order="Said"), {"order": "Said"}),
-    "lists": (_list, {}),
     "places": (_places, {}),
 }  # fmt: skip
 LONG = {
@@ -118,6 +112,52 @@ LONG = {
     "long best-worst": ({"kind": "best-worst", "answer": "Answer"}, "item", "Answer"),
 }
 MARKS = {"Chosen": (1, 0, 0), "Answer": (1, 0, -1)}
+
+
+_USUAL = {
+    name for kind in KINDS.values() for names in kind.roles.columns().values() for name in names
+}
+EVERY = {
+    **dict.fromkeys(sorted(_USUAL), "a"),
+    **{"rank": 1, "tie": 1, "order": "a>b", "shown": ["a", "b"], "count": 2, "weight": 1, "time": "2024-01-01"},
+    **{"model_a": "a", "model_b": "b", "left": "a", "right": "b", "outcome": "left", "winner_model_a": 1},
+    **{"winner_model_b": 0, "rank_1": "a", "rank_2": "b", "option_1": "a", "option_2": "b", "a vs b": "a"},
+    **{"item_1": "a", "item_2": "b", "report": 1, "epsilon": 1, "synthetic_epsilon": 1, "a": 1, "b": 2, "c": 3, "d": 4},
+}  # fmt: skip
+"""A cell under each name that a column of any kind may have."""
+_WHOLE = (("item", "rank"), ("rank_1", "rank_2"), ("order",), tuple("abcd"), ("a vs b",), ("chosen", "shown"),
+          ("winner", "loser"))  # fmt: skip
+
+
+def variants(row: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The row of one user in other keys, by what was done."""
+    yield "reversed", dict(reversed(row.items()))
+    yield "only its user", {"user": row["user"]}
+    yield "nested", {"user": row["user"], "answers": row}
+    yield "in a list", {"battles": [row]}
+    for key in row:
+        rest = {name: cell for name, cell in row.items() if name != key}
+        yield f"without {key}", rest
+        yield f"null {key}", {**row, key: None}
+        yield f"nested {key}", {**row, key: {key: row[key]}}
+        others = {
+            key.upper(),
+            key.lower(),
+            key.title(),
+            f" {key}",
+            key.replace("_", "-"),
+            f"{key}\u200b",
+        }
+        for other in sorted(others - {key}):
+            yield f"{other} for {key}", {**rest, other: row[key]}
+            yield f"{other} beside {key}", {**row, other: row[key]}
+    for key in sorted(EVERY.keys() - row.keys()):
+        yield f"with {key}", {**row, key: EVERY[key]}
+    yield "with all", {**EVERY, **row}
+    for keys in _WHOLE:
+        other = {key: EVERY[key] for key in keys}
+        yield f"{keys} instead", {"user": row["user"], **other}
+        yield f"{keys} as well", {**row, **other}
 
 
 def read_told(path, told):

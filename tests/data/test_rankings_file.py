@@ -10,6 +10,7 @@ import pytest
 import privrank_jax as pr
 from privrank_jax.data import Approvals, Comparisons, DataError, Rankings, Ratings
 from privrank_jax.data.ballots import groups_of, sign_of
+from privrank_jax.data.rankings import before
 from tests.data.files import SUFFIXES, as_file, frame, written
 
 NAMES = ("Oslo", "Paris", "Rome")
@@ -380,3 +381,10 @@ def test_the_table_renumbers_and_cannot_be_written_to():
 def test_tables_that_do_not_fit_together(change, message):
     with pytest.raises(DataError, match=message):
         Rankings(**{"ranks": [[0, 1]], "item_names": ("a", "b"), **change})
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+def test_the_largest_number_of_a_type_is_a_rank_like_any_other(dtype):
+    largest = np.iinfo(dtype).max
+    ranks = np.array([[-1, largest, 0, -1, largest]], dtype)
+    assert before(ranks).tolist() == [[-1, 1, 0, -1, 1]]
