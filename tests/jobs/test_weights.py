@@ -37,9 +37,8 @@ def fit(path, most=None, gamma=None, **columns):
     return data, released(data, epsilon=None, weight_most=most, gamma=gamma)
 
 
-@pytest.mark.parametrize(("weight", "most"), [("p", None), ("p", 3.0)])
-@pytest.mark.parametrize("user", ["user", None])
-def test_the_fit_and_its_errors_are_weighted(games, weight, most, user):
+@pytest.mark.parametrize(("user", "most"), [("user", None), (None, 3.0)])
+def test_the_fit_and_its_errors_are_weighted(games, user, most):
     table, found = fit(games, most, user=user)
     weights = np.minimum(table.weights, most or np.inf)
     wins = np.zeros((3, 3))
