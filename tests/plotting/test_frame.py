@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from privrank_jax import plotting
-from privrank_jax.plotting.frame import plain
 
 
 def test_save_writes_what_the_suffix_says(tmp_path):
@@ -36,11 +35,3 @@ def test_import_needs_no_matplotlib_and_drawing_no_pyplot():
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (0.02, "0.02"), (1.0, "1"), (20_000.0, "20,000"), (1e6, "10⁶"), (3e-5, "3e-05")],
-)
-def test_numbers_on_axes_are_written_plainly(value, text):
-    assert plain(value) == text

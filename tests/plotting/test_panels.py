@@ -32,9 +32,7 @@ def test_curves_have_bands_of_two_standard_errors_and_infinity_stands_apart():
     assert labels == ["1", "4", "no\nprivacy"]
 
 
-@pytest.mark.parametrize("colors", [1, 9])
-@pytest.mark.parametrize("styles", [1, 7])
-@pytest.mark.parametrize("width", [5.5, 9.6])
+@pytest.mark.parametrize(("colors", "styles", "width"), [(1, 7, 5.5), (9, 1, 9.6), (9, 7, 5.5)])
 def test_a_legend_takes_as_many_rows_as_it_needs(colors, styles, width):
     figure = frame.new_figure(width, 3)
     figure.subplots()
@@ -57,7 +55,9 @@ def test_a_legend_takes_as_many_rows_as_it_needs(colors, styles, width):
 
 
 def test_numbers_in_a_legend_are_written_for_readers():
-    values = (100.0, 100, 1000.0, 10_000, 1e6, 0.05, math.inf, "a$b", True)
-    written = ["100", "100", "1,000", "10,000", "10⁶", "0.05", "∞", r"a\$b", "True"]
+    values = (0.0, 100.0, 100, 1000.0, 10_000, 1e6, 0.05, 3e-5, math.inf, "a$b", True)
+    written = [
+        "0", "100", "100", "1,000", "10,000", "10⁶", "0.05", "3e-05", "∞", r"a\$b", "True"
+    ]  # fmt: skip
     assert [panels.level_name("n", value) for value in values] == written
     assert panels.level_name("epsilon", math.inf) == "no privacy"
