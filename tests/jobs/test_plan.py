@@ -122,14 +122,11 @@ by_exponential = functools.partial(
 
 RANKINGS = {"rankings": True, "error": "pairs"}
 FRESH = {
-    "survey": ({"users": 150}, in_a_survey),
     "a part of the pairs": ({"users": 300, "share_observed": 0.3, "epsilon": 2.0},
                             functools.partial(in_a_survey, local=2.0, share=0.3)),
     "shuffled answers": ({"users": 900, **SHUFFLED},
                          functools.partial(in_a_survey, local=among(900), share=0.1)),
     "scores, replace": ({"users": 200, **CENTRAL}, functools.partial(by_a_curator, epsilon=0.9)),
-    "scores, flip": ({"users": 100, "adjacency": "flip", **CENTRAL},
-                     functools.partial(by_a_curator, adjacency="flip", epsilon=1.0)),
     "scores, add-remove": ({"users": 100, "adjacency": "add-remove", "delta": 1e-5, **CENTRAL},
                            functools.partial(by_a_curator, adjacency="add-remove", epsilon=0.9, delta=1e-5)),
     "borda": ({"users": 60, "method": "borda", **RANKINGS}, by_borda),
