@@ -96,20 +96,16 @@ def test_each_answer_is_one_comparison(tmp_path, form):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("user", ["user", None])
-def test_each_comparison_has_the_weight_of_its_row(form, user):
+def test_each_comparison_has_the_weight_of_its_row(form):
     columns, options, _ = FORMS[form]
     rows = len(columns["user"])
     weights = np.arange(1, rows + 1) / 2
     weighted = {**columns, "p": list(map(str, weights))}
-    found = Comparisons.read(weighted, weight="p", user=user, **options)
-    if form not in ("tallies", "pairs"):
-        assert found.weights.tolist() == weights.tolist()
-    else:
-        each = {"tallies": [0, 1, 1, 1, 3, 3], "pairs": [0, 0, 1, 2, 3, 3]}[form]
-        assert found.weights.tolist() == weights[each].tolist()
-    assert "each row has the weight in column 'p'" in found.notes
-    assert Comparisons.read(weighted, user=user, **options).weights is None
+    found = Comparisons.read(weighted, weight="p", **options)
+    several = {"tallies": [0, 1, 1, 1, 3, 3], "pairs": [0, 0, 1, 2, 3, 3]}
+    each = several.get(form, range(rows))
+    assert found.weights.tolist() == weights[each].tolist()
+    assert Comparisons.read(weighted, **options).weights is None
 
 
 def test_ties_are_counted_beside_wins():
@@ -119,14 +115,8 @@ def test_ties_are_counted_beside_wins():
     wins = rng.integers(0, 5, (len(pairs), 3))
     columns = {"i": [f"t{i}" for i, _ in pairs], "j": [f"t{j}" for _, j in pairs]}
     columns |= {name: list(map(str, wins[:, k])) for k, name in enumerate(("w_ij", "w_ji", "t_ij"))}
-    told = {
-        "left": "i",
-        "right": "j",
-        "left_wins": "w_ij",
-        "right_wins": "w_ji",
-        "tie_count": "t_ij",
-    }
-    found = Comparisons.read(columns, **told)
+    told = {"left": "i", "right": "j", "left_wins": "w_ij", "right_wins": "w_ji"}
+    found = Comparisons.read(columns, **told, tie_count="t_ij")
     matrix, tied = np.zeros((4, 4)), np.zeros((4, 4))
     for (i, j), (one, other, both) in zip(pairs, wins):
         matrix[i, j], matrix[j, i] = one + both / 2, other + both / 2
@@ -134,7 +124,6 @@ def test_ties_are_counted_beside_wins():
     np.testing.assert_array_equal(found.arrays().win_counts().matrix, matrix)
     np.testing.assert_array_equal(found.ties_of_pairs(), tied)
     assert (len(found), found.ties) == (wins.sum(), wins[:, 2].sum())
-    del told["tie_count"]
     assert Comparisons.read(columns, **told).ties == 0
 
 
@@ -157,11 +146,7 @@ def outcomes(rows, names=MODELS, **options):
     [
         ("a|A|left| Left |model_a|MODEL A|1|1.0|gpt|W|win|Won|1-0", MODELS, LEFT),
         ("b|B|right|model_b|Model B|0|0.0|phi|L|loss|lost|0-1", MODELS, RIGHT),
-        (
-            "tie|Tie|draw|0.5|tie (bothbad)|both bad|both_bad|bothbad|D|1/2-1/2|½-½|both_equal",
-            MODELS,
-            TIE,
-        ),
+        ("tie|Tie|draw|0.5|tie (bothbad)|both bad|both_bad|bothbad|D|1/2-1/2|½-½|both_equal", MODELS, TIE),
         ("0|0.0|response_0", ("response_0", "response_1"), LEFT),
         ("1|1.0|B", ("Response 0 source", "Response 1 source"), RIGHT),
         ("0", ("answer_1", "answer_0"), RIGHT),
@@ -175,7 +160,7 @@ def outcomes(rows, names=MODELS, **options):
         ("A|away|0", ("HomeTeam", "AwayTeam"), RIGHT),
         ("X|D", ("home", "away"), TIE),
     ],
-)
+)  # fmt: skip
 def test_words_for_outcomes(cells, names, expected):
     found = outcomes([(cell, "gpt", "phi") for cell in cells.split("|")], names)
     assert found == [expected] * len(found)
@@ -199,18 +184,14 @@ def test_told_words_are_the_only_ones_but_items_and_two_say_no_tie():
     for cell in ("a", "model_a", "tie", "z"):
         with pytest.raises(DataError, match="column 'said'"):
             outcomes([(cell, "gpt", "phi")], words=["x", "y"])
-    assert outcomes([("phi", "gpt", "phi"), ("gpt", "gpt", "phi")], words=["x", "y"]) == [
-        RIGHT,
-        LEFT,
-    ]
+    found = outcomes([("phi", "gpt", "phi"), ("gpt", "gpt", "phi")], words=["x", "y"])
+    assert found == [RIGHT, LEFT]
 
 
 def test_items_named_like_outcomes_are_never_guessed():
     assert outcomes([("A", "A", "B")]) == [LEFT]  # whichever is meant
-    assert outcomes([("D", "D", "E"), ("W", "E", "W")]) == [
-        LEFT,
-        RIGHT,
-    ]  # letters of games, of items in the row
+    letters = [("D", "D", "E"), ("W", "E", "W")]  # of games, of items in the row
+    assert outcomes(letters) == [LEFT, RIGHT]
     for rows in (
         [("A", "B", "A")], [("tie", "tie", "B")], [("1", "2", "1")],
         [("A", "A", "B"), ("a", "C", "D")], [("D", "D", "E"), ("D", "E", "F")],
@@ -283,15 +264,8 @@ def test_forms_by_the_header(header, told, kind):
     ],
 )
 def test_headers_that_say_too_little_or_two_things(header, told, word):
-    columns = {
-        name: ["a", "b"] if "right" not in name else ["right", "left"] for name in header.split(",")
-    }
-    if len(columns) < len(header.split(",")):
-        with pytest.raises(DataError, match=word):
-            plan_of("f", header.split(","), ComparisonRoles(**told))
-        return
     with pytest.raises(DataError, match=word):
-        Comparisons.read(columns, **told)
+        plan_of("f", header.split(","), ComparisonRoles(**told))
 
 
 def test_a_word_for_the_preferred_item_in_a_column_of_winners_is_refused():
@@ -347,19 +321,17 @@ def test_the_first_fault_is_said(tmp_path):
         Rankings.read(path, user=None, count="n")
 
 
-ORDERS = [[2, 0, 1], [1, 2], [0, 3, 2, 1]]
-
-
-@pytest.mark.parametrize("user_names", [(), ("x", "y", "z")])
-def test_rankings_break_into_the_pairs_that_the_library_breaks(user_names):
-    ranks = np.full((3, 4), -1)
-    for user, order in enumerate(ORDERS):
+def test_rankings_break_into_the_pairs_that_the_library_breaks():
+    orders, ranks = [[2, 0, 1], [1, 2], [0, 3, 2, 1]], np.full((3, 4), -1)
+    for user, order in enumerate(orders):
         ranks[user, order] = np.arange(len(order))
-    found = Rankings(ranks, item_names=("a", "b", "c", "d"), user_names=user_names).comparisons()
-    expected = break_rankings(ORDERS, num_items=4)
-    columns = (found.users, found.winners, found.losers)
-    own = (expected.users, expected.winners, expected.losers)
-    rows, wanted = (sorted(zip(*(np.asarray(one).tolist() for one in x))) for x in (columns, own))
+    found = Rankings(ranks, item_names="abcd").comparisons()
+    expected = break_rankings(orders, num_items=4)
+    rows, wanted = (
+        sorted(zip(*(np.asarray(one).tolist() for one in (of.users, of.winners, of.losers))))
+        for of in (found, expected)
+    )
     assert rows == wanted
-    assert found.user_names == (user_names or ("1", "2", "3"))
+    assert found.user_names == ("1", "2", "3")
+    assert Rankings(ranks, "abcd", user_names="xyz").comparisons().user_names == ("x", "y", "z")
     assert (found.comparisons_per_user, found.ties, found.has_users) == (6, 0, True)

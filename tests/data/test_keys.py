@@ -23,87 +23,43 @@ ITEMS = ("oslo", "rome", "bonn")
 USERS = 12
 
 
-def _answers(k):
-    """A pair of items, the preferred one first, and an order."""
+def answers(k):
+    """The preferred item of a pair, the other one, and an order."""
     order = [ITEMS[(k + s) % 3] for s in range(3)]
-    return order[:2], order[:: (-1) ** (k // 3)]
+    return order[0], order[1], order[:: (-1) ** (k // 3)]
 
 
-def _compared(k):
-    (one, other), _ = _answers(k)
-    return {"winner": one, "loser": other}
+def numbered(name, items):
+    return {f"{name}_{place}": item for place, item in enumerate(items, start=1)}
 
 
-def _tied(k):
-    return {**_compared(k), "Tied": k % 2}
+def by_item(k, one, other, order):
+    return {item: place for place, item in enumerate(order, start=1)}
 
 
-def _battle(k):
-    (one, other), _ = _answers(k)
-    return {"model_a": other, "model_b": one, "winner": ("model_b", "tie")[k % 4 == 0]}
-
-
-def _one_hot(k):
-    (one, other), _ = _answers(k)
-    pair = {"model_a": one, "model_b": other}
-    return {**pair, "winner_model_a": 1, "winner_model_b": 0}
-
-
-def _pairs(k):
-    return {"oslo vs rome": ITEMS[k % 2], "rome vs bonn": ITEMS[1 + (k % 3 == 0)]}
-
-
-def _chosen(k):
-    (one, _), order = _answers(k)
-    return {"chosen": one, "shown": order}
-
-
-def _best_worst(k):
-    order = _answers(k)[1]
-    return {"best": order[0], "worst": order[2], "shown": order}
-
-
-def _options(k):
-    (one, _), order = _answers(k)
-    return {"chosen": one, **{f"option_{n}": item for n, item in enumerate(order, start=1)}}
-
-
-def _wide(k):
-    return {item: place for place, item in enumerate(_answers(k)[1], start=1)}
-
-
-def _order(k):
-    return {"order": ">".join(_answers(k)[1])}
-
-
-def _places(k):
-    return {f"rank_{place}": item for place, item in enumerate(_answers(k)[1], start=1)}
-
-
-def _renamed(shape, **names):
-    return lambda k: {names.get(key, key): cell for key, cell in shape(k).items()}
-
-
-def _sided(k):
-    (one, other), _ = _answers(k)
-    return {**_compared(k), "Left": (one, other)[k % 2], "Score": "3"}
-
-
+# The row of user k, and what is said of the columns.
 SHAPES = {
-    "winner": (_compared, {}),
-    "named": (_renamed(_compared, winner="Best", loser="Worst"), {"winner": "Best", "loser": "Worst"}),
-    "tied": (_tied, {"tie": "Tied"}),
-    "battles": (_battle, {}),
-    "onehot": (_one_hot, {}),
-    "pairs": (_pairs, {}),
-    "sides": (_sided, {"side": "Left", "covariates": ["Score"]}),
-    "choices": (_chosen, {}),
-    "options": (_options, {}),
-    "best-worst": (_best_worst, {}),
-    "wide": (_wide, {"kind": "rankings"}),
-    "wide, seen items": (_wide, {"kind": "rankings", "items": None}),
-    "orders": (_order, {}),
-    "places": (_places, {}),
+    "winner": (lambda k, one, other, _: {"winner": one, "loser": other}, {}),
+    "named": (lambda k, one, other, _: {"Best": one, "Worst": other}, {"winner": "Best", "loser": "Worst"}),
+    "tied": (lambda k, one, other, _: {"winner": one, "loser": other, "Tied": k % 2}, {"tie": "Tied"}),
+    "battles": (
+        lambda k, one, other, _: {"model_a": other, "model_b": one, "winner": ("model_b", "tie")[k % 4 == 0]}, {},
+    ),
+    "onehot": (
+        lambda k, one, other, _: {"model_a": one, "model_b": other, "winner_model_a": 1, "winner_model_b": 0}, {},
+    ),
+    "pairs": (lambda k, *_: {"oslo vs rome": ITEMS[k % 2], "rome vs bonn": ITEMS[1 + (k % 3 == 0)]}, {}),
+    "sides": (
+        lambda k, one, other, _: {"winner": one, "loser": other, "Left": (one, other)[k % 2], "Score": "3"},
+        {"side": "Left", "covariates": ["Score"]},
+    ),
+    "choices": (lambda k, one, _, order: {"chosen": one, "shown": order}, {}),
+    "options": (lambda k, one, _, order: {"chosen": one, **numbered("option", order)}, {}),
+    "best-worst": (lambda k, one, _, order: {"best": order[0], "worst": order[2], "shown": order}, {}),
+    "wide": (by_item, {"kind": "rankings"}),
+    "wide, seen items": (by_item, {"kind": "rankings", "items": None}),
+    "orders": (lambda k, one, _, order: {"order": ">".join(order)}, {}),
+    "places": (lambda k, one, _, order: numbered("rank", order), {}),
 }  # fmt: skip
 LONG = {
     "long": ({}, "item", "rank"),
@@ -112,8 +68,6 @@ LONG = {
     "long best-worst": ({"kind": "best-worst", "answer": "Answer"}, "item", "Answer"),
 }
 MARKS = {"Chosen": (1, 0, 0), "Answer": (1, 0, -1)}
-
-
 _USUAL = {
     name for kind in KINDS.values() for names in kind.roles.columns().values() for name in names
 }
@@ -140,15 +94,8 @@ def variants(row: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"without {key}", rest
         yield f"null {key}", {**row, key: None}
         yield f"nested {key}", {**row, key: {key: row[key]}}
-        others = {
-            key.upper(),
-            key.lower(),
-            key.title(),
-            f" {key}",
-            key.replace("_", "-"),
-            f"{key}\u200b",
-        }
-        for other in sorted(others - {key}):
+        cased = {key.upper(), key.lower(), key.title()}
+        for other in sorted((cased | {f" {key}", key.replace("_", "-"), f"{key}\u200b"}) - {key}):
             yield f"{other} for {key}", {**rest, other: row[key]}
             yield f"{other} beside {key}", {**row, other: row[key]}
     for key in sorted(EVERY.keys() - row.keys()):
@@ -174,9 +121,10 @@ def rows_of(shape):
         return [
             {"user": f"u{k}", item: one, rank: said[place], "Age": 30, "Team": "x"}
             for k in range(USERS)
-            for place, one in enumerate(_answers(k)[1])
+            for place, one in enumerate(answers(k)[2])
         ]
-    return [{"user": f"u{k}", **SHAPES[shape][0](k), "Age": 30, "Team": "x"} for k in range(USERS)]
+    row, _ = SHAPES[shape]
+    return [{"user": f"u{k}", **row(k, *answers(k)), "Age": 30, "Team": "x"} for k in range(USERS)]
 
 
 def told(shape):

@@ -110,16 +110,11 @@ def among(users):
     return shuffled_local_epsilon(users, 1.0, 1e-6)
 
 
-by_borda = functools.partial(of_rankings_by, aggregation.dp_borda, ranks_from_scores)
-by_weights = functools.partial(of_rankings_by, aggregation.private_weights, of_weights)
-by_noise_all = functools.partial(of_rankings_by, aggregation.noise_all, of_weights)
-by_kwiksort = functools.partial(
-    of_rankings_by, aggregation.dp_kwiksort, lambda ranks: ranks, split=0.9
-)
-by_exponential = functools.partial(
-    of_rankings_by, aggregation.exponential_kemeny, lambda ranks: ranks
-)
+def ranked_by(function, finish=lambda ranks: ranks, **options):
+    return functools.partial(of_rankings_by, function, finish, **options)
 
+
+by_borda = ranked_by(aggregation.dp_borda, ranks_from_scores)
 RANKINGS = {"rankings": True, "error": "pairs"}
 FRESH = {
     "a part of the pairs": ({"users": 300, "share_observed": 0.3, "epsilon": 2.0},
@@ -133,10 +128,10 @@ FRESH = {
     "the first": ({"users": 90, "method": "borda", "rankings": True, "error": "first"},
                   functools.partial(by_borda, error=shown_first)),
     "cost": ({"users": 40, "method": "borda", "rankings": True}, cost_of_borda),
-    "weights": ({"users": 60, **RANKINGS}, by_weights),
-    "noise-all": ({"users": 60, "method": "noise-all", **RANKINGS}, by_noise_all),
-    "kwiksort": ({"users": 90, "method": "kwiksort", **RANKINGS}, by_kwiksort),
-    "exponential": ({"users": 60, "method": "exponential", **RANKINGS}, by_exponential),
+    "weights": ({"users": 60, **RANKINGS}, ranked_by(aggregation.private_weights, of_weights)),
+    "noise-all": ({"users": 60, "method": "noise-all", **RANKINGS}, ranked_by(aggregation.noise_all, of_weights)),
+    "kwiksort": ({"users": 90, "method": "kwiksort", **RANKINGS}, ranked_by(aggregation.dp_kwiksort, split=0.9)),
+    "exponential": ({"users": 60, "method": "exponential", **RANKINGS}, ranked_by(aggregation.exponential_kemeny)),
     "points": ({"users": 50, "points": "0-2"}, of_points),
 }  # fmt: skip
 
