@@ -15,7 +15,9 @@ from tests.data.files import SUFFIXES, as_file, frame, written
 
 NAMES = ("Oslo", "Paris", "Rome")
 RANKS = [[0, 1, 2], [1, 1, 0], [-1, 0, -1]]
-LONG_ROWS = "ann,Paris,2 ann,Oslo,1 ann,Rome,3 bob,Rome,1 bob,Oslo,2 bob,Paris,2 cy,Paris,1".split()
+LONG_ROWS = (
+    "ann,Paris,2", "ann,Oslo,1", "ann,Rome,3", "bob,Rome,1", "bob,Oslo,2", "bob,Paris,2", "cy,Paris,1",
+)  # fmt: skip
 FORMS = {
     "wide": (frame("user,Oslo,Paris,Rome", "ann,1,2,3", "bob,2,2,1", "cy,,1,"), {}),
     "decimals": (
