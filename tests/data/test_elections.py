@@ -47,7 +47,6 @@ def test_ballots_count_as_often_as_they_weigh(tmp_path):
         ("3 1 3 4 0", "3 1 3 4", "line 4.*no ballot"),
         ("3 1 3 4 0", "0.5 1 3 4 0", "line 4.*no ballot"),
         ("3 1 3 4 0", "3 1 3 5 0", "line 4.*candidate is '5'"),
-        ("3 1 3 4 0", "3 1 3 1 0", "line 4.*candidate 1 stands there twice"),
         ("-2", "-7", "candidate is '7'"),
         ('"Charlotte"\n"Donald"\n"A club"\n', "", "ends before the names"),
         ('"Charlotte"', '"adam"', "twice"),
@@ -132,7 +131,6 @@ def test_files_of_preflib(tmp_path, content):
         ("2: {1,3},2", "-2: {1,3},2", "", "line 11: the count of an order is '-2'"),
         ("2: {1,3},2", "0: {1,3},2", "", "line 11: .* is '0': write a whole number from 1"),
         ("2: {1,3},2", "2: {1,3,2", "", "line 11: .* is not an order"),
-        ("2: {1,3},2", "2: 1,,2", "", "is not an order"),
         ("2: {1,3},2", "2: ١,2", "", "is not an order"),
         ("VOTERS: 6", "VOTERS: 7", "", "line 5: 7 voters are stated, 6 are there"),
         ("ORDERS: 3", "ORDERS: 4", "", "line 6: 4 unique orders are stated, 3 are there"),
@@ -140,7 +138,6 @@ def test_files_of_preflib(tmp_path, content):
         ("VOTERS: 6", "VOTERS: many", "", "NUMBER VOTERS is 'many': write a whole number"),
         ("NAME 3:", "NAME 2:", "", "must number"),
         ("NAME 3: Cy, junior", "NAME 3: ann ", "", "twice"),
-        ("NAME 3: Cy, junior", "NAME 3:", "", "blank"),
         ("3: 2,1,3\n2: {1,3},2\n1: 3\n", "", "", "0 ballots of 3 items"),
         ("TYPE: toi", "TYPE: soi", "votes.soi", "line 11: .soi"),
         ("TYPE: toi", "TYPE: toc", "votes.toc", "line 12: .toc"),
@@ -180,13 +177,9 @@ def test_items_of_set_b_are_named_by_their_ids(tmp_path):
     [
         ("10 1\n0 10 0 1 2 3 4 5 6 7 8 8\n", "line 2"),
         ("10 1\n0 10 0 1 2 3 4 5 6 7 8 10\n", "line 2"),
-        ("10 1\n0 9 0 1 2 3 4 5 6 7 8 9\n", "line 2"),
         ("10 1\n0 2 0 1\n0 3 0 1 2\n", "line 3"),
-        ("0 10 0 1 2\n", "0 ballots"),
         ("10 1\n", "0 ballots of 10 items"),
-        ("10 1\nshrimp first\n", "line 2"),
         ("many 1\n0 1 1\n", "line 1"),
-        ("\n", "0 ballots"),
     ],
 )
 def test_order_file_refusals(tmp_path, text, message):

@@ -285,12 +285,10 @@ def test_structures_are_their_json_and_name_nobody(cell):
     ("name", "content", "named"),
     [
         ("v.jsonl", "", "is empty"),
-        ("v.json", "[]", "is empty"),
         ("v.jsonl", LINES + "\n[1]", "line 4"),
         ("v.jsonl", LINES + '\n{"user":', "line 4"),
         ("v.jsonl", LINES + '\n{"user":1,"user":2}', "line 4.*stands there twice"),
         ("v.json", "[" * 100_000, "not valid JSON"),
-        ("v.json", '[{"user":1},3]', "object 2"),
     ],
 )
 def test_what_is_no_table_of_objects(tmp_path, name, content, named):
@@ -364,7 +362,6 @@ def test_sheets(workbook):
     [
         ([], "empty"),
         ([*VOTES, (1, "a", "b", "c")], "row 6: a cell beyond"),
-        ([("My survey",), *VOTES], "row 2: a cell beyond"),
         ([*VOTES, (1, "a", "#N/A")], "row 6.*#N/A"),
         ([*VOTES, (1, "tea", "=B2")], "row 6.*formula '=B2'"),
     ],
@@ -450,7 +447,6 @@ def test_frames(make):
         (7, "is a int"),
         ([{"user": "u", 1: 2}], "row 1"),
         ({"user": ["u"], "winner": ["a", "b"]}, "different lengths"),
-        ({"user": [b"a"]}, "row 1: a cell is a bytes"),
         *(({"user": cells}, "'user' is no list") for cells in (1, "u", {"A"}, b"ABA", {0: "u"})),
         ({1: ["u"]}, "column is named 1"),
         (pyarrow.table({"user": pyarrow.array([b"a"])}), "row 1: a cell is a bytes"),

@@ -162,17 +162,16 @@ def test_no_key_of_one_user_changes_what_others_said(tmp_path, shape):
     last, accepted = rows[-1]["user"], 0
     expected = said_by_others(before, last)
     seen = "items" in options
-    for name, row in variants(rows[-1]):
-        for changed in ([*rows[:-1], row], [row, *rows[:-1]]):
-            try:
-                data = read(changed)
-            except DataError:
-                continue
-            accepted += 1
-            if seen or data.item_names == before.item_names:
-                assert said_by_others(data, last) == expected, name
-                assert data.notes == before.notes, name
-                assert data.public == before.public, name
+    for number, (name, row) in enumerate(variants(rows[-1])):
+        try:  # by turns as the last row and as the first one
+            data = read([row, *rows[:-1]] if number % 2 else [*rows[:-1], row])
+        except DataError:
+            continue
+        accepted += 1
+        if seen or data.item_names == before.item_names:
+            assert said_by_others(data, last) == expected, name
+            assert data.notes == before.notes, name
+            assert data.public == before.public, name
     assert accepted >= 4
 
 
