@@ -210,17 +210,13 @@ ARENA = "model_a,model_b,winner_model_a,winner_model_b,winner_tie"
 @pytest.mark.parametrize(
     ("header", "told", "kind"),
     [
-        (ARENA, {}, "tallies"),
         ("x_versus_y,canvas,vs b", {}, "pairs"),
-        ("model_a,model_b,winner", {}, "battles"),
         ("Winner,loser,model_a,model_b", {}, "winners"),
         ("left,right,said,winner", {"outcome": "said"}, "battles"),
-        ("home,away,r", {**SIDES, "outcome": "r"}, "battles"),
         ("left,right,x,y", {"left_wins": "x", "right_wins": "y"}, "tallies"),
         ("left,right,winner,loser", {}, "winners"),
         ("left,right,x,y,winner", {"left_score": "x", "right_score": "y"}, "scores"),
         ("x,y,winner,loser", {"winner": "x", "loser": "y"}, "winners"),
-        ("x,loser", {"winner": "x"}, "winners"),
     ],
 )
 def test_forms_by_the_header(header, told, kind):

@@ -69,7 +69,7 @@ def in_a_survey(key, users, local=1.0, share=1.0):
     return off(pairwise.debiased_rr(reports, observed, jnp.full(users, local)).value)
 
 
-def by_a_curator(key, users, adjacency="replace", **promise):
+def by_a_curator(key, users, adjacency, **promise):
     crowd, noise = jax.random.split(key)
     privacy = Privacy(unit="user", adjacency=adjacency, contributions=4, **promise)
     named = "gaussian" if "delta" in promise else "laplace"
@@ -121,7 +121,8 @@ FRESH = {
                             functools.partial(in_a_survey, local=2.0, share=0.3)),
     "shuffled answers": ({"users": 300, **SHUFFLED},
                          functools.partial(in_a_survey, local=among(300), share=0.1)),
-    "scores, replace": ({"users": 200, **CENTRAL}, functools.partial(by_a_curator, epsilon=0.9)),
+    "scores, flip": ({"users": 100, "adjacency": "flip", **CENTRAL},
+                     functools.partial(by_a_curator, adjacency="flip", epsilon=1.0)),
     "scores, add-remove": ({"users": 100, "adjacency": "add-remove", "delta": 1e-5, **CENTRAL},
                            functools.partial(by_a_curator, adjacency="add-remove", epsilon=0.9, delta=1e-5)),
     "borda": ({"users": 60, "method": "borda", **RANKINGS}, by_borda),

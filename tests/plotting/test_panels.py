@@ -1,12 +1,15 @@
-"""Panels of studies."""
+"""Panels of studies, and what all pictures share: files, numbers, what is imported."""
 
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+from privrank_jax import plotting
 from privrank_jax.plotting import frame, panels
 
 
@@ -61,3 +64,30 @@ def test_numbers_in_a_legend_are_written_for_readers():
     ]  # fmt: skip
     assert [panels.level_name("n", value) for value in values] == written
     assert panels.level_name("epsilon", math.inf) == "no privacy"
+
+
+def test_save_writes_what_the_suffix_says(tmp_path):
+    figure = plotting.ranking_intervals(["a"], [1.0], [0.0], [2.0])
+    plotting.save(figure, tmp_path / "a.png")
+    plotting.save(figure, tmp_path / "a.pdf")
+    assert (tmp_path / "a.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (tmp_path / "a.pdf").read_bytes()[:5] == b"%PDF-"
+    for refused in (lambda path: plotting.save(figure, path), plotting.check_picture):
+        with pytest.raises(ValueError, match=r"\.png"):
+            refused(tmp_path / "a.xyz")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_missing_matplotlib_is_explained(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"privrank-jax\[plot\]"):
+        plotting.ranking_intervals(["a"], [1.0], [0.0], [2.0])
+
+
+def test_import_needs_no_matplotlib_and_drawing_no_pyplot():
+    code = (
+        "import sys, privrank_jax.plotting as p; assert 'matplotlib' not in sys.modules;"
+        "p.ranking_intervals(['a'], [1.0], [0.0], [2.0]);"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
