@@ -259,10 +259,8 @@ def test_headers_that_say_too_little_or_two_things(header, told, word):
 def test_a_word_for_the_preferred_item_in_a_column_of_winners_is_refused():
     """Battles that are read as winners and losers would rank the columns."""
     columns = frame("model_a,model_b,said", "gpt,phi,model_a", "phi,llama,model_b")
-    for source in (
-        columns,
-        {name.replace("model_a", "Model_A"): cells for name, cells in columns.items()},
-    ):
+    renamed = {name.replace("model_a", "Model_A"): cells for name, cells in columns.items()}
+    for source in (columns, renamed):
         with pytest.raises(DataError, match=r"'model_a' is the name of a column.*`left`"):
             Comparisons.read(source, winner="said", loser="model_b")
 

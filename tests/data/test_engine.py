@@ -246,12 +246,3 @@ def test_users_are_counted_and_spellings_of_one_are_refused():
             users("w", other, one, "z@x.org")
     assert users("u", "U", "V", "v", "w", "X") == (6, 1, (("U", "u"), ("V", "v")))
     assert len(users(*"aAbBcCdDeE")[2]) == 3
-
-
-@pytest.mark.parametrize("told", [{"winner": "won"}, {"user": "judge"}])
-def test_a_column_that_is_not_there_is_named(told):
-    columns = {"User": ["a", "b"], "Winner ": ["x", "y"], "loser": ["y", "x"]}
-    with pytest.raises(DataError, match=f"no column '{next(iter(told.values()))}'"):
-        Comparisons.read(ibis.memtable(columns), **{"winner": "winner", "loser": "loser"} | told)
-    found = Comparisons.read(ibis.memtable(columns), winner="winner", loser="Loser")
-    assert (found.num_users, found.item_names) == (2, ("x", "y"))

@@ -163,17 +163,6 @@ def test_paths_that_are_no_readable_file(tmp_path):
         pr.read("carz")
 
 
-def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
-    path = written(tmp_path, GOOD)
-
-    def denied(*args, **kwargs):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", denied)
-    with pytest.raises(DataError, match="cannot be read: Permission denied"):
-        opened(path)
-
-
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_file_is_opened_once_for_its_header_and_its_rows(tmp_path, monkeypatch, suffix):
     path, times = as_file(tmp_path, frame(*GOOD.split()), suffix), []

@@ -92,12 +92,7 @@ def test_what_is_no_table(source, said):
         list(records_of(source))
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [(b'{"a": 1}\n[1]', "line 2: list where"), (b'{"a": NaN}', "NaN is no number")],
-)
-def test_broken_lines_are_named(text, said, tmp_path):
-    path = tmp_path / "x.jsonl"
-    path.write_bytes(text)
-    with pytest.raises(DataError, match=said):
-        list(records_of(path))
+def test_a_line_of_json_has_no_nan(tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"a": NaN}')
+    with pytest.raises(DataError, match="NaN is no number"):
+        list(records_of(tmp_path / "x.jsonl"))

@@ -46,14 +46,6 @@ def test_comparisons(spark, tmp_path):
     np.testing.assert_array_equal(there.ties_of_pairs(), here.ties_of_pairs())
 
 
-def test_faults_are_refused(spark):
-    frame = spark.createDataFrame(
-        [("ann", "a", "b"), ("bob", "a", "a")], ["user", "winner", "loser"]
-    )
-    with pytest.raises(ValueError, match="'loser'"):
-        read(frame)
-
-
 def test_a_table_of_a_cluster_becomes_a_ranking(spark, tmp_path):
     path = parquet(tmp_path, VOTES)
     promise = pr.Privacy(1.0, unit="user", adjacency="replace", contributions=20)

@@ -12,7 +12,6 @@ import pytest
 import privrank_jax as pr
 from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data import Rankings
-from privrank_jax.jobs import consensus
 from tests.jobs.released import agreed
 from tests.of_rankings import CONSENSUS
 
@@ -85,15 +84,6 @@ def test_what_was_not_ranked_is_taken_as_said_and_the_other_rule_is_named(write)
     unknown = agreed(path, method="borda", seed=1, read={"missing": "unknown"})
     assert any("missing='unknown'" in one for one in last.warnings)
     assert not any("missing='unknown'" in one for one in unknown.warnings)
-
-
-def test_trust_chooses_who_randomizes():
-    def mechanism(**given):
-        return consensus.Asked(**given).mechanism
-
-    assert mechanism() == mechanism(method="borda")
-    assert mechanism(method="borda", trust="local") == "sub-ranking-weights"
-    assert mechanism(method="borda", trust="shuffled") == "shuffled-pair-weights"
 
 
 # --- certificates ----------------------------------------------------------------------------------
