@@ -28,7 +28,10 @@ def assert_coin(hits, draws, chance, less):
     assert stats.binomtest(hits, draws, chance).pvalue > RATE
 
 
-def test_answers_to_queries_have_their_law(monkeypatch):
+@pytest.mark.parametrize(
+    ("noise", "privacy"), [("laplace", user(0.1)), ("gaussian", user(0.5, 1e-5))]
+)
+def test_answers_to_queries_have_their_law(monkeypatch, noise, privacy):
     """A stand-in for the sort asks one pair repeatedly, as often as the budget allows."""
     queries, users = 100_000, 1000
     twice = np.array([[0, users - 32], [users + 32, 0]])
@@ -39,11 +42,13 @@ def test_answers_to_queries_have_their_law(monkeypatch):
         return [[0], [1]], queries
 
     monkeypatch.setattr(sorting, "partitioned", ask)
-    found = dp_kwiksort.release(PairWeights.from_counts(twice, users), user(0.1))
+    found = dp_kwiksort.release(PairWeights.from_counts(twice, users), privacy, noise=noise)
     scale = 2 * users * found.diagnostics.noise_scale
-    assert scale == pytest.approx(20.0)
+    assert noise == "gaussian" or scale == pytest.approx(20.0)
 
     def chance(scale):  # P(X > 32)
+        if noise == "gaussian":
+            return stats.norm.sf(32.5 / scale)
         return math.exp(-33 / scale) / (1 + math.exp(-1 / scale))
 
     assert_coin(sum(heard), queries, chance(scale), chance(LESS * scale))
