@@ -14,22 +14,15 @@ from tests.data.files import as_file, frame
 
 PAIR = {"user": ["u", "v"], "winner": ["a", "b"], "loser": ["b", "a"], "n": ["CELL", "1"]}
 WIDE = {"user": ["u", "v"], "a": ["CELL", "1"], "b": ["2", "2"]}
+XY = {"left": "x", "right": "y"}
 SIDES = {"x": ["a", "b"], "y": ["b", "a"], "n": ["CELL", "1"], "m": ["2", "2"]}
 ROLES = {
     "count": (Comparisons, PAIR, {"count": "n"}),
     "weight": (Comparisons, PAIR, {"weight": "n"}),
-    "covariate": (
-        Comparisons,
-        {**PAIR, "first": ["a", "a"]},
-        {"covariates": ["n"], "side": "first"},
-    ),
+    "covariate": (Comparisons, {**PAIR, "x": ["a", "a"]}, {"covariates": ["n"], "side": "x"}),
     "time": (Comparisons, PAIR, {"time": "n"}),
-    "score": (
-        Comparisons,
-        SIDES,
-        {"left": "x", "right": "y", "left_score": "n", "right_score": "m"},
-    ),
-    "wins": (Comparisons, SIDES, {"left": "x", "right": "y", "left_wins": "m", "right_wins": "n"}),
+    "score": (Comparisons, SIDES, {**XY, "left_score": "n", "right_score": "m"}),
+    "wins": (Comparisons, SIDES, {**XY, "left_wins": "m", "right_wins": "n"}),
     "rank": (Rankings, WIDE, {}),
     "rating": (Ratings, WIDE, {"ratings": "0:5"}),
     "approval": (Approvals, {**WIDE, "b": ["1", "0"]}, {}),

@@ -9,18 +9,18 @@ import pytest
 
 from privrank_jax.data import Choices, Comparisons, DataError, Rankings, Ratings
 from tests.data.files import frame, written
-from tests.data.votes import CHOICES, SCORED, WINNERS, longer
 from tests.parquet import as_parquet
 
+WINNERS = "user,winner,loser,tie,n\nu,a,b,0,3\nv,b,a,1,2\nu,c,a,,0\nw,c,b,,1\nu,b,a,,2\n"
+CHOICES = "user,chosen,shown,n\nu,a,a|b,2\nv,c,a|b|c,3\nw,d,d|a,0\n"
+SCORED = {"left_score": "home", "right_score": "away"}
 BATTLES = "user,model_a,model_b,winner,n\nu,a,b,tie,2\nv,b,c,model_b,3\nw,c,a,left,0\nu,c,a,c,1\n"
 PAIRS = "user,a vs b,b vs c,n\nu,a,,2\nv,tie,c,3\nw,b,b,0\n"
 ONE_HOT = "user,model_a,model_b,winner_model_a,winner_model_b,n\nu,a,b,1,0,2\nv,a,c,0,1,1\n"
 GOALS = "user,left,right,home,away,n\nu,a,b,2,1,2\nv,b,c,0,0,3\nw,c,a,1,4,0\nu,c,a,1.5,2,1\n"
 WIDE = "n,a,b,c\n2,1,2,3\n0,3,2,1\n3,2,1,\n1,1,1,2\n"
 ORDERS = "n,order\n2,a>b>c\n0,d>a\n3,b>a\n1,a=b>c\n"
-FORMS = "n,order\n2,a;b;c;\n0,d;a;\n3,b;a;\n"
 PLACES = "n,rank_1,rank_2\n2,a,b\n0,d,a\n3,b,a\n1,c,\n"
-FORMED = {"order_separator": ";"}
 EACH = [
     (Comparisons, WINNERS, {}),
     (Comparisons, WINNERS, {"user": None, "items": ["c", "a", "b"]}),
@@ -34,9 +34,16 @@ EACH = [
     (Ratings, WIDE, {"user": None, "ratings": "1:5"}),
     (Rankings, WIDE, {"user": None, "items": ["c", "b"]}),
     (Rankings, ORDERS, {"user": None}),
-    (Rankings, FORMS, {"user": None, **FORMED}),
     (Rankings, PLACES, {"user": None}),
 ]
+
+
+def longer(text):
+    """Each row as often as it counts."""
+    header, *rows = (line.split(",") for line in text.splitlines())
+    at = header.index("n")
+    every = [header, *(row for row in rows for _ in range(int(row[at])))]
+    return "".join(",".join(row[:at] + row[at + 1 :]) + "\n" for row in every)
 
 
 def assert_same(one, other):

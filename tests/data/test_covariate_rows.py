@@ -92,7 +92,6 @@ def test_a_blank_side_is_neutral(tmp_path):
         (None, {"side": "winner"}, "'winner' has two roles"),
         ("u3,b,c,0,a,1,expert,1,2", {"side": "left"}, "line 5, column 'left': 'a' is neither of the two"),
         ("u3,b,c,0,b,nan,expert,1,2", LENGTH, "line 5, column 'length': 'nan' is not"),
-        ("u3,b,c,0,b,,expert,1,2", LENGTH, "'' is not a finite number"),
         ("u3,b,c,0,b,1,expert,x,2", {"covariates": ("words",)}, "column 'winner_words': 'x' is not a"),
         ("u3,b,c,0,b,1,,1,2", {"side": "left", "covariate_group": "judge"}, "column 'judge': blank"),
     ],

@@ -9,13 +9,11 @@ import hashlib
 import io
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import duckdb
-import numpy as np
 import openpyxl
 import pandas
 import pyarrow
@@ -64,7 +62,6 @@ def piped(monkeypatch):
         (TEXT.encode(), None),
         (TEXT.encode("utf-8-sig"), "latin-1"),  # the mark says more
         (TEXT.encode("utf-16"), None),
-        (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), "utf-8"),
         (TEXT.encode("utf-16-be"), "utf-16-be"),
         (TEXT.encode("latin-1"), "Latin-1"),
     ],
@@ -78,25 +75,20 @@ def test_encodings(tmp_path, content, encoding, suffix):
 
 
 @pytest.mark.parametrize(
-    ("content", "encoding", "named"),
+    ("content", "encoding", "named", "name"),
     [
-        (TEXT.encode("latin-1"), None, "line 2.*latin-1"),
-        (TEXT.encode("utf-16-le"), None, "utf-16"),
-        (TEXT.encode("utf-16")[:-1], None, "UTF-16"),
-        (b"a\x81b", "cp1252", "CP1252"),
-        (TEXT.encode() + b"\0", None, "NUL"),
+        (TEXT.encode("latin-1"), None, "line 2.*latin-1", "votes.csv"),
+        (TEXT.encode("utf-16-le"), None, "utf-16", "votes.csv"),
+        (TEXT.encode("utf-16")[:-1], None, "UTF-16", "votes.csv"),
+        (b"a\x81b", "cp1252", "CP1252", "votes.csv"),
+        (TEXT.encode() + b"\0", None, "NUL", "votes.csv"),
+        (gzip.compress(TEXT.encode() * 99)[:-6], None, "damaged", "votes.csv.gz"),
     ],
 )
-def test_bytes_that_are_no_text(tmp_path, content, encoding, named):
-    path = written(tmp_path, content)
+def test_bytes_that_are_no_text(tmp_path, content, encoding, named, name):
+    path = written(tmp_path, content, name)
     with pytest.raises(DataError, match=named):
         list(File(path, encoding=encoding).lines())
-
-
-def test_damaged_archives(tmp_path):
-    path = written(tmp_path, gzip.compress(TEXT.encode() * 99)[:-6], "votes.csv.gz")
-    with pytest.raises(DataError, match="damaged"):
-        list(File(path).lines())
 
 
 @pytest.mark.parametrize(
@@ -129,7 +121,6 @@ def test_separators_and_encodings_by_name():
         (codecs.BOM_UTF8 + b'[{"user": 1}]', ".json", '[{"user": 1}]'),
         (b"", ".csv", ""),
         (b"4 2\n1 3 2 0\n", ".blt", "4 2\n1 3 2 0\n"),
-        (b"1 2,3\n1,2\n", ".csv", "1 2,3\n1,2\n"),
         (b"# FILE NAME: a.soc\n3: 1,2\n", ".csv", "# FILE NAME: a.soc\n3: 1,2\n"),
     ],
 )
@@ -139,10 +130,7 @@ def test_standard_input_is_read_once_and_known_by_its_start(piped, content, suff
     for _ in range(2):
         assert "".join(file.lines()) == text
     assert Origin(file).sha256 == hashlib.sha256(content).hexdigest()
-
-
-def test_a_keyboard_is_no_input(monkeypatch):
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    sys.stdin.isatty = lambda: True  # a keyboard
     with pytest.raises(DataError, match="pipe data in"):
         list(File("-").lines())
 
@@ -162,6 +150,7 @@ def test_paths_that_are_no_readable_file(tmp_path):
         (tmp_path, "folder"),
         (written(tmp_path, GOOD, "votes.ods"), r"\.ods"),
         (written(tmp_path, GOOD, "votes.parquet"), "not a Parquet file"),
+        (written(tmp_path, GOOD, "votes.xlsx"), "not an Excel workbook"),
         (written(tmp_path, GOOD, "votes"), "no suffix"),
         *((Path(name), "or a stream") for name in ("/dev/null", "/dev/stdin")),
         *((tmp_path / name, "or a stream") for name in ("pipe", "pipe.csv", "pipe.soc")),
@@ -172,17 +161,6 @@ def test_paths_that_are_no_readable_file(tmp_path):
             opened(path)
     with pytest.raises(DataError, match=r"neither a file nor a named data set.*'cars'"):
         pr.read("carz")
-
-
-def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
-    path = written(tmp_path, GOOD)
-
-    def denied(*args, **kwargs):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", denied)
-    with pytest.raises(DataError, match="cannot be read: Permission denied"):
-        opened(path)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -237,20 +215,17 @@ def test_separators_by_the_header(tmp_path, text, sign):
 @pytest.mark.parametrize(
     ("content", "name"),
     [
-        ("\ufeff" + GOOD, "bom.csv"),
         (GOOD.replace("\n", "\r\n"), "windows.csv"),
         (GOOD.replace("\n", "\r"), "old_mac.csv"),
         (GOOD.replace(",", "\t"), "tabs.tsv"),
         (GOOD.replace("Oslo", '"Oslo"'), "quoted.CSV"),
         (GOOD.rstrip("\n"), "no_last_newline.csv"),
         (GOOD.replace("\n", "\n\n"), "empty_lines.csv"),
-        (GOOD.encode("utf-16"), "unicode.csv"),
     ],
 )
 def test_harmless_variants_read_alike(tmp_path, content, name):
-    assert rows_of(pr.read(written(tmp_path, content, name))) == rows_of(
-        pr.read(written(tmp_path, GOOD))
-    )
+    plain = rows_of(pr.read(written(tmp_path, GOOD)))
+    assert rows_of(pr.read(written(tmp_path, content, name))) == plain
 
 
 # --- JSON ---
@@ -264,14 +239,8 @@ LINES = "\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS).replace("
 CELLS = [
     (None, "y", "false", ("hi",), "7", "x"),
     (None, "x", "true", (), "8", "y"),
-    (
-        "",
-        "x",
-        None,
-        '{"role": ["é", "1.50"]}',
-        "1.50",
-        "z",
-    ),  # null is blank; numbers stay as they are written
+    # null is blank; numbers stay as they are written
+    ("", "x", None, '{"role": ["é", "1.50"]}', "1.50", "z"),
 ]
 
 
@@ -279,11 +248,8 @@ CELLS = [
     ("name", "content"),
     [
         ("votes.jsonl", LINES),
-        ("votes.ndjson", f"\n{LINES}\n\n"),
-        ("votes.json", LINES),
         ("votes.JSON", f" [{LINES.replace(chr(10), ',')}]"),
         ("votes.json", json.dumps(ROWS, indent=1).replace("1.5", "1.50")),
-        ("votes.jsonl.gz", gzip.compress(LINES.encode())),
     ],
 )
 def test_objects_are_rows(tmp_path, name, content):
@@ -308,14 +274,10 @@ def test_structures_are_their_json_and_name_nobody(cell):
     ("name", "content", "named"),
     [
         ("v.jsonl", "", "is empty"),
-        ("v.jsonl", "\n \n", "is empty"),
-        ("v.json", "[]", "is empty"),
         ("v.jsonl", LINES + "\n[1]", "line 4"),
-        ("v.jsonl", f"[{LINES}]", "line 1"),
         ("v.jsonl", LINES + '\n{"user":', "line 4"),
         ("v.jsonl", LINES + '\n{"user":1,"user":2}', "line 4.*stands there twice"),
         ("v.json", "[" * 100_000, "not valid JSON"),
-        ("v.json", '[{"user":1},3]', "object 2"),
     ],
 )
 def test_what_is_no_table_of_objects(tmp_path, name, content, named):
@@ -389,7 +351,6 @@ def test_sheets(workbook):
     [
         ([], "empty"),
         ([*VOTES, (1, "a", "b", "c")], "row 6: a cell beyond"),
-        ([("My survey",), *VOTES], "row 2: a cell beyond"),
         ([*VOTES, (1, "a", "#N/A")], "row 6.*#N/A"),
         ([*VOTES, (1, "tea", "=B2")], "row 6.*formula '=B2'"),
     ],
@@ -397,13 +358,6 @@ def test_sheets(workbook):
 def test_what_is_no_table_in_a_sheet(workbook, rows, named):
     with pytest.raises(DataError, match=named):
         cells_of(opened(workbook(rows)))
-
-
-def test_damaged_workbooks(workbook, tmp_path):
-    whole = workbook([VOTES[0], *[VOTES[1]] * 99])
-    half = written(tmp_path, whole.read_bytes()[: whole.stat().st_size // 2], "half.xlsx")
-    with pytest.raises(DataError, match="not an Excel workbook"):
-        pr.read(half)
 
 
 # --- further rows of a header: Qualtrics' are known by their ids, all others are read as answers ---
@@ -460,8 +414,6 @@ class Polars:
     "make",
     [
         lambda: COLUMNS,
-        lambda: {name: np.array([*cells, 0], object)[:-1] for name, cells in COLUMNS.items()},
-        lambda: pyarrow.table(COLUMNS),
         lambda: pyarrow.table(COLUMNS).to_pandas(types_mapper=pandas.ArrowDtype),
         lambda: Polars(COLUMNS),
         lambda: SimpleNamespace(collect=lambda: Polars(COLUMNS)),
@@ -482,11 +434,8 @@ def test_frames(make):
     [
         ("votes.csv", "is a str"),
         (7, "is a int"),
-        ([], "is a list"),
-        ([{"user": "u"}, 3], "row 2"),
         ([{"user": "u", 1: 2}], "row 1"),
         ({"user": ["u"], "winner": ["a", "b"]}, "different lengths"),
-        ({"user": [b"a"]}, "row 1: a cell is a bytes"),
         *(({"user": cells}, "'user' is no list") for cells in (1, "u", {"A"}, b"ABA", {0: "u"})),
         ({1: ["u"]}, "column is named 1"),
         (pyarrow.table({"user": pyarrow.array([b"a"])}), "row 1: a cell is a bytes"),
@@ -495,15 +444,3 @@ def test_frames(make):
 def test_what_is_no_frame(data, named):
     with pytest.raises(DataError, match=named):
         cells_of(open_frame(data))
-
-
-def test_nothing_is_imported_for_frames_and_readers_do_not_wait_for_estimators():
-    run = (
-        "import sys\nfrom privrank_jax.data.table import open_frame\n"
-        "open_frame(dict(user=['u'])).columns(['user'])\n"
-        "print({'jax', 'pandas', 'polars', 'pyarrow', 'ibis', 'duckdb'} & set(sys.modules))\n"
-        "import privrank_jax as pr\npr.read(dict(winner=['a'], loser=['b']))\n"
-        "print({'privrank_jax.pairwise', 'privrank_jax.aggregation', 'optax', 'ibis'} & set(sys.modules))"
-    )
-    done = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["set()", "set()"]

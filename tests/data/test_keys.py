@@ -7,109 +7,59 @@ reorders keys; what is read of all others must be the same.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import privrank_jax as pr
 from privrank_jax.data import Comparisons, DataError
+from privrank_jax.data.reader import KINDS
 from privrank_jax.data.reader import read_told as _read_told
 from tests.data.files import written
-from tests.data.keys import variants
 
 ITEMS = ("oslo", "rome", "bonn")
 USERS = 12
 
 
-def _answers(k):
-    """A pair of items, the preferred one first, and an order."""
+def answers(k):
+    """The preferred item of a pair, the other one, and an order."""
     order = [ITEMS[(k + s) % 3] for s in range(3)]
-    return order[:2], order[:: (-1) ** (k // 3)]
+    return order[0], order[1], order[:: (-1) ** (k // 3)]
 
 
-def _compared(k):
-    (one, other), _ = _answers(k)
-    return {"winner": one, "loser": other}
+def numbered(name, items):
+    return {f"{name}_{place}": item for place, item in enumerate(items, start=1)}
 
 
-def _tied(k):
-    return {**_compared(k), "Tied": k % 2}
+def by_item(k, one, other, order):
+    return {item: place for place, item in enumerate(order, start=1)}
 
 
-def _battle(k):
-    (one, other), _ = _answers(k)
-    return {"model_a": other, "model_b": one, "winner": ("model_b", "tie")[k % 4 == 0]}
-
-
-def _one_hot(k):
-    (one, other), _ = _answers(k)
-    pair = {"model_a": one, "model_b": other}
-    return {**pair, "winner_model_a": 1, "winner_model_b": 0}
-
-
-def _pairs(k):
-    return {"oslo vs rome": ITEMS[k % 2], "rome vs bonn": ITEMS[1 + (k % 3 == 0)]}
-
-
-def _chosen(k):
-    (one, _), order = _answers(k)
-    return {"chosen": one, "shown": order}
-
-
-def _best_worst(k):
-    order = _answers(k)[1]
-    return {"best": order[0], "worst": order[2], "shown": order}
-
-
-def _options(k):
-    (one, _), order = _answers(k)
-    return {"chosen": one, **{f"option_{n}": item for n, item in enumerate(order, start=1)}}
-
-
-def _wide(k):
-    return {item: place for place, item in enumerate(_answers(k)[1], start=1)}
-
-
-def _order(k):
-    return {"order": ">".join(_answers(k)[1])}
-
-
-def _list(k):
-    return {"order": _answers(k)[1]}
-
-
-def _places(k):
-    return {f"rank_{place}": item for place, item in enumerate(_answers(k)[1], start=1)}
-
-
-def _renamed(shape, **names):
-    return lambda k: {names.get(key, key): cell for key, cell in shape(k).items()}
-
-
-def _sided(k):
-    (one, other), _ = _answers(k)
-    return {**_compared(k), "Left": (one, other)[k % 2], "Score": "3"}
-
-
+# The row of user k, and what is said of the columns.
 SHAPES = {
-    "winner": (_compared, {}),
-    "named": (_renamed(_compared, winner="Best", loser="Worst"), {"winner": "Best", "loser": "Worst"}),
-    "tied": (_tied, {"tie": "Tied"}),
-    "battles": (_battle, {}),
-    "onehot": (_one_hot, {}),
-    "pairs": (_pairs, {}),
-    "sides": (_sided, {"side": "Left", "covariates": ["Score"]}),
-    "choices": (_chosen, {}),
-    "named choices": (_renamed(_chosen, chosen="Pick", shown="Of"), {"chosen": "Pick", "shown": ["Of"]}),
-    "options": (_options, {}),
-    "best-worst": (_best_worst, {}),
-    "wide": (_wide, {"kind": "rankings"}),
-    "wide, seen items": (_wide, {"kind": "rankings", "items": None}),
-    "ratings": (_wide, {"ratings": "1:3"}),
-    "orders": (_order, {}),
-    "named orders": (_renamed(_order, order="Said"), {"order": "Said"}),
-    "lists": (_list, {}),
-    "places": (_places, {}),
+    "winner": (lambda k, one, other, _: {"winner": one, "loser": other}, {}),
+    "named": (lambda k, one, other, _: {"Best": one, "Worst": other}, {"winner": "Best", "loser": "Worst"}),
+    "tied": (lambda k, one, other, _: {"winner": one, "loser": other, "Tied": k % 2}, {"tie": "Tied"}),
+    "battles": (
+        lambda k, one, other, _: {"model_a": other, "model_b": one, "winner": ("model_b", "tie")[k % 4 == 0]}, {},
+    ),
+    "onehot": (
+        lambda k, one, other, _: {"model_a": one, "model_b": other, "winner_model_a": 1, "winner_model_b": 0}, {},
+    ),
+    "pairs": (lambda k, *_: {"oslo vs rome": ITEMS[k % 2], "rome vs bonn": ITEMS[1 + (k % 3 == 0)]}, {}),
+    "sides": (
+        lambda k, one, other, _: {"winner": one, "loser": other, "Left": (one, other)[k % 2], "Score": "3"},
+        {"side": "Left", "covariates": ["Score"]},
+    ),
+    "choices": (lambda k, one, _, order: {"chosen": one, "shown": order}, {}),
+    "options": (lambda k, one, _, order: {"chosen": one, **numbered("option", order)}, {}),
+    "best-worst": (lambda k, one, _, order: {"best": order[0], "worst": order[2], "shown": order}, {}),
+    "wide": (by_item, {"kind": "rankings"}),
+    "wide, seen items": (by_item, {"kind": "rankings", "items": None}),
+    "orders": (lambda k, one, _, order: {"order": ">".join(order)}, {}),
+    "places": (lambda k, one, _, order: numbered("rank", order), {}),
 }  # fmt: skip
 LONG = {
     "long": ({}, "item", "rank"),
@@ -118,6 +68,43 @@ LONG = {
     "long best-worst": ({"kind": "best-worst", "answer": "Answer"}, "item", "Answer"),
 }
 MARKS = {"Chosen": (1, 0, 0), "Answer": (1, 0, -1)}
+_USUAL = {
+    name for kind in KINDS.values() for names in kind.roles.columns().values() for name in names
+}
+EVERY = {
+    **dict.fromkeys(sorted(_USUAL), "a"),
+    **{"rank": 1, "tie": 1, "order": "a>b", "shown": ["a", "b"], "count": 2, "weight": 1, "time": "2024-01-01"},
+    **{"model_a": "a", "model_b": "b", "left": "a", "right": "b", "outcome": "left", "winner_model_a": 1},
+    **{"winner_model_b": 0, "rank_1": "a", "rank_2": "b", "option_1": "a", "option_2": "b", "a vs b": "a"},
+    **{"item_1": "a", "item_2": "b", "report": 1, "epsilon": 1, "synthetic_epsilon": 1, "a": 1, "b": 2, "c": 3, "d": 4},
+}  # fmt: skip
+"""A cell under each name that a column of any kind may have."""
+_WHOLE = (("item", "rank"), ("rank_1", "rank_2"), ("order",), tuple("abcd"), ("a vs b",), ("chosen", "shown"),
+          ("winner", "loser"))  # fmt: skip
+
+
+def variants(row: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The row of one user in other keys, by what was done."""
+    yield "reversed", dict(reversed(row.items()))
+    yield "only its user", {"user": row["user"]}
+    yield "nested", {"user": row["user"], "answers": row}
+    yield "in a list", {"battles": [row]}
+    for key in row:
+        rest = {name: cell for name, cell in row.items() if name != key}
+        yield f"without {key}", rest
+        yield f"null {key}", {**row, key: None}
+        yield f"nested {key}", {**row, key: {key: row[key]}}
+        cased = {key.upper(), key.lower(), key.title()}
+        for other in sorted((cased | {f" {key}", key.replace("_", "-"), f"{key}\u200b"}) - {key}):
+            yield f"{other} for {key}", {**rest, other: row[key]}
+            yield f"{other} beside {key}", {**row, other: row[key]}
+    for key in sorted(EVERY.keys() - row.keys()):
+        yield f"with {key}", {**row, key: EVERY[key]}
+    yield "with all", {**EVERY, **row}
+    for keys in _WHOLE:
+        other = {key: EVERY[key] for key in keys}
+        yield f"{keys} instead", {"user": row["user"], **other}
+        yield f"{keys} as well", {**row, **other}
 
 
 def read_told(path, told):
@@ -134,9 +121,10 @@ def rows_of(shape):
         return [
             {"user": f"u{k}", item: one, rank: said[place], "Age": 30, "Team": "x"}
             for k in range(USERS)
-            for place, one in enumerate(_answers(k)[1])
+            for place, one in enumerate(answers(k)[2])
         ]
-    return [{"user": f"u{k}", **SHAPES[shape][0](k), "Age": 30, "Team": "x"} for k in range(USERS)]
+    row, _ = SHAPES[shape]
+    return [{"user": f"u{k}", **row(k, *answers(k)), "Age": 30, "Team": "x"} for k in range(USERS)]
 
 
 def told(shape):
@@ -174,17 +162,16 @@ def test_no_key_of_one_user_changes_what_others_said(tmp_path, shape):
     last, accepted = rows[-1]["user"], 0
     expected = said_by_others(before, last)
     seen = "items" in options
-    for name, row in variants(rows[-1]):
-        for changed in ([*rows[:-1], row], [row, *rows[:-1]]):
-            try:
-                data = read(changed)
-            except DataError:
-                continue
-            accepted += 1
-            if seen or data.item_names == before.item_names:
-                assert said_by_others(data, last) == expected, name
-                assert data.notes == before.notes, name
-                assert data.public == before.public, name
+    for number, (name, row) in enumerate(variants(rows[-1])):
+        try:  # by turns as the last row and as the first one
+            data = read([row, *rows[:-1]] if number % 2 else [*rows[:-1], row])
+        except DataError:
+            continue
+        accepted += 1
+        if seen or data.item_names == before.item_names:
+            assert said_by_others(data, last) == expected, name
+            assert data.notes == before.notes, name
+            assert data.public == before.public, name
     assert accepted >= 4
 
 

@@ -6,9 +6,10 @@ import csv
 from itertools import combinations
 
 import numpy as np
+import pytest
 
-from privrank_jax.data import Comparisons
-from privrank_jax.data.named import load, named_sets
+from privrank_jax import metrics
+from privrank_jax.data import Comparisons, DataError, Rankings, load, named_sets
 
 
 def rows_of(path) -> list[dict[str, str]]:
@@ -22,37 +23,6 @@ def pair_counts(table: Comparisons, first: int, second: int) -> tuple[int, int, 
     there = (table.winners == second) & (table.losers == first)
     ties = int((table.tied & (here | there)).sum())
     return int((here & ~table.tied).sum()), ties, int((there & ~table.tied).sum())
-
-
-# first / tie / second, in the order of the columns V1 ... V15, of which the last is turned
-CEMSPC = [
-    (186, 26, 91), (221, 26, 56), (121, 32, 59), (208, 22, 73), (165, 19, 119),
-    (135, 28, 140), (217, 19, 67), (157, 37, 109), (104, 67, 132), (144, 25, 134),
-    (250, 19, 34), (203, 30, 70), (157, 46, 100), (155, 50, 98), (172, 41, 90),
-]  # fmt: skip
-LONDON, PARIS, MILANO, STGALLEN, BARCELONA, STOCKHOLM = range(6)
-CEMSPC_PAIRS = [
-    (LONDON, PARIS), (LONDON, MILANO), (PARIS, MILANO), (LONDON, STGALLEN), (PARIS, STGALLEN),
-    (MILANO, STGALLEN), (LONDON, BARCELONA), (PARIS, BARCELONA), (MILANO, BARCELONA),
-    (STGALLEN, BARCELONA), (LONDON, STOCKHOLM), (PARIS, STOCKHOLM), (MILANO, STOCKHOLM),
-    (STGALLEN, STOCKHOLM), (BARCELONA, STOCKHOLM),
-]  # fmt: skip
-
-
-def test_cemspc_counts(data_folder):
-    table = load("cemspc", data_folder)
-    assert table.item_names == (
-        "London", "Paris", "Milano", "St.Gallen", "Barcelona", "Stockholm"
-    )  # fmt: skip
-    assert [tuple(pair) for pair in table.questionnaire.tolist()] == CEMSPC_PAIRS
-    assert [pair_counts(table, *pair) for pair in CEMSPC_PAIRS] == CEMSPC
-    assert (table.num_users, table.num_items) == (303, 6)
-    assert len(table) == 303 * 15 - 91 == 4454
-    assert table.ties == sum(tie for _, tie, _ in CEMSPC)
-    assert table.comparisons_per_user == 15
-    assert sorted(set(table.counts_per_user.tolist())) == [14, 15]
-    assert (table.counts_per_user == 14).sum() == 91
-    assert sum("V15" in note for note in table.notes) == 1
 
 
 def test_cemspc_agrees_with_the_independent_long_form(data_folder):
@@ -70,8 +40,17 @@ def test_cemspc_agrees_with_the_independent_long_form(data_folder):
         expected.add((int(row["student"]) - 1, first, second, row["tied"] == "1"))
     columns = (table.users, table.winners, table.losers, table.tied)
     found = list(zip(*(column.tolist() for column in columns)))
-    assert len(expected) == len(found) == 4454
+    assert len(expected) == len(found) == 303 * 15 - 91
     assert set(found) == expected
+    assert table.item_names == (
+        "London", "Paris", "Milano", "St.Gallen", "Barcelona", "Stockholm"
+    )  # fmt: skip
+    assert {tuple(sorted(pair)) for pair in table.questionnaire.tolist()} == set(
+        combinations(range(6), 2)
+    )
+    assert (table.num_users, table.comparisons_per_user) == (303, 15)
+    assert np.bincount(table.counts_per_user)[14:].tolist() == [91, 212]
+    assert sum("V15" in note for note in table.notes) == 1
 
 
 # 1 / 0 / -1 by pair, items from 0
@@ -88,10 +67,7 @@ def test_immig_counts(data_folder):
     assert [tuple(pair) for pair in table.questionnaire.tolist()] == list(IMMIG)
     for pair, counts in IMMIG.items():
         assert pair_counts(table, *pair) == counts
-    missing = [98 - sum(counts) for counts in IMMIG.values()]
-    assert missing == [10, 10, 14, 16, 18, 17]
-    assert sum(missing) == 85
-    assert len(table) == 588 - 85 == 503
+    assert len(table) == sum(map(sum, IMMIG.values())) == 503
     assert (table.num_users, table.comparisons_per_user) == (98, 6)
     assert np.bincount(6 - table.counts_per_user).tolist() == [65, 9, 5, 13, 3, 3]
 
@@ -101,19 +77,14 @@ def test_cars_counts(data_folder):
     assert (len(table), table.num_users, table.num_items, table.ties) == (2675, 60, 10, 0)
     wins = [187, 322, 174, 184, 223, 355, 314, 320, 264, 332]
     assert np.bincount(table.winners, minlength=10).tolist() == wins
-    given = dict.fromkeys(range(1, 61), 45)
-    given |= dict.fromkeys((9, 30, 32, 57, 58, 59, 60), 44)
-    given |= dict.fromkeys((14, 34, 35, 48), 43) | {45: 41, 50: 39}
-    assert table.user_names == tuple(str(user) for user in given)
-    assert table.counts_per_user.tolist() == list(given.values())
-    assert (table.counts_per_user == 45).sum() == 47
+    assert table.user_names == tuple(map(str, range(1, 61)))
+    assert np.bincount(table.counts_per_user)[39:].tolist() == [1, 0, 1, 0, 4, 7, 47]
     low = np.minimum(table.winners, table.losers)
     high = np.maximum(table.winners, table.losers)
     assert len(set(zip(table.users.tolist(), low.tolist(), high.tolist()))) == len(table)
     asked = {tuple(pair) for pair in table.questionnaire.tolist()}
     assert asked == set(combinations(range(10), 2)) == set(zip(low.tolist(), high.tolist()))
     assert len(table.questionnaire) == 45
-    assert len(table) == 2675
 
 
 def test_car_names_spell_out_the_codes(data_folder):
@@ -136,8 +107,91 @@ def test_cars2_counts(data_folder):
     assert len(table) - len(set(zip(table.users.tolist(), low.tolist(), high.tolist()))) == 8
 
 
-def test_load_knows_every_name(data_folder):
-    tables = {name: load(name, data_folder) for name in named_sets()}
-    sizes = {k: len(table) for k, table in tables.items() if isinstance(table, Comparisons)}
-    assert sizes == {"cars": 2675, "cars2": 2206, "cemspc": 4454, "coffee": 2841, "immig": 503}
-    assert all(table.name == name for name, table in tables.items())
+# --- rankings ---
+
+SIZES = {
+    "coffee-rankings": (200, 6),
+    "apa": (15449, 5), "apa1998": (18723, 5), "apa1999": (17469, 5), "apa2000": (20239, 5), "apa2001": (17911, 5),
+    "apa2002": (17094, 5), "apa2003": (17956, 5), "apa2004": (16245, 5), "apa2005": (14506, 5), "apa2006": (16836, 5),
+    "apa2007": (13318, 5), "apa2008": (18286, 5), "apa2009": (15313, 5), "aspen": (2477, 11), "aspen-mayor": (2527, 5),
+    "german": (2262, 4), "nascar": (36, 87), "potato": (12, 20), "potato-weighing": (12, 20), "salad": (32, 4),
+    "sushi": (5000, 10),
+}  # fmt: skip
+FULL = {"coffee-rankings", "german", "potato", "potato-weighing", "salad", "sushi"}
+
+
+def test_every_name_loads_with_its_size(data_folder):
+    found = {name: load(name, data_folder) for name in named_sets()}
+    tables = {name: table for name, table in found.items() if isinstance(table, Rankings)}
+    compared = {name: len(table) for name, table in found.items() if name not in tables}
+    assert compared == {"cars": 2675, "cars2": 2206, "cemspc": 4454, "coffee": 2841, "immig": 503}
+    assert {name: table.ranks.shape for name, table in tables.items()} == SIZES
+    assert {name for name, table in tables.items() if table.complete} == FULL
+    assert {name for name, table in tables.items() if table.tied} == {"aspen", "aspen-mayor"}
+    assert {name for name, table in tables.items() if table.missing == "unknown"} == {"nascar"}
+    assert all(table.name == name for name, table in found.items())
+
+
+def test_sushi_counts_and_names(data_folder):
+    table = load("sushi", data_folder)
+    with (data_folder / "sushi" / "item_set_A.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert table.item_names == tuple(row["english"] for row in rows)
+    means = [4.917, 5.223, 4.472, 5.898, 5.525, 5.096, 6.855, 3.111, 5.888, 8.014]
+    np.testing.assert_allclose(table.ranks.mean(axis=0) + 1, means, atol=6e-4)
+    firsts = np.sum(table.ranks == 0, axis=0)
+    assert firsts.tolist() == [458, 550, 404, 228, 747, 545, 206, 1713, 113, 36]
+
+
+def test_apa(data_folder):
+    table = load("apa", data_folder)
+    lengths = np.bincount(np.sum(table.ranks >= 0, axis=1), minlength=6)
+    assert lengths.tolist() == [0, 5141, 2462, 2108, 0, 5738]
+    assert table.ranks[0].tolist() == [-1, -1, -1, -1, 0]
+    ranks = load("apa1998", data_folder).ranks
+    for row, users in (
+        ([-1, -1, 0, -1, -1], 1494),
+        ([-1, -1, 1, -1, 0], 360),
+        ([1, 2, 0, 3, 4], 322),
+    ):
+        assert np.sum(np.all(ranks == row, axis=1)) == users
+
+
+@pytest.mark.parametrize(("name", "orders", "tied"), [("aspen", 1760, 9), ("aspen-mayor", 112, 7)])
+def test_aspen_ties_and_distinct_orders(data_folder, name, orders, tied):
+    table = load(name, data_folder)
+    distinct = np.unique(table.ranks, axis=0)
+    assert len(distinct) == orders
+    with_ties = [row for row in distinct if len(set(row[row >= 0])) < np.sum(row >= 0)]
+    assert len(with_ties) == tied
+
+
+def test_potato_assessors_come_near_the_truth_and_nearer_by_hand(data_folder):
+    with (data_folder / "potato" / "potato_true_ranking.csv").open(encoding="utf-8") as file:
+        truth = np.array([row["rank"] for row in csv.DictReader(file)], np.int32) - 1
+    assert sorted(truth) == list(range(20))
+
+    def distances(table):
+        return [int(metrics.kendall_distance(row, truth)) for row in table.ranks]
+
+    by_eye = distances(load("potato", data_folder))
+    by_hand = distances(load("potato-weighing", data_folder))
+    assert max(by_eye + by_hand) < 95 / 2  # same coding: chance would give 95 of 190 pairs
+    assert np.mean(by_hand) < np.mean(by_eye)
+
+
+def test_salad_and_nascar(data_folder):
+    salad = load("salad", data_folder)
+    assert salad.item_names == ("A", "B", "C", "D")
+    assert any("most tart" in note for note in salad.notes)
+    nascar = load("nascar", data_folder)
+    assert np.all(np.sum(nascar.ranks >= 0, axis=1) == 43)
+    assert nascar.item_names[82] == "Ward Burton"  # the winner of the first race
+    assert nascar.ranks[0, [82, 17, 19]].tolist() == [0, 1, 2]
+    last = nascar.ranks[:, 83:]
+    assert np.all(last[last >= 0] == 42)
+
+
+def test_an_unknown_name():
+    with pytest.raises(DataError, match=r"no data set named 'shushi' \(did you mean 'sushi'"):
+        load("shushi")

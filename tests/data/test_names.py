@@ -95,9 +95,8 @@ def test_a_word_that_looks_like_none_needs_a_word_of_the_holder(shape, word):
     assert blank.ranks.tolist() == [[0, 1, -1], [0, 1, -1], [2, 0, 1]]
     with pytest.raises(DataError, match=r"is not in the list of items(.|\n)*blank="):
         Rankings.read(shape(word), user=None, items=["Ann", "Bo", "Cy"])
-    listed = Rankings.read(
-        shape(word), user=None, items=["Ann", "Bo", "Cy", word.strip() if shape is orders else word]
-    )
+    items = ["Ann", "Bo", "Cy", word.strip() if shape is orders else word]
+    listed = Rankings.read(shape(word), user=None, items=items)
     assert listed.ranks.tolist() == [[0, 1, -1, 2], [1, 2, -1, 0], [2, 0, 1, -1]]
 
 
@@ -110,17 +109,13 @@ def test_names_with_the_same_signs_stay_and_the_words_are_in_the_form_of_cells()
 
 PAIRS = frame("user,Oslo vs Rome,Rome vs Bonn", "u,Oslo,skip", "v,skip,Bonn")
 WIDE = frame("user,a,b,c", "u,1,2,skip", "v,2,1,", "w,1,skip,2")
+SCORES = {"left": "home", "right": "away", "left_score": "h", "right_score": "a"}
+BLOCKS = {"blocks": ["a_1..a_3"], "words": ["1", "2"], "items": list("abc")}
 EVERY = {
     "winners": (Comparisons, frame("user,winner,loser", "u,a,b", "v,a,skip", "w,b,a"), {}, "winners", [0, 1]),
     "battles": (Comparisons, frame("left,right,result", "a,b,a", "b,a,skip", "skip,a,a"), {}, "winners", [0]),
     "pairs": (Comparisons, PAIRS, {}, "winners", [1, 0]),
-    "scores": (
-        Comparisons,
-        frame("home,away,h,a", "x,y,1,2", "skip,y,1,2"),
-        {"left": "home", "right": "away", "left_score": "h", "right_score": "a"},
-        "winners",
-        [1],
-    ),
+    "scores": (Comparisons, frame("home,away,h,a", "x,y,1,2", "skip,y,1,2"), SCORES, "winners", [1]),
     "wide": (Rankings, WIDE, {}, "ranks", [[0, 1, -1], [1, 0, -1], [0, -1, 1]]),
     "long": (Rankings, frame("user,item,rank", "u,a,1", "u,skip,2", "v,a,2", "v,b,1"), {}, "ranks", [[0, -1], [1, 0]]),
     "blank rank": (Rankings, frame("user,item,rank", "u,a,skip", "u,b,1", "v,a,1"), {}, "ranks", [[-1, 0], [0, -1]]),
@@ -129,13 +124,7 @@ EVERY = {
     "approved": (Approvals, frame("approved", "a>skip", "skip", "b>a"), {}, "levels", [[0, 1], [1, 1], [0, 0]]),
     "choices": (Choices, frame("chosen,shown", "a,a|b", "skip,a|b", "b,b|skip|a"), {}, "sets", [[0, 1], [1, 0]]),
     "best-worst": (BestWorst, frame("user,best,worst,shown", "u,a,b,a|b", "v,a,skip,a|b"), {}, "sets", [[0, 1]]),
-    "blocks": (
-        BestWorst,
-        frame("user,a_1,a_2,a_3", "u,1,2,skip", "v,skip,,"),
-        {"blocks": ["a_1..a_3"], "words": ["1", "2"], "items": list("abc")},
-        "sets",
-        [[0, 1, 2]],
-    ),
+    "blocks": (BestWorst, frame("user,a_1,a_2,a_3", "u,1,2,skip", "v,skip,,"), BLOCKS, "sets", [[0, 1, 2]]),
 }  # fmt: skip
 
 
@@ -172,9 +161,8 @@ def test_of_users_and_cells_of_numbers(word):
     votes = {"user": ["u", word], "winner": ["a", "b"], "loser": ["b", "a"]}
     with pytest.raises(DataError, match=r"row 2, column 'user': the user is"):
         Comparisons.read(votes, blank=[word])
-    assert Rankings.read(
-        {"user": ["u", "v"], "a": ["1", word], "b": ["2", "1"]}
-    ).ranks.tolist() == [[0, 1], [-1, 0]]
+    ranked = {"user": ["u", "v"], "a": ["1", word], "b": ["2", "1"]}
+    assert Rankings.read(ranked).ranks.tolist() == [[0, 1], [-1, 0]]
 
 
 def test_listed_items_may_be_named_like_blanks_and_columns():

@@ -1,4 +1,4 @@
-"""Preferences as JSON Lines: what is read, and that a written file shows the order by the reports alone."""
+"""Preferences as JSON Lines: one bit says which answer was chosen, and a written file shows the reports alone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from privrank_jax.data import DataError
-from privrank_jax.data.preferences import read_preferences, scan_preferences, write_preferences
+from privrank_jax.data.errors import BadCell, DataError
+from privrank_jax.data.preferences import (
+    MARK,
+    pair_of,
+    read_preferences,
+    scan_preferences,
+    write_preferences,
+    written,
+)
 from privrank_jax.jobs.randomize import labels_guarantee
 from tests.promises import promise
+
+NAMES = {"chosen": "chosen", "rejected": "rejected"}
 
 
 def save(path, records):
@@ -106,38 +115,88 @@ def test_names_may_differ_and_rows_may_be_left_out(tmp_path):
     fields = {"chosen": "win", "rejected": "lose", "prompt": "q", "id": None, "user": "who"}
     scan = scan_preferences(save(tmp_path / "x.jsonl", rows), **fields)
     some = np.array([True, False, False, True])
-    written = write_preferences(
+    fields_written = write_preferences(
         tmp_path / "o.jsonl", scan, some, np.ones(2, bool), np.ones(2), users=False
     )
-    assert written == ("prompt", "chosen", "rejected", "label_epsilon")
+    assert fields_written == ("prompt", "chosen", "rejected", "label_epsilon")
     lines = (tmp_path / "o.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [
         {"prompt": "?", "chosen": "a", "rejected": "b", "label_epsilon": 1.0}
     ] * 2
 
 
+def line(chosen, rejected, **more):
+    return {"chosen": chosen, "rejected": rejected, **more}
+
+
+AB, MESSAGE = line("a", "b"), {"role": "assistant", "content": "yes"}
+
+
+@pytest.mark.parametrize("one", ["a", "", [MESSAGE]])
+def test_a_swap_changes_the_bit_alone(one):
+    other = [{"content": "no", "role": "user"}] if one == [MESSAGE] else "b"
+    (answers, first), (same, second) = (
+        pair_of(record, NAMES, ()) for record in (line(one, other), line(other, one))
+    )
+    assert answers == same
+    assert answers[0] != answers[1]
+    assert first != second
+    assert answers[not first] == written(one)
+
+
+def test_the_order_of_keys_does_not_tell_answers_apart():
+    """Some programs write the messages of chosen answers in another way than the others."""
+    one, other = pair_of(line([MESSAGE], [dict(reversed(MESSAGE.items()))]), NAMES, ())[0]
+    assert one == other
+
+
 @pytest.mark.parametrize(
-    ("rows", "options", "said"),
-    [
-        ([], {}, "empty"),
-        ([{"chosen": "a", "rejected": "b"}, {"chosen": "a"}], {}, "line 2: no field 'rejected'"),
-        ([{"chosen": "a", "rejected": "b", "user": None}], {}, "line 1: the user is null"),
-        ([{"chosen": "a", "rejected": "b", "user": 1.5}], {}, "the user is 1.5"),
-        ([{"chosen": "a", "rejected": "b", "user": True}], {}, "the user is true"),
-        ([{"chosen": "a", "rejected": "b", "user": " "}], {}, "the user is missing"),
-        (
-            [{"chosen": "a", "rejected": "b"}, {"chosen": "a", "rejected": "b", "user": "u"}], {},
-            "line 2: a field 'user', which the first line does not have",
-        ),
-        ([{"chosen": "a", "rejected": "b", "e": -1}], {"epsilon": "e"}, "'-1' is not a usable"),
-        ([{"chosen": "a", "rejected": "b", "e": []}], {"epsilon": "e"}, "not a usable"),
-        ([{"chosen": "a", "rejected": "b"}], {"keep": ["topic"]}, "no field 'topic'"),
-        ([{"chosen": "a", "rejected": "b"}], {"keep": ["score_chosen"]}, "can't be kept"),
-    ],
+    "value",
+    [{"rating": 5}, [{"deep": [{"is_chosen": 1}]}], "yes", ["no", "yes"], [MESSAGE | {"content": "no"}]],
 )  # fmt: skip
-def test_faults_name_the_line(rows, options, said, tmp_path):
+def test_contents_that_tell_the_order_are_not_kept(value):
+    """As ``messages`` of some data sets, which repeats the chosen conversation. Whichever was chosen, it is refused."""
+    for record in (line("yes", "no", more=value), line("no", "yes", more=value)):
+        with pytest.raises(BadCell, match="'more' can't"):
+            pair_of(record, NAMES, ["more"])
+    pair_of(line("yes", "no", more={"topic": "yes, or no"}), NAMES, ["more"])
+
+
+KEPT = [line("a", "b", q="?", user=1)]
+REFUSED = [
+    ([], {}, "empty"),
+    ([{"chosen": "a", "rejectd": "b"}], {}, "mean 'rejectd'"),
+    ([line(None, "b")], {}, "'chosen' is null"),
+    ([line("a", 3)], {}, "'rejected' is 3"),
+    ([line([], "b")], {}, r"'chosen' is \[\]"),
+    ([line("a", [MESSAGE])], {}, "one form"),
+    ([line(["a"], ["b"])], {}, "not of messages"),
+    ([line([MESSAGE | {"score": 3}], [])], {}, "'score'"),
+    ([line("a\ud800", "b")], {}, "surrogates"),
+    ([AB | {MARK: 1.0}], {}, "randomized already"),
+    ([AB | {"user": True}], {}, "the user is true"),
+    ([AB | {"user": " "}], {}, "the user is missing"),
+    ([AB, AB | {"user": "u"}], {}, "line 2: a field 'user'"),
+    ([AB | {"e": -1}], {"epsilon": "e"}, "'-1' is not a usable"),
+    ([AB], {"keep": ["topic"]}, "no field 'topic'"),
+    *((KEPT, {"keep": name}, f"'{name}' can't be kept")
+      for name in ("score_chosen", "Rejected_model", "margin", "preference", "label", "user")),
+    (KEPT, {"keep": ["q"], "prompt": "q"}, "'q' is named twice"),
+    (KEPT, {"prompt": "question"}, "no field 'question'"),
+    (KEPT, {"blank": "x"}, "`blank`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "options", "said"), REFUSED)
+def test_faults_are_named(rows, options, said, tmp_path):
     with pytest.raises(DataError, match=said):
         scan_preferences(save(tmp_path / "x.jsonl", rows), **options)
+
+
+def test_fields_of_a_file_are_those_of_its_first_line():
+    rows = [AB | {"user": 1, "q": "?", "labeler_group": 3}]
+    assert scan_preferences(rows, keep="labeler_group").names == {**NAMES, "user": "user"}
+    assert scan_preferences(rows, user=None, prompt="q").names == {**NAMES, "prompt": "q"}
 
 
 def test_ties_and_missing_users_are_refused_where_they_matter(tmp_path):
@@ -170,3 +229,51 @@ def test_the_guarantee_is_that_of_the_largest_label_and_sum(tmp_path):
     asked = promise(1.0, "user", "flip")
     found = labels_guarantee(scan, some, epsilon, asked=asked, numerics="exact")
     assert (found.unit, found.epsilon, found.also[0].epsilon) == ("user", 1.0, 0.7)
+
+
+# --- randomized preferences are read back ---
+
+ROWS = [
+    {"id": 7, "user": "ann", "prompt": "p", "chosen": "b", "rejected": "a", "label_epsilon": 0.5},
+    {"id": 8, "user": "bob", "prompt": "q", "chosen": "a", "rejected": "c", "label_epsilon": 2.0},
+    {"id": 9, "user": "ann", "prompt": "r", "chosen": "d", "rejected": "e", "label_epsilon": 0.1},
+]
+
+
+def test_texts_and_arrays(tmp_path):
+    rows = [{**row, "topic": k} for k, row in enumerate(ROWS)]
+    table = read_preferences(save(tmp_path / "x.jsonl", rows))
+    assert (table.chosen, table.rejected) == (("b", "a", "d"), ("a", "c", "e"))
+    assert table.bits.tolist() == [False, True, True]
+    assert table.epsilon.tolist() == [0.5, 2.0, 0.1]
+    assert (table.column("prompt"), table.column("id")) == (("p", "q", "r"), (7, 8, 9))
+    assert (table.users.tolist(), table.user_names) == ([0, 1, 0], ("ann", "bob"))
+    assert (table.keep, table.column("topic")) == (("topic",), (0, 1, 2))
+    assert "ann" not in repr(table)
+
+
+def test_without_users_prompts_and_ids(tmp_path):
+    rows = [{name: row[name] for name in ("chosen", "rejected", "label_epsilon")} for row in ROWS]
+    table = read_preferences(save(tmp_path / "x.jsonl", rows))
+    assert (table.names.keys(), table.user_names) == ({"chosen", "rejected"}, ())
+    assert table.users.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"label_epsilon": 0}, "line 2: '0' is not a usable epsilon"),
+        ({"more": 1}, "line 2: other fields"),
+        ({"chosen": 3}, "line 2: 'chosen' is 3"),
+        ({"user": None}, "line 2: the user is null"),
+    ],
+)
+def test_faults_of_randomized_lines(change, said, tmp_path):
+    with pytest.raises(DataError, match=said):
+        read_preferences(save(tmp_path / "x.jsonl", [ROWS[0], {**ROWS[1], **change}]))
+
+
+def test_a_file_that_was_not_randomized_is_refused(tmp_path):
+    for rows, said in (([AB], "line 1: no field 'label_epsilon'"), ([], "empty")):
+        with pytest.raises(DataError, match=said):
+            read_preferences(save(tmp_path / "x.jsonl", rows))

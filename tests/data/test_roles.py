@@ -15,7 +15,7 @@ from privrank_jax.data import (
     Rankings,
     Ratings,
     Reports,
-)  # fmt: skip
+)
 from privrank_jax.data.header import Keys, places_of, without
 from privrank_jax.data.reader import kind_of
 from tests.data.files import SUFFIXES, as_file, frame, written
@@ -80,15 +80,11 @@ def test_columns_by_other_names_in_any_order_in_every_format(tmp_path, suffix):
 # --- what may be told ---
 
 REFUSED = [
-    (Comparisons, VOTES, {"items": 5}, "items"),
     (Comparisons, VOTES, {"items": "A,B"}, "items"),
     (Comparisons, VOTES, {"items": ["a"]}, "items"),
     (Comparisons, VOTES, {"items": ["a", "A"]}, "items.*twice"),
-    (Comparisons, VOTES, {"items": ["a", " "]}, "items"),
-    (Comparisons, VOTES, {"ignore": [1]}, "ignore"),
     (Comparisons, VOTES, {"blank": [None]}, "blank"),
     (Comparisons, VOTES, {"user": 5}, "user"),
-    (Comparisons, VOTES, {"loser": "winner"}, "'winner' has two roles"),
     (Comparisons, VOTES, {"user": "winner"}, "'winner' has two roles"),
     (Comparisons, VOTES, {"tie": "even"}, "no column 'even'.*`tie`"),
     (Comparisons, VOTES, {"user": "usr"}, "no column 'usr'.*'user'.*user=None"),
@@ -96,20 +92,17 @@ REFUSED = [
     (Comparisons, VOTES, {"ignore": ["los"]}, "no column 'los'.*'loser'.*`ignore`"),
     (Comparisons, VOTES, {"ignore": ["loser"]}, "`loser`"),
     (Rankings, WIDE, {"num_users": 3}, "num_users"),
-    (Rankings, WIDE, {"order_separator": ";"}, "order_separator"),
     (Rankings, WIDE, {"missing": "first"}, "missing"),
-    (Comparisons, VOTES, {"items": ["a", "a"]}, "twice"),
     (Rankings, WIDE, {"items": ["a", "d"]}, "no column for the item 'd'"),
     (Rankings, WIDE, {"items": "a..d"}, "no column 'd'.*`items`"),
     (Rankings, WIDE, {"items": "c..a"}, "no span"),
-    (Rankings, WIDE, {"items": "a..a"}, "no span"),
     (Rankings, WIDE, {"items": ["a", "b"], "user": "a"}, "'a' has two roles|`items`|no column for the item 'a'"),
     (Ratings, WIDE, {}, "ratings="),
     (pr.read, VOTES, {"kind": "votes"}, "'votes'"),
+    (pr.read, VOTES, {"ignore": 5}, "ignore"),
     (pr.read, VOTES, {"kind": "rankings"}, "'(winner|loser)'"),
     (pr.read, {"tea": ["1"], "milk": ["2"]}, {}, "`items`"),
     (pr.read, "coffee", {"user": "u"}, "leave out `user`"),
-    (pr.read, "coffee", {"items": ["a", "b"]}, "leave out `items`"),
 ]  # fmt: skip
 
 
@@ -119,21 +112,12 @@ def test_what_may_not_be_told(kind, columns, options, word):
         getattr(kind, "read", kind)(columns, **options)
 
 
-@pytest.mark.parametrize("options", [{"kind": []}, {"ignore": 5}])
-def test_other_types(options):
-    with pytest.raises(DataError, match=next(iter(options))):
-        pr.read(VOTES, **options)
-
-
 def test_arguments_are_those_of_the_roles():
     for kind in (Comparisons, Rankings, Ratings, Approvals, Choices, BestWorst, Reports):
         assert "user: column of users" in kind.read.__doc__
         with pytest.raises(TypeError, match=r"no argument 'usr'.*'user'"):
             kind.read(VOTES, usr="x")
     assert Rankings.read(WIDE, ignore=(one for one in ["c"]), ranks=True).item_names == ("a", "b")
-
-
-def test_an_array_is_a_list():
     assert pr.read(VOTES, items=np.array(["c", "a", "b"])).item_names == ("c", "a", "b")
 
 
@@ -190,9 +174,8 @@ def test_users_of_whole_rows_are_declared_too(shape):
 
 
 def test_a_span_of_columns():
-    found = Rankings.read(
-        frame("user,age,Q_1,Q_2,Q_3,why", "u,9,1,2,3,x", "v,8,3,2,1,y"), items="Q_1 .. q_3"
-    )
+    columns = frame("user,age,Q_1,Q_2,Q_3,why", "u,9,1,2,3,x", "v,8,3,2,1,y")
+    found = Rankings.read(columns, items="Q_1 .. q_3")
     assert (found.item_names, found.undeclared) == (("Q_1", "Q_2", "Q_3"), ())
     assert found.notes[-1] == "columns not used: age, why"
     with pytest.raises(DataError, match="no order"):
@@ -303,19 +286,15 @@ def test_places_of_a_question(question, places):
 @pytest.mark.parametrize("sign", ["!!{}", " [{}]", ": {}", " - {}", "/{}"])
 def test_a_question_with_a_column_for_each_item(sign):
     names = ["Ada", "Bo - B", "Mayoress"]
-    columns = {
-        f"Mayor{sign.format(one)}": [str(k), str(4 - k)] for k, one in enumerate(names, start=1)
-    }
+    columns = {f"Mayor{sign.format(one)}": [f"{k}", f"{4 - k}"] for k, one in enumerate(names, 1)}
     columns |= {f"Council{sign.format(one)}": ["1", "2"] for one in ("Cy", "Dee")}
     columns |= {"Mayoress: Eve": ["x", "y"], "user": ["u", "v"]}
     found = Rankings.read(columns, question="MAYOR", items="seen")
     assert (found.item_names, found.ranks.tolist()) == (tuple(names), [[0, 1, 2], [2, 1, 0]])
     some = Rankings.read(columns, question="Mayor", items=["Mayoress", "Ada"])
     assert (some.item_names, some.ranks.tolist()) == (("Mayoress", "Ada"), [[1, 0], [0, 1]])
-    assert Ratings.read(columns, question="Council", ratings="1:2").ratings.tolist() == [
-        [1, 1],
-        [2, 2],
-    ]
+    rated = Ratings.read(columns, question="Council", ratings="1:2")
+    assert rated.ratings.tolist() == [[1, 1], [2, 2]]
     for given in ({"question": "Judge"}, {"question": "Mayor", "items": ["Ada", "Cy"]}):
         with pytest.raises(DataError, match=r"'Judge'|'Cy'"):
             Rankings.read(columns, **given)

@@ -1,4 +1,4 @@
-"""Where data files come from: folder, checksum, fetch (no test touches the network)."""
+"""Where data files come from: the package, a folder, a fetch (no test touches the network); checksums."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from privrank_jax.data import DataError, load, named
+from tests.reference import coffee
 
 
 @pytest.fixture(autouse=True)
@@ -89,3 +90,14 @@ def test_a_fetched_file_is_verified_again(monkeypatch, tmp_path):
     fake_pooch(monkeypatch, tmp_path, lambda *args, **kwargs: str(wrong))
     with pytest.raises(DataError, match="sha256"):
         load("cars")
+
+
+def test_made_up_data_are_drawn_from_their_model_and_a_changed_file_is_refused(monkeypatch):
+    """They come with the package, and are there without a folder of data."""
+    for name, text in coffee.files().items():
+        assert named.read(f"coffee/{name}") == text
+    assert load("coffee").item_names == tuple(coffee.QUALITY)
+    assert load("coffee").notes == load("coffee-rankings").notes == (named._MADE_UP,)
+    monkeypatch.setitem(named.FILES, "coffee/rankings.csv", named.KnownFile("0" * 64, "here"))
+    with pytest.raises(DataError, match="is not the published file"):
+        load("coffee-rankings")

@@ -1,11 +1,14 @@
-"""Files of synthetic rankings: what is written is what is read, in every format."""
+"""Files of synthetic rankings: what is written is what is read, in every format; sums of budgets."""
 
 from __future__ import annotations
+
+from decimal import Decimal
 
 import numpy as np
 import pytest
 
 from privrank_jax.data import DataError, Rankings, SyntheticRankings, write_synthetic_rankings
+from privrank_jax.data.randomized import largest_sum
 from privrank_jax.data.reader import read
 from tests.data.readers import read_synthetic_rankings
 
@@ -48,35 +51,50 @@ def test_the_order_of_the_rows_is_not_kept(rankings, tmp_path):
     assert paths[0].read_text().startswith("synthetic_epsilon,a b")
 
 
-def test_what_is_no_such_file(rankings, tmp_path):
+HEAD = "user,synthetic_epsilon,a,b,c\n"
+REFUSED = [
+    ("user,epsilon,a,b\nu,2,1,2\n", {}, "no column 'synthetic_epsilon'"),
+    ("user,synthetic_epsilon,a,b\nu,2,1,1\n", {}, "ties"),
+    (f"{HEAD}u,2,1,2,\nv,2,1,,3\n", {}, "row 2 below the header"),
+    (f"{HEAD}u,2,1,2,\nv,2,1,3,2\n", {"items": ("b", "a")}, "`items` has no 'c'"),
+    ("user,item,rank,synthetic_epsilon\nu,a,1,2\n", {}, "column 'item': 'a' is not a rank"),
+    ("user,synthetic_epsilon,a,b\nu,-2,2,1\n", {}, "'-2' is not a usable epsilon"),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "words"), REFUSED)
+def test_what_is_no_such_file(tmp_path, text, options, words):
     path = tmp_path / "plain.csv"
-    path.write_text("user,epsilon,a,b\nu,2,1,2\n")
-    with pytest.raises(DataError, match="no column 'synthetic_epsilon'"):
-        read_synthetic_rankings(path)
-    path.write_text("user,synthetic_epsilon,a,b\nu,2,1,1\n")
-    with pytest.raises(DataError, match="ties"):
-        read_synthetic_rankings(path)
-    path.write_text("user,synthetic_epsilon,a,b,c\nu,2,1,2,\nv,2,1,,3\n")
-    with pytest.raises(DataError, match="row 2 below the header"):
-        read_synthetic_rankings(path)
-    path.write_text("user,synthetic_epsilon,a,b,c\nu,2,1,2,\nv,2,1,3,2\n")
-    with pytest.raises(DataError, match="`items` has no 'c'"):
-        read_synthetic_rankings(path, items=("b", "a"))
-    found = read_synthetic_rankings(path, items=("c", "b", "a"))
+    path.write_text(text)
+    with pytest.raises(DataError, match=words):
+        read_synthetic_rankings(path, **options)
+
+
+def test_listed_items_and_the_case_of_the_column_of_budgets(tmp_path):
+    path = tmp_path / "plain.csv"
+    path.write_text(f"{HEAD.title()}u,2,1,2,\nv,2,1,3,2\n")
+    found = read(path, items=("C", "B", "A"))
     assert found.table.ranks.tolist() == [[-1, 1, 0], [1, 2, 0]]
-    path.write_text("user,item,rank,synthetic_epsilon\nu,a,1,2\nu,b,2,2\n")
-    with pytest.raises(DataError, match="column 'item': 'a' is not a rank"):
-        read_synthetic_rankings(path)
-    path.write_text("user,synthetic_epsilon,a,b\nu,-2,2,1\n")
-    with pytest.raises(DataError, match="'-2' is not a usable epsilon"):
-        read_synthetic_rankings(path)
+    assert found.epsilon.tolist() == [2.0, 2.0]
     for item in ("user", "synthetic_epsilon"):
         table = Rankings(np.array([[0, 1]]), ("a", item))
         with pytest.raises(DataError, match="rename it"):
             write_synthetic_rankings(path, SyntheticRankings(table, np.ones(1)))
 
 
-def test_the_case_of_the_column_of_budgets_does_not_matter(tmp_path):
-    path = tmp_path / "plain.csv"
-    path.write_text("user,Synthetic_Epsilon,a,b\nu,2,1,2\n")
-    assert read(path).epsilon.tolist() == [2.0]
+def test_epsilons_of_a_user_are_added_as_decimals():
+    """Ten times 0.1 is 1, not an ulp less; sums that no float has are rounded up."""
+    users = np.array([0] * 10 + [1] * 3 + [2] * 2)
+    assert largest_sum(users, np.array([0.1] * 10 + [0.3] * 3 + [0.2, 0.7])) == 1.0
+    assert largest_sum(np.zeros(3, int), np.array([0.1, 0.1, 0.1])) == 0.3
+    assert largest_sum(np.zeros(2, int), np.array([0.1, 0.2])) == 0.3
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        users, levels = rng.integers(0, 4, 12), rng.choice(rng.random(5) * 3, 12)
+        exact = max(
+            sum((Decimal(repr(float(x))) for x in levels[users == user]), Decimal(0))
+            for user in range(4)
+        )
+        found = largest_sum(users, levels)
+        assert Decimal(repr(found)) >= exact
+        assert found <= float(exact) * (1 + 1e-15)

@@ -69,12 +69,17 @@ def test_a_ballot_with_too_many_items_counts_as_blank(approvals):
     assert any("29 ballots" in warning for warning in found.warnings)
 
 
-@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
 @pytest.mark.parametrize(
-    ("noise", "delta", "limit"),
-    [("k-norm", 0.0, None), ("laplace", 0.0, None), ("laplace", 0.0, 1), ("gaussian", 1e-4, None)],
+    ("adjacency", "noise", "delta", "limit", "simulated"),
+    [
+        ("replace", "k-norm", 0.0, None, False),
+        ("replace", "laplace", 0.0, 1, True),
+        ("replace", "gaussian", 1e-4, None, True),
+        ("add-remove", "k-norm", 0.0, None, True),
+        ("add-remove", "laplace", 0.0, 1, False),
+        ("add-remove", "gaussian", 1e-4, None, False),
+    ],
 )
-@pytest.mark.parametrize("simulated", [False, True])
 def test_intervals_hold_all_scores_as_often_as_said(
     approvals, adjacency, noise, delta, limit, simulated, key
 ):
@@ -142,6 +147,8 @@ def test_of_ballots_that_may_name_few_items_the_best_are_those_of_the_totals(app
     assert found.scores is not None
     one = pr.consensus(data, user(), method="top-k", top_k=1, limit=1)
     assert one.facts["selected_by"] == "canonical"
+    every = pr.consensus(data, user(), top_k=3)  # of which a set says nothing
+    assert (every.facts["selected_by"], every.scores is None) == ("scores", False)
 
 
 def test_points_of_a_scale_have_noise_in_its_range(stars):
@@ -160,10 +167,3 @@ def test_ties_blank_ballots_and_a_tiny_budget_leave_a_random_choice(write):
     data = read(path, kind="approvals")
     seen = {pr.consensus(data, user(0.01), top_k=1).names[0] for _ in range(30)}
     assert seen == {"a", "b"}  # misses one with probability 2e-9
-
-
-def test_all_items_are_ordered_by_totals(approvals):
-    """A set of all items says nothing, so nobody who named no method gets one."""
-    found = pr.consensus(read(approvals, kind="approvals"), user(), top_k=3)
-    assert found.facts["selected_by"] == "scores"
-    assert found.scores is not None

@@ -32,14 +32,6 @@ def test_a_report_says_whether_the_first_item_of_the_pair_won():
     assert found.reports.tolist() == [True, False, True, False]
 
 
-def test_reports_are_flipped_as_often_as_their_epsilon_says():
-    rows = table(20_000)
-    found, _ = reports(rows, 1.0)
-    truth = rows.winners < rows.losers
-    share = np.mean(found.reports != truth)
-    assert abs(share - 1 / (1 + np.e)) < 0.018  # 5.7 standard errors
-
-
 def test_ties_are_refused_decided_by_a_coin_or_dropped():
     rows = table(4000, ties=range(0, 4000, 2))
     with pytest.raises(ValueError, match="2000 of 4000"):

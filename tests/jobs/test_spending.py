@@ -88,8 +88,5 @@ def test_a_table_of_an_engine_has_no_content_to_know(tmp_path):
     rows = pr.read(ibis.memtable(pandas.DataFrame(ROWS)), items=["a", "b"])
     budget = pr.Privacy(2.0, unit="comparison", adjacency="flip")
     create(tmp_path / "l", budget, data="votes", sha256="0" * 64)
-    with (
-        Ledger(tmp_path / "l") as ledger,
-        pytest.raises(LedgerError, match="no content"),
-    ):
+    with Ledger(tmp_path / "l") as ledger, pytest.raises(LedgerError, match="no content"):
         pr.rank(rows, PROMISE, method="counts", ledger=ledger)

@@ -40,12 +40,7 @@ def test_rank_intervals_have_a_panel_and_a_given_order_stays():
 
 @pytest.mark.parametrize(
     ("items", "ticks"),
-    [
-        (1, [1]),
-        (12, [*range(1, 13)]),
-        (13, [1, 5, 10]),
-        (41, [1, 10, 20, 30, 40]),
-    ],
+    [(1, [1]), (12, [*range(1, 13)]), (13, [1, 5, 10]), (41, [1, 10, 20, 30, 40])],
 )
 def test_ranks_are_marked_from_1_on(items, ticks):
     ends = [1] * items, [items] * items

@@ -1,12 +1,15 @@
-"""Panels of studies."""
+"""Panels of studies, and what all pictures share: files, numbers, what is imported."""
 
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+from privrank_jax import plotting
 from privrank_jax.plotting import frame, panels
 
 
@@ -32,9 +35,7 @@ def test_curves_have_bands_of_two_standard_errors_and_infinity_stands_apart():
     assert labels == ["1", "4", "no\nprivacy"]
 
 
-@pytest.mark.parametrize("colors", [1, 9])
-@pytest.mark.parametrize("styles", [1, 7])
-@pytest.mark.parametrize("width", [5.5, 9.6])
+@pytest.mark.parametrize(("colors", "styles", "width"), [(1, 7, 5.5), (9, 1, 9.6), (9, 7, 5.5)])
 def test_a_legend_takes_as_many_rows_as_it_needs(colors, styles, width):
     figure = frame.new_figure(width, 3)
     figure.subplots()
@@ -57,7 +58,36 @@ def test_a_legend_takes_as_many_rows_as_it_needs(colors, styles, width):
 
 
 def test_numbers_in_a_legend_are_written_for_readers():
-    values = (100.0, 100, 1000.0, 10_000, 1e6, 0.05, math.inf, "a$b", True)
-    written = ["100", "100", "1,000", "10,000", "10⁶", "0.05", "∞", r"a\$b", "True"]
+    values = (0.0, 100.0, 100, 1000.0, 10_000, 1e6, 0.05, 3e-5, math.inf, "a$b", True)
+    written = [
+        "0", "100", "100", "1,000", "10,000", "10⁶", "0.05", "3e-05", "∞", r"a\$b", "True"
+    ]  # fmt: skip
     assert [panels.level_name("n", value) for value in values] == written
     assert panels.level_name("epsilon", math.inf) == "no privacy"
+
+
+def test_save_writes_what_the_suffix_says(tmp_path):
+    figure = plotting.ranking_intervals(["a"], [1.0], [0.0], [2.0])
+    plotting.save(figure, tmp_path / "a.png")
+    plotting.save(figure, tmp_path / "a.pdf")
+    assert (tmp_path / "a.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (tmp_path / "a.pdf").read_bytes()[:5] == b"%PDF-"
+    for refused in (lambda path: plotting.save(figure, path), plotting.check_picture):
+        with pytest.raises(ValueError, match=r"\.png"):
+            refused(tmp_path / "a.xyz")
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_missing_matplotlib_is_explained(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"privrank-jax\[plot\]"):
+        plotting.ranking_intervals(["a"], [1.0], [0.0], [2.0])
+
+
+def test_import_needs_no_matplotlib_and_drawing_no_pyplot():
+    code = (
+        "import sys, privrank_jax.plotting as p; assert 'matplotlib' not in sys.modules;"
+        "p.ranking_intervals(['a'], [1.0], [0.0], [2.0]);"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

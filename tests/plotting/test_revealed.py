@@ -6,10 +6,7 @@ import pytest
 
 from privrank_jax.plotting.revealed import Guess, best_guesses, changed_leaderboards
 
-FOUND = [
-    Guess("first", 0.5, 0.6, 0.7, 1.0),
-    Guess("all", 0.1, 0.2, 0.3, 0.9),
-]
+FOUND = [Guess("first", 0.5, 0.6, 0.7, 1.0), Guess("all", 0.1, 0.2, 0.3, 0.9)]
 
 
 def test_leaderboards_are_drawn_on_one_scale():

@@ -8,9 +8,7 @@ import pytest
 
 from privrank_jax import Privacy
 from privrank_jax.release.ledger import Ledger, create
-from tests.exact.conftest import odds_once
 
-__all__ = ["odds_once"]
 USERS = {"unit": "user", "adjacency": "replace"}
 
 

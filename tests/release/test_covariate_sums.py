@@ -11,11 +11,7 @@ import pytest
 from privrank_jax.pairwise import covariate_noise, covariate_table, noisy_sums, noisy_sums_and_ties
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.privacy import Privacy
-from tests.reference.covariates import (
-    covariate_sensitivity,
-    matrix_of,
-    user_sensitivity,
-)
+from tests.reference.covariates import covariate_sensitivity, matrix_of, user_sensitivity
 
 FLIPS = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
 USERS = dataclasses.replace(FLIPS, unit="user", delta=1e-4)

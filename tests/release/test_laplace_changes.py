@@ -55,17 +55,14 @@ FLIPS = Privacy(EPSILON, unit="comparison", adjacency="flip")
 @pytest.mark.parametrize(
     ("promise", "sensitivity", "stated"),
     [
-        (FLIPS, None, (2, 2)),
         (USER_FLIPS, 3, (3, 3)),
         (USER_FLIPS, 1.5, (2, 1)),
         (Privacy(EPSILON, **USERS, contributions=3), 4, (6, 2)),
         (Privacy(EPSILON, **USERS), 4, (8,)),
-        (Privacy(EPSILON, unit="user", adjacency="add-remove", contributions=3), None, (6,)),
     ],
 )
 def test_smaller_sensitivities(promise, sensitivity, stated):
-    public = {} if sensitivity is None else {"sensitivity": sensitivity}
-    found = noisy_counts.release(wins_of([3.0, 4.5, 2.5]), promise, **public)
+    found = noisy_counts.release(wins_of([3.0, 4.5, 2.5]), promise, sensitivity=sensitivity)
     assert found.guarantee.changes == stated
     assert 2 * found.diagnostics.noise_scale >= sum(stated) / EPSILON
 

@@ -20,10 +20,7 @@ MASK = jnp.array([True, True, False])
 WINS = WinCounts(jnp.array([[0.0, 3.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]), MASK)
 COMPARISONS = Privacy(1.0, unit="comparison", adjacency="replace")
 FLIPS = Privacy(1.0, unit="comparison", adjacency="flip")
-KINDS = {
-    pairwise: (WINS, COMPARISONS),
-    aggregation: (PairWeights(WINS.matrix, 4, MASK), user(1.0)),
-}
+KINDS = {pairwise: (WINS, COMPARISONS), aggregation: (PairWeights(WINS.matrix, 4, MASK), user(1.0))}
 # They take choices, covariates, rankings, ballots or comparisons with ties.
 OTHERS = (
     "noisy_choices", "noisy_sums", "noisy_sums_and_ties", "noisy_ties", "dp_scores", "dp_footrule", "ldp_kwiksort",

@@ -197,18 +197,6 @@ def test_a_file_in_use(made, monkeypatch):
     other.close()
 
 
-@pytest.mark.parametrize(
-    ("code", "word"),
-    [(sqlite3.SQLITE_LOCKED, "in use"), (sqlite3.SQLITE_BUSY_SNAPSHOT, "in use"),
-     (sqlite3.SQLITE_CORRUPT, "damaged"), (sqlite3.SQLITE_FULL, "permission")],
-)  # fmt: skip
-def test_every_error_of_the_file_is_said_in_words(made, code, word):
-    error = sqlite3.DatabaseError("said by SQLite")
-    error.sqlite_errorcode = code
-    with Ledger(made(1)) as ledger, pytest.raises(LedgerError, match=word), ledger.store._clearly():
-        raise error
-
-
 CLOSED = """
 import os, sys
 from pathlib import Path
