@@ -14,19 +14,6 @@ solve_many = jax.jit(jax.vmap(exact_kemeny))
 scores = jax.jit(jax.vmap(kemeny_score))
 
 
-def test_the_twins_agree():
-    layers = reference.subset_layers(5)
-    for kind in reference.KINDS:
-        for w in reference.tournaments(kind, 4, 5):
-            least = reference.least_kemeny_score(w)
-            for program in (
-                reference.subset_program(w),
-                reference.subset_program_by_layers(w, layers),
-            ):
-                assert program[0] == pytest.approx(least)
-                assert reference.kemeny_score(np.argsort(program[1]), w) == pytest.approx(least)
-
-
 @pytest.mark.parametrize("items", [1, 2, 3, 5, 7])
 def test_thousands_of_tournaments(items):
     """Every kind of weights; a batch takes another code path than a single problem."""

@@ -86,14 +86,6 @@ def one_pair_square(items, epsilon):
     return (items * (items - 1) / math.tanh(epsilon / 2)) ** 2 / 8
 
 
-def _square(mean_places, items):
-    """The least ‖z‖² with mean x, if z permutes fixed numbers like a random ranking with these mean places."""
-    numbers = np.linalg.lstsq(mean_places, centered(items), rcond=1e-10)[0]
-    if np.abs(mean_places @ numbers - centered(items)).max() > 1e-8:
-        return math.inf
-    return float(numbers @ numbers)
-
-
 def _largest_cap(scores, growth, direction):
     """Climb to a direction u in which scores, weighted by 1 and e^ε below and above a threshold, have a large mean."""
     best, count = -1.0, np.arange(1, len(scores) + 1)
