@@ -13,7 +13,6 @@ from privrank_jax import aggregation, experiments
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.dp_sorting import hay_kwiksort
 from privrank_jax.experiments.alabi import central, common, crowds
-from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
 from privrank_jax.experiments.study import P
 from tests.experiments.alabi.shared import KEY
 from tests.experiments.rows import p_of
@@ -30,19 +29,6 @@ def test_the_exponential_mechanism_is_computed_for_few_items_only():
     few, many = (names_of(central.methods(1e-6, items)) for items in (10, 11))
     assert few - many == {central.EXPONENTIAL}
     assert {name for pair in central.PAIRS for name in pair} <= few
-
-
-@pytest.mark.slow
-def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without_noise():
-    one = experiments.get("alabi-central").configured(items=4, users=300, flips=0, data=(), **SMALL)
-    (study,) = one.studies()
-    found = jax.jit(lambda key: study.trial(key, study.cells[0]))(KEY)
-    assert {*names_of(central.methods(1e-6, 4)), PLAIN} <= set(found)
-    for name, errors in found.items():
-        values = errors[EXCESS]
-        assert set(values) == set(SMALL["epsilons"]), name
-        assert all(np.isfinite(jnp.asarray(value)) for value in values.values())
-    assert float(found[central.ALL][EXCESS][1e6]) == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.parametrize(("queries", "run"), [(8, jax.jit), (None, quick_jit)])
