@@ -86,6 +86,7 @@ def read(path):
 
 
 def test_claims_are_written_with_their_verdicts(users_result):
+    assert len(read(users_result.paths["csv"])) == len(users_result.table.rows)
     written = read(users_result.paths["claims"])
     assert len(written) == len(users_result.verdicts) == len(experiments.get("cai-fig6").claims)
     for (claim, verdict), line in zip(users_result.verdicts, written, strict=True):
