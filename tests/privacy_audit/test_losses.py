@@ -21,11 +21,9 @@ def test_density_is_the_naive_one(link, noise):
     rng = np.random.default_rng(1)
     matrix = rng.integers(0, 5, (5, 5)) * (1 - np.eye(5))
     thetas = 2 * rng.standard_normal((6, 5))
-    ours = jax.vmap(
-        lambda theta: perturbed_mle_log_density(
-            theta, WinCounts.from_matrix(matrix), noise_scale=1.7, gamma=0.6, link=link, noise=noise
-        )
-    )(thetas)
+    told = {"noise_scale": 1.7, "gamma": 0.6, "link": link, "noise": noise}
+    wins = WinCounts.from_matrix(matrix)
+    ours = jax.jit(jax.vmap(lambda theta: perturbed_mle_log_density(theta, wins, **told)))(thetas)
     naive = [reference.perturbed_mle_log_density(t, matrix, 1.7, 0.6, link, noise) for t in thetas]
     np.testing.assert_allclose(ours, naive, rtol=1e-11)
 

@@ -31,16 +31,12 @@ def scale_of(link, asked, **told):
 
 def gap_density(wins, gaps, scale, gamma, link):
     """Density of θ_0 - θ_1 by the change of variables; their sum is N(0, 2σ²/γ²) whatever the data."""
-    logs = jax.vmap(
-        lambda u: perturbed_mle_log_density(
-            jnp.array([u / 2, -u / 2]),
-            wins,
-            noise_scale=scale,
-            gamma=gamma,
-            link=link,
-            noise="gaussian",
-        )
-    )(jnp.asarray(gaps))
+    told = {"noise_scale": scale, "gamma": gamma, "link": link, "noise": "gaussian"}
+
+    def log_density(u):
+        return perturbed_mle_log_density(jnp.array([u / 2, -u / 2]), wins, **told)
+
+    logs = jax.jit(jax.vmap(log_density))(jnp.asarray(gaps))
     return np.exp(np.asarray(logs)) * np.sqrt(np.pi) * scale / gamma
 
 
