@@ -99,6 +99,17 @@ def test_traced_types_follow_the_whole_study():
     assert result.row("value", epsilon=math.inf)["nonfinite"] == 2
 
 
+def test_every_draw_of_jax_is_that_of_the_key():
+    def trial(key, cell):
+        return {"poisson": jax.random.poisson(key, cell["rate"]), "one": jax.random.normal(key)}
+
+    rows = run(jax.random.key(5), Study("s", trial, ({"rate": 30.0},)), 4).rows
+    keys = [jax.random.fold_in(jax.random.key(5), replicate) for replicate in range(4)]
+    for row in rows:
+        expected = np.mean([trial(key, {"rate": 30.0})[row["metric"]] for key in keys])
+        assert row["mean"] == pytest.approx(expected, rel=1e-12)
+
+
 def test_types_are_those_of_the_caller_though_another_thread_compiles():
     def trial(key, cell):
         drawn = jax.random.normal(key, (3, 3))

@@ -20,7 +20,6 @@ DRAWS = {
     "one": lambda key: jax.random.laplace(key),
     "order": lambda key: jax.random.permutation(key, 11),
     "gamma": lambda key: jax.random.gamma(key, 2.0, (5,)),
-    "poisson": lambda key: jax.random.poisson(key, 30.0, (5,)),
     "binomial": lambda key: jax.random.binomial(key, 20, 0.3, (5,)),
     "split": lambda key: jax.random.key_data(jax.random.split(key, (3, 2))),
     "fold": lambda key: jax.random.key_data(jax.random.fold_in(key, 2**32 - 1)),
