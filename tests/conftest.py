@@ -17,7 +17,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 from threadpoolctl import threadpool_limits
 
-from privrank_jax.simulate import program
 from tests.declared import declared
 
 KEPT = Path(tempfile.gettempdir())
@@ -48,8 +47,6 @@ PLAIN_CODE = (
 )
 if jax.__version_info__ < (0, 11) and not os.environ.get("PRIVRANK_TEST_OPTIMISED"):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {PLAIN_CODE}".strip()
-    compiled = program.compiled  # by the level that a study names, which comes before the flags
-    program.compiled = lambda lowered, *, optimized: compiled(lowered, optimized=optimized is True)
 jax.config.update("jax_enable_x64", True)
 cache = os.environ.get("PRIVRANK_TEST_CACHE", str(KEPT / "privrank-jax-test-cache"))
 jax.config.update("jax_compilation_cache_dir", cache)

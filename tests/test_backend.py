@@ -10,11 +10,9 @@ import pytest
 from privrank_jax import Privacy, _backend
 from privrank_jax._backend import (
     at_once,
-    map_parts,
     memory_for_batches,
     platform,
     product,
-    sum_of_parts,
 )
 from privrank_jax.aggregation import PairWeights, local_weights
 from privrank_jax.simulate import worlds
@@ -55,25 +53,6 @@ def test_the_platform_is_that_of_the_default_device(monkeypatch):
 def test_a_step_takes_what_suits_the_device(monkeypatch, kind, cpu, bytes_each, expected):
     monkeypatch.setattr(_backend, "platform", lambda: kind)
     assert at_once(cpu, bytes_each) == expected
-
-
-@pytest.mark.parametrize("together", [1, 3, 8])
-def test_parts_are_mapped_and_added_up_in_any_steps(monkeypatch, together):
-    monkeypatch.setattr(_backend, "at_once", lambda cpu, bytes_each: together)
-    parts = (jnp.arange(7), jnp.arange(14.0).reshape(7, 2))
-
-    def both(part):
-        number, pair = part
-        return number * number, {"sum": pair + number}
-
-    squares, rest = map_parts(both, parts, 8)
-    assert squares.tolist() == [n * n for n in range(7)]
-    assert rest["sum"].tolist() == [[3.0 * n, 3.0 * n + 1] for n in range(7)]
-    total, sums = sum_of_parts(both, parts, 8)
-    assert (int(total), total.dtype) == (91, squares.dtype)
-    assert sums["sum"].tolist() == [63.0, 70.0]
-    none = jax.tree.map(lambda x: x[:0], parts)
-    assert int(sum_of_parts(both, none, 8)[0]) == 0
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ nonnegative = functools.partial(validate.check_nonnegative, "gamma")
 square = functools.partial(validate.check_square, "wins")
 link = functools.partial(validate.check_choice, "link", choices=("logistic", "normal"))
 scores = functools.partial(validate.as_array, "scores")
-FUNCTIONS = [lambda *all: 0, lambda a, b, c=0: 0, jnp.add, jax.jit(np.add)]
 delta = functools.partial(validate.check_delta, positive=True)
 
 PASSED = {
@@ -72,22 +71,6 @@ def test_errors_spell_only_the_arguments_that_they_carry():
     assert error.spelled(lambda argument: None) == str(error)
     assert str(value_of("user", "voter")) == "user='voter'"
     assert ArgumentError("nothing named").argument == ""
-
-
-@pytest.mark.parametrize(
-    ("function", "word"),
-    [
-        (3, "got 3"),
-        (lambda key: 0, "too many"),
-        (lambda key, data, more: 0, "'more'"),
-        (lambda key, *, data: 0, r"\*, data"),
-    ],
-)
-def test_functions_that_cannot_be_called_so_are_refused(function, word):
-    with pytest.raises(TypeError, match=word):
-        validate.check_callable("release", function, "key", "data")
-    for good in FUNCTIONS:
-        validate.check_callable("release", good, "key", "data")
 
 
 def test_real_numbers_are_told_from_the_rest_and_spelled():

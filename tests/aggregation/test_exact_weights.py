@@ -44,7 +44,7 @@ def test_the_parts_of_epsilon_never_exceed_it(epsilon, share):
 @pytest.mark.parametrize("items", [2, 3, 40])
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_deviations_spend_the_gaussian_budget_and_no_more(items, share):
-    """In fractions, for the changes that a ranking and its reversal attain."""
+    """In fractions, for the changes that a ranking and its reversal attain; and so do the scales of simulations."""
     budget = gaussian_budget(0.7, 1e-6)
     of_totals, of_pairs = deviations(items, 2, Fraction(share), budget)
     ranks = np.arange(items)
@@ -57,6 +57,10 @@ def test_deviations_spend_the_gaussian_budget_and_no_more(items, share):
         if deviation is not None:
             spent += Fraction(int((change**2).sum())) / deviation**2
     assert budget**2 * (1 - Fraction(1, 10**9)) < spent <= budget**2
+    scales = private_weights.scale(user(0.7, 1e-6), Facts(items, 9), "gaussian", focus=share)
+    first, second = (0 if one is None else float(1 / one**2) for one in (of_totals, of_pairs))
+    precision = 4 * 9**2 * np.array([items * first + second, second])  # of shares of 9 users
+    np.testing.assert_allclose(1 / np.square(scales), precision, rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -39,12 +39,6 @@ def kwiksort(seed):
     return lambda ask, items: np.argsort(sort(ask, list(range(items))))
 
 
-def by_wins(ask, items):
-    """All pairs, each asked twice."""
-    wins = [sum(ask(i, j) for j in range(items) if j != i) for i in range(items)]
-    return np.argsort(np.argsort(wins)[::-1])
-
-
 def fits(found, law, runs):
     counts = [found.count(end) for end in law]
     assert sum(counts) == runs

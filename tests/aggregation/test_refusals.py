@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -185,33 +186,22 @@ REFUSED = [
     *(
         (lambda call=call, ranks=ranks, asked=asked: call(ranks, asked), word)
         for call in (
-            lambda ranks, asked: on.shuffled_pair_weights(KEY, ranks, asked),
+            functools.partial(on.shuffled_pair_weights, KEY),
             on.shuffled_pair_weights.release,
         )
-        for ranks, asked, word in (
-            (RANKS[:2], LOOSE, "too few"),
-            (CROWD, ONE, "delta"),
-            (CROWD[:, :1], LOOSE, "2 items"),
-            (CROWD * 0.5, LOOSE, "integers"),
-        )
+        for ranks, asked, word in ((RANKS[:2], LOOSE, "too few"), (CROWD, ONE, "delta"))
     ),
     *(
-        (lambda call=call, ranks=ranks, size=size: call(ranks, size), word)
-        for call in (
-            lambda ranks, size: on.sub_ranking_weights(KEY, ranks, ONE, size=size),
-            lambda ranks, size: on.sub_ranking_weights.release(ranks, ONE, size=size),
-        )
-        for ranks, size, word in (
-            (RANKS[:2], 2, "too few"),
-            (CROWD[:, :1], None, "2 items"),
-            (CROWD * 0.5, None, "integers"),
-            (CROWD, 4, "size"),
-        )
+        (lambda call=call, ranks=ranks, size=size: call(ranks, ONE, size=size), word)
+        for call in (functools.partial(on.sub_ranking_weights, KEY), on.sub_ranking_weights.release)
+        for ranks, size, word in ((RANKS[:2], 2, "too few"), (CROWD, 4, "size"))
     ),
     *((lambda items=items: designs(items), "2 to 20") for items in (0, 1, 21)),
     (lambda: on.ldp_borda_subsets.report(KEY, np.zeros((2, 21), int), 1.0), "20 items"),
     (lambda: on.ldp_borda_subsets.report(KEY, np.zeros(1, int), 1.0), "2 items"),
     (lambda: on.ldp_borda_subsets.report(KEY, np.zeros(3), 1.0), "integers"),
+    (lambda: on.ldp_borda_subsets.release(np.zeros((2, 21), int), ONE), "20 items"),
+    (lambda: on.ldp_borda_subsets.release(RANKS, user(1e-17)), "so small"),
 ]
 
 

@@ -12,7 +12,6 @@ import pytest
 from scipy import stats
 
 from privrank_jax.exact import rounded_gaussian as module
-from privrank_jax.exact.balls import Uniform
 from privrank_jax.exact.rounded_gaussian import by_doubles, rounded_gaussian
 from tests.exact.laws import assert_mean, assert_shares, gaussian_pmf, power
 
@@ -124,12 +123,3 @@ def test_law_where_further_bits_decide(monkeypatch):
     """The same law if no double is trusted; false-alarm rate 10^-9."""
     monkeypatch.setattr(module, "_MARGIN", 100.0)
     assert_follows(rounded_gaussian(2500, Fraction(3, 2)), 1.5)
-
-
-def test_bits_are_kept_and_drawn_as_needed():
-    uniform = Uniform(5, 4)
-    assert uniform.ends(2) == (Fraction(5, 16), Fraction(6, 16))
-    low, high = uniform.ends(100)
-    assert Fraction(5, 16) <= low < high <= Fraction(6, 16)
-    assert high - low == Fraction(1, 2**100)
-    assert uniform.ends(64) == (low, high)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -11,9 +10,9 @@ import pytest
 
 from privrank_jax.exact import strategy_rows as module
 from privrank_jax.exact.entropy import SYSTEM
-from privrank_jax.exact.strategy_rows import ExactRows, exact_rows
+from privrank_jax.exact.strategy_rows import exact_rows
 from privrank_jax.privacy.gaussian import gaussian_budget
-from privrank_jax.privacy.prefix_sums import Strategy, prefix_sum_errors
+from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from tests.exact.laws import assert_mean
 from tests.exact.strategies import matrices
 from tests.promises import promise
@@ -70,18 +69,6 @@ def test_no_user_loses_more_than_promised_without_a_last_step(kind, adjacency):
     if not gaussian:
         assert largest == pytest.approx(3 / 4)  # of the levels, 1 and 1/2 of 1 + 1/2 + 1/4 + ...
     assert 0.4 < largest < 1
-
-
-def test_sensitivity_of_the_rounded_matrix():
-    """Brute force over all that a user of 2 comparisons can hold: the squared sensitivity is exact, as an integer."""
-    for steps, bits in itertools.product((1, 3), (1, 8)):
-        rows = ExactRows(Strategy("square-root", steps, bits), ASKED, [4, 4], [(3, ONE)], 2)
-        encode = matrices(rows.strategy, steps)[1]
-        largest = twin.largest_change(2 * encode, 2, 2, "replace", 2)
-        assert rows.squared == pytest.approx(largest**2, rel=1e-12)
-        budget = gaussian_budget(1.0, 1e-4)
-        assert rows.scales[0] ** 2 * budget**2 >= rows.squared
-        assert float(rows.scales[0]) <= math.sqrt(rows.squared) / budget * (1 + 1e-9)
 
 
 def test_counts_too_many_for_64_bits_are_refused():

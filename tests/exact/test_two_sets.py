@@ -1,18 +1,14 @@
-"""Exact reports of two item sets: integers that decide acceptance, ranks of any type, refusals."""
+"""Exact reports of two item sets: integers that decide acceptance, ranks of any type."""
 
 from __future__ import annotations
-
-import math
 
 import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.aggregation import ldp_borda_subsets
 from privrank_jax.exact import local_reports
 from tests.exact.laws import RATE
-from tests.promises import user
 
 
 def test_ranks_of_any_type_and_size_are_ordered():
@@ -53,18 +49,3 @@ def test_orders_are_uniform():
     assert len(orders) == 24
     assert np.array_equal(np.sort(orders, axis=1), np.tile(np.arange(4), (24, 1)))
     assert stats.chisquare(counts).pvalue > RATE
-
-
-@pytest.mark.parametrize(
-    ("ranks", "epsilon", "word"),
-    [
-        (np.zeros((2, 21), int), 1.0, "20 items"),
-        (np.zeros((2, 1), int), 1.0, "2 items"),
-        (np.zeros((2, 3)), 1.0, "integers"),
-        (np.zeros((2, 3), int), math.inf, "epsilon"),
-        (np.zeros((2, 3), int), 1e-17, "so small"),
-    ],
-)
-def test_bad_arguments_are_refused(ranks, epsilon, word):
-    with pytest.raises(ValueError, match=word):
-        ldp_borda_subsets.release(ranks, user(epsilon))

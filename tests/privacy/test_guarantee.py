@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import math
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -51,16 +50,6 @@ def test_as_dict_is_json():
     several = Guarantee(Privacy.proven(jnp.array([0.5, 1.0]), **ONE)).as_dict()
     assert several["epsilon"] == [0.5, 1.0]
     assert "note" not in several
-
-
-def test_guarantee_is_a_pytree_of_its_budgets():
-    guarantee = Guarantee(Privacy.proven(1.0, delta=0.1, **USER))
-    leaves, structure = jax.tree.flatten(guarantee)
-    assert leaves == [1.0, 0.1, 1.0, 0.1]  # of the promise, and of what was attained
-    assert jax.tree.unflatten(structure, leaves) == guarantee
-    batch = jax.vmap(lambda e: Guarantee(Privacy.proven(2 * e, **USER)))(jnp.array([1.0, 2.0]))
-    np.testing.assert_array_equal(batch.epsilon, [2.0, 4.0])
-    assert batch.unit == "user"
 
 
 def test_what_is_public_and_what_a_user_is_stand_in_every_sentence_and_in_json():

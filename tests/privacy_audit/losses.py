@@ -1,4 +1,4 @@
-"""Privacy losses of the perturbed MLE, by the densities that audits use."""
+"""The density of the perturbed MLE that audits use."""
 
 from __future__ import annotations
 
@@ -22,12 +22,3 @@ def perturbed_mle_log_density(theta, wins, *, noise_scale, gamma, link="logistic
     theta = jnp.asarray(theta, wins.matrix.dtype)
     loss = minimizers.of_wins(link)
     return minimizers.log_density(loss, theta, wins.matrix, gamma, noise_scale, noise)
-
-
-def perturbed_mle_privacy_loss(theta, wins, neighbor, **mechanism):
-    """Log ratio of the densities of the perturbed MLE at ``theta`` under ``wins`` and under ``neighbor``.
-
-    ``mechanism`` is the same for both, so γ must not depend on anything in which the two differ.
-    """
-    first = perturbed_mle_log_density(theta, wins, **mechanism)
-    return first - perturbed_mle_log_density(theta, neighbor, **mechanism)

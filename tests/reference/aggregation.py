@@ -34,23 +34,6 @@ def least_kemeny_score(w: np.ndarray) -> float:
     return min(kemeny_score(np.array(r), w) for r in itertools.permutations(range(len(w))))
 
 
-def subset_program(w: np.ndarray) -> tuple[float, list[int]]:
-    """Least score and an order that has it, by dynamic programming, a subset at a time."""
-    items = len(w)
-    w = np.where(np.eye(items, dtype=bool), 0, w)
-    best, last = np.zeros(2**items), np.zeros(2**items, int)
-    bits = 1 << np.arange(items)
-    for subset in range(1, 2**items):
-        inside = np.flatnonzero(subset & bits)
-        costs = best[subset ^ bits[inside]] + w[np.ix_(inside, inside)].sum(1)
-        best[subset], last[subset] = costs.min(), inside[costs.argmin()]
-    order, subset = [], 2**items - 1
-    while subset:
-        order.append(int(last[subset]))
-        subset ^= bits[last[subset]]
-    return float(best[-1]), order[::-1]
-
-
 def subset_layers(items: int) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Subsets of each size from 1 on, their items, and the subsets without them: shared by many problems."""
     members = (np.arange(2**items)[:, None] >> np.arange(items)) & 1
@@ -63,7 +46,7 @@ def subset_layers(items: int) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 def subset_program_by_layers(w: np.ndarray, layers: list) -> tuple[float, list[int]]:
-    """The same, all subsets of one size at once: as fast as NumPy gets. The diagonal of w must be 0."""
+    """The least Kemeny score and its order, by all subsets, those of one size at once; the diagonal of w is 0."""
     items = len(w)
     members = ((np.arange(2**items)[:, None] >> np.arange(items)) & 1).astype(float)
     sums = members @ w.T

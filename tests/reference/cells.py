@@ -27,16 +27,6 @@ def unlike(rows: Sequence[Row], left_out: bool) -> tuple[int, int]:
     return found.count(False), len(found)
 
 
-def numbers_rows(rows: Sequence[Row], column: int) -> bool:
-    """Whether a column is another number in each of three rows or more, each a whole ranking without it."""
-    own = [row[column] for row in rows]
-    others = [
-        [rank for k, rank in enumerate(row) if k != column and rank is not None] for row in rows
-    ]
-    whole = all(sorted(ranks) == list(range(1, len(ranks) + 1)) for ranks in others)
-    return len(rows) >= 3 and None not in own and len(set(own)) == len(own) and whole
-
-
 def from_ratings(ratings: Sequence[float | None]) -> list[int]:
     """How many items a user rated above each; -1 where it was not rated."""
     known = [rating for rating in ratings if rating is not None]

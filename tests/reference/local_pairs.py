@@ -67,18 +67,6 @@ def told_share(size, epsilon):
     return math.expm1(epsilon) / (math.exp(epsilon) + math.factorial(size) - 1)
 
 
-def weights_of_orders(told, items, size, epsilon):
-    """Weights from the orders, best first, that users told: one user, one pair after another."""
-    ahead, asked = np.zeros((items, items)), np.zeros((items, items))
-    for order in told:
-        for one, other in itertools.combinations(order, 2):
-            ahead[one, other] += 1
-            asked[one, other] += 1
-            asked[other, one] += 1
-    share = np.divide(ahead, asked, out=np.full_like(ahead, 0.5), where=asked > 0)
-    return (0.5 + (share - 0.5) / told_share(size, epsilon)) * (1 - np.eye(items))
-
-
 def sub_ranking_vector(told, items, epsilon):
     """The report of a told order: C, -C or 0 for each pair."""
     scale = math.sqrt(sub_ranking_square(items, len(told), epsilon) / math.comb(len(told), 2))

@@ -6,12 +6,6 @@ import itertools
 import math
 
 import numpy as np
-from scipy.optimize import minimize
-
-
-def rankings(items):
-    """Scores 0, ..., m - 1 of all rankings, ``(m!, m)``."""
-    return np.array(list(itertools.permutations(range(items))))
 
 
 def centered(items):
@@ -84,84 +78,3 @@ def report_law(scores, design, keep):
 
 def one_pair_square(items, epsilon):
     return (items * (items - 1) / math.tanh(epsilon / 2)) ** 2 / 8
-
-
-def _square(mean_places, items):
-    """The least ‖z‖² with mean x, if z permutes fixed numbers like a random ranking with these mean places."""
-    numbers = np.linalg.lstsq(mean_places, centered(items), rcond=1e-10)[0]
-    if np.abs(mean_places @ numbers - centered(items)).max() > 1e-8:
-        return math.inf
-    return float(numbers @ numbers)
-
-
-def _largest_cap(scores, growth, direction):
-    """Climb to a direction u in which scores, weighted by 1 and e^ε below and above a threshold, have a large mean."""
-    best, count = -1.0, np.arange(1, len(scores) + 1)
-    while True:
-        along = scores @ direction
-        order = np.argsort(-along, kind="stable")
-        cut = int(np.argmax(np.cumsum(along[order]) / (len(scores) + growth * count))) + 1
-        above = order[:cut]
-        mean = growth * scores[above].sum(0) / (len(scores) + growth * cut)
-        size = float(np.linalg.norm(mean))
-        if size <= best + 1e-12:
-            return size, above, direction
-        best, direction = size, mean / size
-
-
-def _directions(items, rng, number):
-    """Directions to climb from: few levels, and some by chance."""
-    found = [centered(items)]
-    for ahead in range(1, items):
-        for behind in range(1, items - ahead + 1):
-            found.append(
-                np.repeat([-1 / behind, 0, 1 / ahead], [behind, items - ahead - behind, ahead])
-            )
-    found += [np.sort(rng.standard_normal(items)) for _ in range(number)]
-    found = [direction - direction.mean() for direction in found]
-    return [direction / np.linalg.norm(direction) for direction in found]
-
-
-def least_square(items, epsilon, number=30, tolerance=1e-4):
-    """Bounds of the least E‖z‖² of any unbiased ε-local z: (from the best λ found, attained by a mixture of caps).
-
-    The first is a bound as far as climbing finds the largest cap; the second is an upper bound for sure.
-    """
-    everyone, growth, half = rankings(items), math.expm1(epsilon), items // 2
-    rng = np.random.default_rng(0)
-    spread = np.zeros((items, half))
-    for i in range(half):
-        spread[items - half + i, i], spread[half - 1 - i, i] = 1, -1
-    x = centered(items)
-    at = spread.T @ x
-    start, forms = _directions(items, rng, number), []
-    low, prices = 0.0, x[items - half :]
-    while True:
-        scores = (spread @ prices)[everyone]
-        size, above, direction = max(
-            (_largest_cap(scores, growth, one) for one in start), key=lambda found: found[0]
-        )
-        low = max(low, float((at @ prices / size) ** 2))
-        start.append(direction)
-        held = np.array([np.bincount(column, minlength=items) for column in everyone[above].T])
-        mean = growth * held @ spread / (len(everyone) + growth * len(above))
-        forms.append(mean.T @ mean)
-        first = prices * (at @ prices) / max(prices @ form @ prices for form in forms)
-        bounds = {
-            "type": "ineq",
-            "fun": lambda v: np.array([v[-1] - v[:-1] @ form @ v[:-1] for form in forms]),
-            "jac": lambda v: np.array([np.append(-2 * form @ v[:-1], 1) for form in forms]),
-        }
-        solved = minimize(
-            lambda v: v[-1] - 2 * at @ v[:-1],
-            np.append(first, max(first @ form @ first for form in forms)),
-            jac=lambda v: np.append(-2 * at, 1.0),
-            constraints=[bounds],
-            method="SLSQP",
-            options={"maxiter": 500, "ftol": 1e-12},
-        )
-        prices = solved.x[:-1]
-        most = max(prices @ form @ prices for form in forms)
-        high = float((at @ prices) ** 2 / most) if most > 0 else math.inf
-        if high <= (1 + tolerance) * low:
-            return low, high

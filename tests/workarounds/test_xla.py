@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -49,41 +51,25 @@ def test_running_out_of_memory_is_told_from_other_errors():
     assert not out_of_memory(RuntimeError("INVALID_ARGUMENT: nothing fits"))
 
 
-class Lowered:
-    """A lowered program that knows only some options."""
-
-    def __init__(self, known):
-        self.known, self.asked = known, []
-
-    def compile(self, compiler_options=None):
-        self.asked.append(compiler_options)
-        for name in compiler_options or ():
-            if name not in self.known:
-                raise jax.errors.JaxRuntimeError(
-                    f"INVALID_ARGUMENT: No such compile option: '{name}'"
-                )
-        return "program"
-
-
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="elsewhere programs are optimized")
 def test_without_optimization_only_where_all_options_are_known():
-    level, emitters = "xla_backend_optimization_level", "xla_cpu_use_fusion_emitters"
-    knows, lacks = Lowered({level, emitters}), Lowered({level})
-    assert compiled(knows, optimized=False) == compiled(lacks, optimized=False) == "program"
-    assert knows.asked == [{level: 0, emitters: False}]
-    assert lacks.asked[-1] is None
-    assert compiled(knows, optimized="some") == compiled(lacks, optimized="some") == "program"
-    assert knows.asked[-1] == {level: 1, emitters: False}
-    assert lacks.asked[-1] is None
-    assert compiled(knows) == "program"
-    assert knows.asked[-1] is None
+    asked, lowered = [], jax.jit(jnp.sin).lower(1.0)
 
-    class Failing(Lowered):
-        def compile(self, compiler_options=None):
-            raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: no")
+    def compiling(options=None, failure="INVALID_ARGUMENT: No such compile option: 'x'"):
+        asked.append(options)
+        if options:
+            raise jax.errors.JaxRuntimeError(failure)
+        return "program"
 
-    with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED"):
-        compiled(Failing(()), optimized=False)
-    for optimized in (False, "some"):
-        found = compiled(jax.jit(jnp.sin).lower(1.0), optimized=optimized)(1.0)
-        assert float(found) == pytest.approx(np.sin(1.0))
+    for optimized, level in ((False, 0), ("some", 1)):
+        assert float(compiled(lowered, optimized=optimized)(1.0)) == pytest.approx(np.sin(1.0))
+        older = SimpleNamespace(compile=lambda compiler_options=None: compiling(compiler_options))
+        assert compiled(older, optimized=optimized) == "program"
+        options = {"xla_backend_optimization_level": level, "xla_cpu_use_fusion_emitters": False}
+        assert asked == [options, None]
+        asked.clear()
+    full = SimpleNamespace(
+        compile=lambda compiler_options: compiling(compiler_options, "no memory")
+    )
+    with pytest.raises(jax.errors.JaxRuntimeError, match="no memory"):
+        compiled(full, optimized=False)

@@ -1,4 +1,4 @@
-"""Every central method on a small world: which there are, and that without noise they find good rankings."""
+"""Central methods: which there are, sorts as one program, and the worlds of cells."""
 
 from __future__ import annotations
 
@@ -13,13 +13,9 @@ from privrank_jax import aggregation, experiments
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.dp_sorting import hay_kwiksort
 from privrank_jax.experiments.alabi import central, common, crowds
-from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
 from privrank_jax.experiments.study import P
 from tests.experiments.alabi.shared import KEY
-from tests.experiments.rows import p_of
 from tests.quick import quick_jit
-
-SMALL = {"epsilons": (0.5, 1e6)}
 
 
 def names_of(methods):
@@ -30,19 +26,6 @@ def test_the_exponential_mechanism_is_computed_for_few_items_only():
     few, many = (names_of(central.methods(1e-6, items)) for items in (10, 11))
     assert few - many == {central.EXPONENTIAL}
     assert {name for pair in central.PAIRS for name in pair} <= few
-
-
-@pytest.mark.slow
-def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without_noise():
-    one = experiments.get("alabi-central").configured(items=4, users=300, flips=0, data=(), **SMALL)
-    (study,) = one.studies()
-    found = jax.jit(lambda key: study.trial(key, study.cells[0]))(KEY)
-    assert {*names_of(central.methods(1e-6, 4)), PLAIN} <= set(found)
-    for name, errors in found.items():
-        values = errors[EXCESS]
-        assert set(values) == set(SMALL["epsilons"]), name
-        assert all(np.isfinite(jnp.asarray(value)) for value in values.values())
-    assert float(found[central.ALL][EXCESS][1e6]) == pytest.approx(0, abs=1e-6)
 
 
 @pytest.mark.parametrize(("queries", "run"), [(8, jax.jit), (None, quick_jit)])
@@ -109,35 +92,20 @@ def test_cells_are_the_worlds_that_the_settings_ask_for():
 
 def test_a_shared_program_draws_the_world_of_the_cell():
     """Crowds of all worlds come from one program; each is what its own world draws alone."""
-    names = ("strong", "weak", "none")
-
-    def center(key, p, *, spread):
-        return crowds.mallows_world(key, p, spread)
 
     def without(key, p):
         return crowds.worst_world(key, p.num_users, p.max_users, 2, 1, 0.4)
 
-    alone = {
-        functools.partial(center, spread=20.0): (0,),
-        functools.partial(center, spread=1.0): (1,),
-        without: (2,),
-    }
+    draws = [
+        *(functools.partial(crowds.mallows_world, strength=strength) for strength in (20.0, 1.0)),
+        without,
+    ]
     sizes = {"num_items": 5, "max_items": 5, "num_users": 40, "max_users": 50}
-
-    @quick_jit
-    def drawn(number):
-        seen = []
-
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(common, "errors", lambda key, world, *rest: seen.append(world))
-            prepared = {"draws": {5: alone}}
-            central.trial(KEY, p_of("alabi-central", prepared, **sizes, world=number, **SMALL))
-        return seen[-1]
-
-    seen = [drawn(number) for number in range(len(names))]
-    key = jax.random.split(KEY)[0]
-    for draw, world in zip(alone, seen, strict=True):
-        expected = quick_jit(lambda key, draw=draw: draw(key, P(**sizes)))(key)
+    places = {draw: (place,) for place, draw in enumerate(draws)}
+    drawn = quick_jit(lambda world: crowds.world_of(KEY, P(**sizes, world=world), places))
+    seen = [drawn(place) for place in range(3)]
+    for draw, world in zip(draws, seen, strict=True):
+        expected = quick_jit(lambda draw=draw: draw(KEY, P(**sizes)))()
         np.testing.assert_array_equal(world.weights.matrix, expected.weights.matrix)
         assert bool(world.centered) == (expected.truth is not None)
         if expected.truth is not None:
