@@ -13,10 +13,8 @@ from privrank_jax._arguments import ArgumentError
 
 UNITS = ("comparison", "user", "rank")
 ADJACENCIES = ("flip", "replace", "add-remove")
-SHAPED_ADJACENCIES = (
-    "flip",
-    "replace",
-)  # where a public questionnaire gives noise on win totals a shape
+# Where a public questionnaire gives noise on win totals a shape.
+SHAPED_ADJACENCIES = ("flip", "replace")
 COMPARISON_UNITS = ("comparison", "user")  # of mechanisms on comparisons
 COMPARISON_KINDS = tuple((one, other) for one in COMPARISON_UNITS for other in ADJACENCIES)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -12,10 +12,8 @@ from typing import Any, TypeAlias
 from privrank_jax._neighbors import Neighbors, check_kind
 
 Kind = tuple[str, str]  # unit and adjacency
-NOISES = (
-    "laplace",
-    "gaussian",
-)  # additive: Laplace noise gives pure ε-DP, Gaussian noise (ε, δ)-DP
+# Additive: Laplace noise gives pure ε-DP, Gaussian noise (ε, δ)-DP.
+NOISES = ("laplace", "gaussian")
 # K-norm noise, pure too, needs the set of changes that one unit causes.
 SHAPED_NOISES = ("k-norm", *NOISES)
 
@@ -144,9 +142,8 @@ class Privacy:
         if self.unit == "user" and most is not None and promised.unit == "user":
             asked = promised.contributions
             if asked is None or asked > most:
-                return f"it is for users of at most {most} comparisons" + f", not {asked}" * bool(
-                    asked
-                )
+                other = f", not {asked}" if asked else ""
+                return f"it is for users of at most {most} comparisons{other}"
         return self.neighbors.lacks(promised.neighbors)
 
     def given(self, *, public: Iterable[str] = (), users: str = "") -> Privacy:
@@ -191,13 +188,12 @@ def _checked_numbers(epsilon: Amount, delta: Amount) -> tuple[Amount, Amount]:
         return epsilon, delta
     from privrank_jax._validate import check_delta, check_epsilon  # loads JAX
 
-    exact = (Decimal, Fraction)
-    of_epsilon = check_epsilon(float(epsilon) if isinstance(epsilon, exact) else epsilon)
-    of_delta = check_delta(float(delta) if isinstance(delta, exact) else delta)
-    return (
-        epsilon if isinstance(epsilon, exact) else of_epsilon,
-        delta if isinstance(delta, exact) else of_delta,
-    )
+    def checked(check: Callable[[Amount], Amount], number: Amount) -> Amount:
+        exact = isinstance(number, Decimal | Fraction)
+        found = check(float(number) if exact else number)
+        return number if exact else found
+
+    return checked(check_epsilon, epsilon), checked(check_delta, delta)
 
 
 def in_words(kinds: Iterable[Kind]) -> str:

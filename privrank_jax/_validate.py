@@ -227,10 +227,23 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         )
 
 
-def check_top(k: object, num_items: int) -> None:
-    """Raise ``ValueError`` unless ``k`` is a whole number from 1 to m, for the k best of m items."""
-    if not is_whole(k) or not 1 <= k <= num_items:
-        raise ArgumentError(f"k must be an integer from 1 to m = {num_items}, got {k!r}.", "k")
+def check_whole(name: str, value: object, least: int = 1, most: int | None = None) -> None:
+    """Raise ``ValueError`` unless ``value`` is one whole number, not traced, from ``least`` to ``most``."""
+    if not is_whole(value) or value < least or (most is not None and value > most):
+        span = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
+        raise ArgumentError(f"{name} must be a whole number {span}, got {value!r}.", name)
+
+
+def check_shape(name: str, value: Any, *shapes: tuple[int | str, ...]) -> None:
+    """Raise ``ValueError`` unless ``value`` has one of these shapes, in which a letter stands for any number."""
+    given = shape_of(name, value)
+    for shape in shapes:
+        fits = (isinstance(m, str) or n == m for n, m in zip(given, shape))
+        if len(shape) == len(given) and all(fits):
+            return
+    wanted = " or ".join(str(shape).replace("'", "") for shape in shapes)
+    batch = ": use jax.vmap for a batch" if len(given) > max(map(len, shapes)) else ""
+    raise ArgumentError(f"{name} must have shape {wanted}, got {given}{batch}.", name)
 
 
 def check_no_padding(data: object, refusal: str) -> None:

@@ -18,7 +18,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Real
 
 from privrank_jax._types import Count, Mask, MaskLike, Ranks, RanksLike, ScoresLike
-from privrank_jax._validate import as_ranks
+from privrank_jax._validate import as_ranks, check_shape
 
 # The largest distance, about m²/2, must fit an int32: the widest integer without x64.
 _MAX_ITEMS_INT32 = 65_535
@@ -85,11 +85,7 @@ def spearman_footrule(
     >>> int(spearman_footrule([0, 1, 2], [2, 1, 0]))
     4
     """
-    return _spearman_footrule(*_check_pair(a, b, mask), normalized=normalized)
-
-
-@functools.partial(jax.jit, static_argnames="normalized")
-def _spearman_footrule(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real[Array, ""]:
+    a, b, mask = _check_pair(a, b, mask)
     count = mask.sum(dtype=jnp.result_type(float))
     return _total(jnp.where(mask, abs(a - b), 0), jnp.floor(0.5 * count * count), normalized)
 
@@ -112,11 +108,7 @@ def mean_rank_difference(
     >>> float(mean_rank_difference([0, 1, 2, 3], [1, 0, 2, 3]))
     0.5
     """
-    return _mean_rank_difference(*_check_pair(a, b, mask))
-
-
-@jax.jit
-def _mean_rank_difference(a: Ranks, b: Ranks, mask: Mask) -> Float[Array, ""]:
+    a, b, mask = _check_pair(a, b, mask)
     return _total(jnp.where(mask, abs(a - b), 0), mask.sum(), normalized=True)
 
 
@@ -253,6 +245,5 @@ def _check_shapes(a: Real[Array, "items"], b: Real[Array, "items"], mask: MaskLi
             f"both must have one shape (m,), got {a.shape} and {b.shape}: use jax.vmap for a batch"
         )
     mask = jnp.ones(a.shape, bool) if mask is None else jnp.asarray(mask, dtype=bool)
-    if mask.shape != a.shape:
-        raise ValueError(f"mask must have shape {a.shape}, got {mask.shape}")
+    check_shape("mask", mask, a.shape)
     return mask

@@ -193,54 +193,31 @@ def propose(graph: Graph, radius: int) -> np.ndarray | None:
     """A point of the lattice in the zonotope of that radius, each with the same probability, or None if rejected."""
     forest = graph.draw_forest()
     if not radius:
-        return (
-            None
-            if secrets.randbelow(graph.count_forests())
-            else np.zeros(graph.num_items, np.int64)
-        )
+        rejected = secrets.randbelow(graph.count_forests())
+        return None if rejected else np.zeros(graph.num_items, np.int64)
     inside = uniform_integers(graph.dimension, 2 * radius + 1)
-    point, kept = Tile(graph, forest).place(inside, radius)
+    point, kept = placed(graph, forest, inside, radius)
     return point if kept else None
 
 
-# --- tiles
-
-
-class Tile:
-    """The tile of a spanning forest.
-
-    Args:
-        graph: G.
-        forest: S.
-    """
-
-    def __init__(self, graph: Graph, forest: Forest) -> None:
-        self._graph, self._forest = graph, forest
-        edges = graph.edges
-        lowest, forward = forest.lowest_on_paths(edges)
-        index = np.arange(len(edges))
-        ends = edges[:, 0], edges[:, 1]
-        # On S the path of an edge is the edge itself.
-        self._full = (lowest[ends] < index) & forward[ends]
-
-    def place(self, inside: np.ndarray, radius: int) -> tuple[np.ndarray, bool]:
-        """The point with coordinates ``inside`` on S, in {0, ..., 2r}, and whether the rule keeps it."""
-        graph, forest, side = self._graph, self._forest, 2 * radius
-        weight = np.where(self._full, side, 0) - radius
-        weight[forest.edge] = -radius
-        corner = graph.totals(weight)
-        point = corner.copy()
-        np.add.at(point, graph.edges[forest.edge, 0], inside)
-        np.subtract.at(point, graph.edges[forest.edge, 1], inside)
-        flow = forest.flows(-corner)  # of q, up to a fraction below 1
-        more = forest.leaves_last_item  # whether that fraction is positive
-        above = (flow > 0) | ((flow == 0) & more)
-        below = (flow < side) | ((flow == side) & ~more)
-        kept = np.all(((inside > 0) | above) & ((inside < side) | below))
-        return point, bool(kept)
-
-
-# --- the radius
+def placed(
+    graph: Graph, forest: Forest, inside: np.ndarray, radius: int
+) -> tuple[np.ndarray, bool]:
+    """The point of the tile of S with coordinates ``inside`` on S, in {0, ..., 2r}, and whether the rule keeps it."""
+    side, ends = 2 * radius, tuple(graph.edges.T)
+    lowest, forward = forest.lowest_on_paths(graph.edges)
+    # On S the path of an edge is the edge itself.
+    full = (lowest[ends] < np.arange(len(graph.edges))) & forward[ends]
+    weight = np.where(full, side, 0) - radius
+    weight[forest.edge] = -radius
+    corner = graph.totals(weight)
+    weight[forest.edge] += inside
+    flow = forest.flows(-corner)  # of q, up to a fraction below 1
+    more = forest.leaves_last_item  # whether that fraction is positive
+    above = (flow > 0) | ((flow == 0) & more)
+    below = (flow < side) | ((flow == side) & ~more)
+    kept = np.all(((inside > 0) | above) & ((inside < side) | below))
+    return graph.totals(weight), bool(kept)
 
 
 def draw_radius(dimension: int, rate: Fraction) -> int:

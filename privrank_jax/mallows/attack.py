@@ -49,14 +49,17 @@ from privrank_jax._types import (
     RanksLike,
     Scalar,
 )
-from privrank_jax._validate import as_ranks, check_epsilon, check_positive, is_traced
-from privrank_jax._workarounds.threefry import fused
-from privrank_jax.mallows.distribution import (
-    as_float,
-    check_items,
-    checked_ranks,
-    decay,
+from privrank_jax._validate import (
+    as_ranks,
+    check_epsilon,
+    check_positive,
+    check_shape,
+    check_square,
+    check_whole,
+    is_traced,
 )
+from privrank_jax._workarounds.threefry import fused
+from privrank_jax.mallows.distribution import as_float, checked_ranks, decay
 
 _DECAYS = 1e-6, 80.0  # between which θ is sought
 MOST_ITEMS = 8  # all rankings are tried up to this size, where there are 40,320
@@ -71,11 +74,9 @@ def win_counts(
     [[0, 2], [1, 0]]
     """
     ranks = as_ranks(ranks, gaps=True)
-    if ranks.ndim != 2:
-        raise ValueError(f"ranks must have shape (N, m), got {ranks.shape}.")
+    check_shape("ranks", ranks, ("N", "m"))
     counted = jnp.ones(ranks.shape[:1], bool) if counted is None else jnp.asarray(counted)
-    if counted.shape != ranks.shape[:1]:
-        raise ValueError(f"counted must have shape {ranks.shape[:1]}, got {counted.shape}.")
+    check_shape("counted", counted, ranks.shape[:1])
     return _win_counts(ranks, counted)
 
 
@@ -111,9 +112,9 @@ def most_likely_center(
     >>> most_likely_center(jax.random.key(0), [[0, 9, 8], [1, 0, 7], [2, 3, 0]]).tolist()
     [0, 1, 2]
     """
+    check_square("wins", wins)
     wins = jnp.asarray(wins)
-    if wins.ndim != 2 or wins.shape[0] != wins.shape[1] or not wins.size:
-        raise ValueError(f"wins must have shape (m, m), got {wins.shape}.")
+    check_shape("wins", wins, ("m", "m"))
     items = wins.shape[0]
     if solver is not None:
         order = jax.random.permutation(fused(key), items)
@@ -167,8 +168,7 @@ def most_likely_epsilon(center_ranks: RanksLike, wins: PairMatrixLike) -> Float[
     center, wins = checked_ranks(center_ranks), jnp.asarray(wins)
     if (items := center.shape[0]) < 2:
         raise ValueError("one item has no pairs to keep: center_ranks needs at least two.")
-    if wins.shape != (items,) * 2:
-        raise ValueError(f"wins must have shape (m, m), m = {items}, got {wins.shape}.")
+    check_shape("wins", wins, (items, items))
     return _most_likely_epsilon(center, wins)
 
 
@@ -230,6 +230,4 @@ def _check_counts(num_items: Numbers, num_rankings: Numbers) -> None:
     if is_traced(num_items):
         return
     for items in np.ravel(num_items):
-        check_items(items)
-    if np.min(num_items) < 2:
-        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
+        check_whole("num_items", items, 2)

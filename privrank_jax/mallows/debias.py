@@ -27,7 +27,7 @@ from jaxtyping import Array, Float, Int
 from privrank_jax._backend import at_once
 from privrank_jax._roots import square_root
 from privrank_jax._types import Numbers, PairMatrix, RankingsLike, Scores
-from privrank_jax._validate import check_choice, check_epsilon, is_traced
+from privrank_jax._validate import check_choice, check_epsilon, check_shape, is_traced
 from privrank_jax.estimate import Estimate
 from privrank_jax.mallows.distribution import MISSING, as_float, signed_ranks, synthetic_guarantee
 from privrank_jax.mallows.kernel import as_levels, kernel_of, mean_square, refuse_lost, rounding
@@ -174,9 +174,7 @@ def _pairs(
     ranks: Array, kernels: Array, sizes: Array, which: Array, equal: bool
 ) -> tuple[PairMatrix, DebiasedDiagnostics]:
     items = ranks.shape[1]
-    square = jax.vmap(mean_square)(
-        kernels, sizes
-    )  # 0 for a user with one item, who contributes nothing
+    square = jax.vmap(mean_square)(kernels, sizes)  # 0 for users of one item: they add nothing
     weight = jnp.where(square == 0, 0, 1 / jnp.where(square == 0, 1, square))
     weight = jnp.where(sizes > 1, 1.0, 0.0).astype(kernels.dtype) if equal else weight
 
@@ -235,10 +233,7 @@ def _checked(
     check_choice("weights", weights, WEIGHTS)
     epsilon = check_epsilon(epsilon)
     ranks = _checked_users(ranks)
-    if np.shape(epsilon) not in ((), ranks.shape[:1]):
-        raise ValueError(
-            f"epsilon must be one number or one per user, shape ({ranks.shape[0]},), got {np.shape(epsilon)}."
-        )
+    check_shape("epsilon", epsilon, (), ranks.shape[:1])
     return ranks, jnp.broadcast_to(as_float(epsilon), ranks.shape[:1])
 
 

@@ -45,8 +45,8 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Integer, Real
 
-from privrank_jax._types import Count, Epsilon, Numbers, NumbersLike, Ranks, RanksLike
-from privrank_jax._validate import check_epsilon, check_positive, is_traced
+from privrank_jax._types import Epsilon, Numbers, NumbersLike, Ranks, RanksLike
+from privrank_jax._validate import check_epsilon, check_positive, check_whole, is_traced
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import validate_ranks
@@ -123,9 +123,8 @@ def top_k_pairs(num_items: int, k: int) -> int:
     >>> top_k_pairs(10, 1), top_k_pairs(10, 3), top_k_pairs(10, 5)
     (17, 39, 45)
     """
-    check_items(num_items)
-    if not 0 <= k <= num_items:
-        raise ValueError(f"k must lie between 0 and m = {num_items}, got {k!r}.")
+    check_whole("num_items", num_items)
+    check_whole("k", k, 0, num_items)
     rest = max(num_items - 2 * k, 0)
     return (num_items * (num_items - 1) - rest * (rest - 1)) // 2
 
@@ -167,38 +166,10 @@ def _log_prob(ranks: Ranks, center: Ranks, epsilon: Float[Array, ""]) -> Float[A
     count = jnp.sum(wanted)
     theta = decay(epsilon, count)
     cost = jnp.where(distance == 0, 0, distance * theta)  # 0 also at θ = ∞
-    log_p = -cost - _log_normalizer(count, theta, ranks.shape[0])
-    return jnp.where(jnp.all(known == wanted), log_p, -jnp.inf)
-
-
-def log_normalizer(num_items: int, epsilon: NumbersLike) -> Float[Array, "..."]:
-    """log Z = Σ_{t=1..m} log((1 - q^t)/(1 - q)): log m! as ε → 0, and 0 at ε = ∞.
-
-    Args:
-        num_items: m >= 1, static.
-        epsilon: ε > 0, any shape, may be traced.
-
-    Returns:
-        Shape of ``epsilon``, float.
-
-    Raises:
-        ValueError: ε <= 0 or NaN, m < 1.
-
-    >>> round(float(jnp.exp(log_normalizer(2, jnp.log(3.0)))), 5)
-    1.33333
-    """
-    epsilon = check_epsilon(epsilon)
-    check_items(num_items)
-    epsilon = as_float(epsilon)
-    return _log_normalizer(num_items, decay(epsilon, num_items)[..., None], num_items)
-
-
-@functools.partial(jax.jit, static_argnames=("size",))
-def _log_normalizer(count: Count, theta: Float[Array, "..."], size: int) -> Float[Array, "..."]:
-    """Σ over t <= count of log Σ_{k<t} q^k, for at most ``size`` items; sums over the last axis."""
-    steps = jnp.arange(1, size + 1)
-    each = jnp.log(jnp.expm1(-steps * theta) / jnp.expm1(-theta))
-    return jnp.sum(jnp.where(steps <= count, each, 0), axis=-1)
+    steps = jnp.arange(1, ranks.shape[0] + 1)
+    each = jnp.log(jnp.expm1(-steps * theta) / jnp.expm1(-theta))  # log Σ_{k<t} q^k
+    log_z = jnp.sum(jnp.where(steps <= count, each, 0))
+    return jnp.where(jnp.all(known == wanted), -cost - log_z, -jnp.inf)
 
 
 def insertion_mean(
@@ -316,12 +287,17 @@ def _pair_order(
 def expected_concordance(num_items: int, epsilon: NumbersLike) -> Float[Array, "..."]:
     """Expected number of pairs, out of m(m-1)/2, that the output orders as the center does: Σ_t E V^(t).
 
-    Arguments, results and errors: as of :func:`log_normalizer`.
+    Args:
+        num_items: m >= 1, static.
+        epsilon: ε > 0, any shape, may be traced; else ``ValueError``.
+
+    Returns:
+        Shape of ``epsilon``, float.
 
     >>> round(float(expected_concordance(2, jnp.log(3.0))), 4), float(expected_concordance(4, jnp.inf))
     (0.75, 6.0)
     """
-    check_items(num_items)
+    check_whole("num_items", num_items)
     steps = jnp.arange(1, num_items + 1)
     epsilon = check_epsilon(epsilon)
     return jnp.sum(insertion_mean(steps, num_items, as_float(epsilon)[..., None]), axis=-1)
@@ -406,12 +382,6 @@ def signed_ranks(
     if not jnp.issubdtype(ranks.dtype, jnp.unsignedinteger):
         ranks = xp.maximum(ranks, MISSING)
     return jnp.asarray(ranks.astype(np.int32))
-
-
-def check_items(num_items: object) -> None:
-    """Raise ``ValueError`` unless m is a whole number of at least 1."""
-    if not isinstance(num_items, int | np.integer) or num_items < 1:
-        raise ValueError(f"num_items must be a whole number of at least 1, got {num_items!r}.")
 
 
 def _checked_numbers(

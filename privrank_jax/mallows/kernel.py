@@ -70,8 +70,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Num
 
 from privrank_jax._types import Count, Epsilon, Numbers, NumbersLike, PairMatrix
-from privrank_jax._validate import check_epsilon, is_traced
-from privrank_jax.mallows.distribution import as_float, check_items, decay
+from privrank_jax._validate import check_epsilon, check_whole, is_traced
+from privrank_jax.mallows.distribution import as_float, decay
 
 _TOLERATED = 0.01  # rounding may move E k from 1 by at most this
 
@@ -96,34 +96,11 @@ def debiasing_kernel(num_items: int, epsilon: Epsilon) -> PairMatrix:
     (2.0, -2.0)
     """
     epsilon = check_epsilon(epsilon)
-    check_items(num_items)
+    check_whole("num_items", num_items)
     epsilon = as_float(epsilon)
     kernel = kernel_of(num_items, epsilon, num_items)
     refuse_lost(kernel, epsilon, num_items)
     return kernel
-
-
-def debiasing_variance(num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
-    """Variance of k for one user's pair, averaged over the true ranks of the two items.
-
-    This determines how many users a pair needs: for n users the standard error of a share of wins is about
-    √((variance + 1)/n)/2, the users' own disagreement included.
-
-    Args:
-        num_items: m >= 2, static.
-        epsilon: ε > 0, one number, may be traced.
-
-    Returns:
-        Scalar float, in units of squared signs; 0 as ε → ∞.
-
-    Raises:
-        ValueError: as :func:`debiasing_kernel`.
-
-    >>> round(float(debiasing_variance(5, 4.0)), 1)
-    3.4
-    """
-    kernel = debiasing_kernel(num_items, epsilon)
-    return mean_square(kernel, num_items) - 1
 
 
 def mean_square(kernel: PairMatrix, num_items: Count) -> Float[Array, ""]:

@@ -28,7 +28,7 @@ from privrank_jax._types import (
     Ranks,
     RanksLike,
 )
-from privrank_jax._validate import check_epsilon, is_traced
+from privrank_jax._validate import check_epsilon, check_shape, is_traced
 from privrank_jax._workarounds.threefry import threefry, use_up
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import as_float, check_ranks, decay, signed_ranks
@@ -80,8 +80,7 @@ def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
     [2, 0, 1, -1]
     """
     epsilon = check_epsilon(epsilon)
-    if np.ndim(epsilon):
-        raise ValueError(f"epsilon must be a scalar, got shape {np.shape(epsilon)}: use jax.vmap.")
+    check_shape("epsilon", epsilon, ())
     center = check_ranks(center_ranks)
     # Negative ranks need not be equal: that would be a copy of the crowd, which takes as long as a fifth of the draws.
     center = center if center.dtype == np.int32 else signed_ranks(center)

@@ -56,11 +56,11 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.links import normal
 from privrank_jax.mechanism.additive import Noisy
 from privrank_jax.mechanism.change import Change
-from privrank_jax.mechanism.data import UNPADDED, Data, Facts
+from privrank_jax.mechanism.data import UNPADDED, Facts
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import gaussian_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.privacy import Kind, Privacy
+from privrank_jax.privacy.privacy import Privacy
 
 _ROUNDING = Fraction(1, 2**30)
 
@@ -130,10 +130,6 @@ class Objective(Noisy):
             under that promise; default 1.
     """
 
-    name: str
-    doc: str
-    data: Data
-    kinds: tuple[Kind, ...]
     slope: Callable[[Privacy, Facts], Change]
     ridge: Callable[[Privacy, Facts, Change], Ridge]
     fit: Callable[[Any, Facts, Any, Any], tuple[Any, Any]]
@@ -141,11 +137,10 @@ class Objective(Noisy):
     finish: Callable[[Any, Facts], Any] = lambda found, facts: found
     multiples: Callable[[Facts], tuple[int, ...]] = lambda facts: (1,) * facts.num_items
     usual: Callable[[Any, Facts, Privacy, Any], Numbers] | None = None
-    noises: tuple[str, ...] = ("laplace",)
+    noises: tuple[str, ...] = dataclasses.field(default=("laplace",), kw_only=True)
 
     def __post_init__(self) -> None:
-        home = getattr(self.slope, "func", self.slope).__module__
-        self.read_as(self.name, home, self.doc)
+        self.read_in(self.slope)
 
     def scale(
         self,

@@ -62,10 +62,10 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Int
 
 from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
-from privrank_jax._validate import check_positive, check_top
+from privrank_jax._validate import check_positive, check_shape, check_whole
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.estimate import Estimate
-from privrank_jax.mechanism.program import Mechanism
+from privrank_jax.mechanism.program import Record
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics, gumbel, laplace
 from privrank_jax.privacy.privacy import Privacy
@@ -145,28 +145,25 @@ class Law:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Selection(Mechanism):
+class Selection(Record):
     """The k best items by their scores.
 
     Called with ``(key, data, privacy, k)`` it simulates: pure, for ``jit`` and ``vmap``.
 
     Attributes:
-        name, doc: of the record in its module, and the theorem.
         law: how items are drawn.
         promised: (privacy, name) -> what is attained of a promise.
         moves: what one unit moves of the scores of usual data, by the promise.
         read: (data, attained promise, whether exactly) -> scores, in the latter case twice them as whole numbers.
     """
 
-    name: str
-    doc: str
     law: Law
     promised: Callable[[Privacy, str], Privacy]
     moves: Callable[[Privacy], Moves]
     read: Callable[[Any, Privacy, bool], BoundedScores]
 
     def __post_init__(self) -> None:
-        self.read_as(self.name, self.read.__module__, self.doc)
+        self.read_in(self.read)
 
     def scale(self, privacy: Privacy, k: Count, moves: Moves | None = None) -> Any:
         """The scale λ of the noise for scores with these moves, by default those of usual data; k may be traced."""
@@ -195,11 +192,9 @@ class Selection(Mechanism):
         attained = dataclasses.replace(self.promised(privacy, self.name), delta=0.0)
         given = self.read(data, attained, False)
         scores = jnp.asarray(given.scores)
-        if not jnp.issubdtype(scores.dtype, jnp.floating):
-            scores = scores.astype(jnp.result_type(float))
-        if scores.ndim != 1:
-            raise ValueError(f"scores must have shape (m,), got {scores.shape}: use jax.vmap.")
-        check_top(k, scores.shape[0])
+        scores = scores.astype(jnp.result_type(scores, float))
+        check_shape("scores", scores, ("m",))
+        check_whole("k", k, 1, scores.shape[0])
         mask = given.mask
         mask = jnp.ones(scores.shape, bool) if mask is None else jnp.asarray(mask, bool)
         scale = self.scale(privacy, k, given.moves)
@@ -227,7 +222,7 @@ class Selection(Mechanism):
         attained = exact_promise(dataclasses.replace(self.promised(privacy, self.name), delta=0.0))
         given = self.read(data, attained, True)
         given.moves.check()
-        check_top(k, np.size(given.scores))
+        check_whole("k", k, 1, np.size(given.scores))
         moves = given.moves.rational
         change = self.law.change(k, moves)
         sampler = getattr(selection, self.law.exact)

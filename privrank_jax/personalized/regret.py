@@ -42,6 +42,7 @@ from privrank_jax._validate import (
     check_epsilon,
     check_nonnegative,
     check_positive,
+    check_shape,
     check_square,
     is_traced,
 )
@@ -64,8 +65,7 @@ def ranking_risk(scores: ScoresLike, chances: PairMatrixLike) -> Float[Array, ""
     0.05
     """
     chances = _as_chances(chances)
-    if np.shape(scores) != (size := chances.shape[0],):
-        raise ValueError(f"scores must have shape {(size,)}, got {np.shape(scores)}.")
+    check_shape("scores", scores, chances.shape[:1])
     scores = jnp.asarray(scores)
     return _halved(jnp.where(scores[:, None] <= scores, chances, 0))
 

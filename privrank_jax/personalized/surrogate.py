@@ -41,7 +41,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from privrank_jax._types import PairMatrix, PairMatrixLike, RanksLike, Scores, ScoresLike
-from privrank_jax._validate import as_ranks, check_choice, is_traced
+from privrank_jax._validate import as_ranks, check_choice, check_shape, is_traced
 
 
 def logistic(difference: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
@@ -85,8 +85,8 @@ def pairwise_risk(
     """
     check_choice("loss", loss, tuple(LOSSES))
     scores = _as_scores(scores)
-    if np.shape(weights) != (size := scores.shape[0], size):
-        raise ValueError(f"weights must have shape {(size, size)}, got {np.shape(weights)}.")
+    size = scores.shape[0]
+    check_shape("weights", weights, (size, size))
     if loss == "exponential" and not is_traced(weights) and np.any(np.asarray(weights) < 0):
         raise ValueError(
             "negative weights make the exponential loss unbounded below: use loss='logistic', which stays convex."
@@ -113,8 +113,7 @@ def logistic_risk(scores: ScoresLike, wins: ScoresLike) -> Float[Array, ""]:
     True
     """
     scores = _as_scores(scores)
-    if np.shape(wins) != scores.shape:
-        raise ValueError(f"wins must have shape {scores.shape}, got {np.shape(wins)}.")
+    check_shape("wins", wins, scores.shape)
     size = scores.shape[0]
     centered = scores - jnp.mean(scores)
     lead = jnp.sum(centered * jnp.asarray(wins, scores.dtype))
@@ -189,8 +188,7 @@ def wins_from_ranks(ranks: ScoresLike) -> Scores:
     [1.0, 2.0, 0.0]
     """
     ranks = as_ranks(ranks)
-    if ranks.ndim != 1:
-        raise ValueError(f"ranks must have shape (m,), got {ranks.shape}: use jax.vmap for users.")
+    check_shape("ranks", ranks, ("m",))
     return ranks.shape[0] - 1 - ranks.astype(jnp.result_type(ranks, float))
 
 

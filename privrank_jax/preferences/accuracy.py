@@ -28,7 +28,13 @@ import numpy as np
 from jaxtyping import Array, Float, Real
 
 from privrank_jax._types import NumbersLike, ReportsLike, Scalar
-from privrank_jax._validate import check_choice, check_epsilon, check_level, is_traced
+from privrank_jax._validate import (
+    check_choice,
+    check_epsilon,
+    check_level,
+    check_shape,
+    is_traced,
+)
 from privrank_jax.preferences.loss_arguments import NOT_RANDOMIZED, as_scores, nan_unless_private
 from privrank_jax.privacy.local import check_reports, report_values
 
@@ -97,10 +103,7 @@ def debiased_accuracy(
     if not is_traced(difference) and bool(np.any(np.isnan(np.asarray(difference)))):
         raise ValueError("score_difference has NaN: leave out the examples without scores.")
     for name, given in (("reports", reports), ("epsilon", epsilon)):
-        if np.shape(given) not in ((), difference.shape):
-            raise ValueError(
-                f"{name} must be one number or have shape {difference.shape}, got {np.shape(given)}."
-            )
+        check_shape(name, given, (), difference.shape)
     sign = 2 * report_values(jnp.asarray(reports), difference.dtype, coding) - 1
     agreement = sign * jnp.sign(difference)
     kept = jnp.tanh(0.5 * jnp.asarray(epsilon).astype(agreement.dtype))

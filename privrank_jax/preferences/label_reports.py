@@ -37,7 +37,7 @@ import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from privrank_jax._types import Key, NumbersLike, ReportsLike, RowsLike
-from privrank_jax._validate import is_real, is_traced
+from privrank_jax._validate import check_shape, is_real, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.program import mechanism
@@ -166,15 +166,11 @@ def user_numbers(users: Any) -> Any:
 
 def check_labels(labels: Any, privacy: Privacy, users: Any) -> None:
     """Raise ``ValueError`` unless labels are ``(N,)`` numbers from 0 to 1, and users fit them where they are needed."""
-    if np.ndim(labels) != 1:
-        raise ValueError(f"labels must have shape (N,), got {np.shape(labels)}.")
+    check_shape("labels", labels, ("N",))
     if privacy.unit == "user":
         if users is None:
             raise ValueError("unit='user' needs users, the user of each label.")
-        if np.shape(users) != np.shape(labels):
-            raise ValueError(
-                f"users must have the shape of labels, {np.shape(labels)}; got {np.shape(users)}."
-            )
+        check_shape("users", users, np.shape(labels))
     if is_traced(labels):
         return
     given = np.asarray(labels)

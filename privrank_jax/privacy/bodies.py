@@ -60,9 +60,8 @@ class Law:
     """What is known of K-norm noise at scale 1, for programs that only its law matters to."""
 
     covariance: Float[Array | np.ndarray, "*batch numbers numbers"]
-    excess: Float[
-        Array | np.ndarray, "*batch"
-    ]  # largest kurtosis of a number or of a difference of two, less 3
+    # The largest kurtosis of a number or of a difference of two, less 3.
+    excess: Float[Array | np.ndarray, "*batch"]
 
 
 Shape: TypeAlias = Independent | Cube | Zonotope | Law

@@ -13,10 +13,9 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from privrank_jax._arguments import is_whole
 from privrank_jax._balls import Ball, ball, precision, sharp, sign
 from privrank_jax._search import furthest
-from privrank_jax._validate import check_delta, check_epsilon, check_positive
+from privrank_jax._validate import check_delta, check_epsilon, check_positive, check_whole
 from privrank_jax.privacy.host import HostNumber, host_number
 
 _CLOSE = 1e-12  # relative distance at which a search ends
@@ -109,8 +108,7 @@ def calibrate_gaussian(
     check_epsilon(float(total))
     check_delta(float(failure), positive=True)
     check_positive("sensitivity", float(host_number("sensitivity", sensitivity)), infinite=False)
-    if not is_whole(releases) or releases < 1:
-        raise ValueError(f"releases must be a whole number, at least 1, got {releases!r}.")
+    check_whole("releases", releases)
     if math.isinf(total):
         return 0.0
     ratio = gaussian_ratio_at(Fraction(total), Fraction(failure))

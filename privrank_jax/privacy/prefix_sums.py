@@ -72,8 +72,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, Num
 
-from privrank_jax._arguments import is_whole
-from privrank_jax._validate import check_choice
+from privrank_jax._validate import check_choice, check_whole
 
 STRATEGIES = ("square-root", "tree", "independent", "increments")  # of streams of T steps
 UNBOUNDED = ("unbounded-root", "unbounded-tree")  # of streams without a last step
@@ -92,9 +91,7 @@ class Strategy:
 
     kind: str  # of STRATEGIES or UNBOUNDED
     steps: int | None = None  # T; None without a last step
-    digits: int | None = (
-        None  # b: roots are rounded to multiples of 2^-b; None: the square root is not
-    )
+    digits: int | None = None  # b: roots are rounded to multiples of 2^-b; None: not rounded
 
     @property
     def unit(self) -> int:
@@ -187,7 +184,7 @@ def usual_strategy(steps: int | None, noise: str) -> str:
         return "unbounded-root" if noise == "gaussian" else "unbounded-tree"
     if noise == "gaussian":
         return "square-root"
-    check_steps(steps)
+    check_whole("steps", steps)
     # The longest column of the tree has 1 + ⌊log₂ T⌋ ones, and its longest row as many as a number up to T in binary.
     of_tree = math.sqrt((steps + 1).bit_length() - 1) * steps.bit_length()
     return "increments" if math.sqrt(steps) <= of_tree else "tree"
@@ -230,7 +227,7 @@ def level_of(step: int, radix: int = 32) -> int:
 def simulated(strategy: str, steps: int) -> Strategy:
     """A strategy in floating point."""
     check_choice("strategy", strategy, (*STRATEGIES, *UNBOUNDED))
-    check_steps(steps)
+    check_whole("steps", steps)
     return Strategy(strategy, steps, _DIGITS if strategy == "unbounded-root" else None)
 
 
@@ -289,12 +286,6 @@ def prefix_sum_error_bound(steps: int) -> float:
     >>> round(prefix_sum_error_bound(1000), 3)
     2.902
     """
-    check_steps(steps)
+    check_whole("steps", steps)
     angles = (2 * np.arange(1, steps + 1) - 1) * np.pi / (4 * steps + 2)
     return float(np.mean(0.5 / np.sin(angles)))
-
-
-def check_steps(steps: int) -> None:
-    """Raise ``ValueError`` unless T is a whole number, at least 1."""
-    if not is_whole(steps) or steps < 1:
-        raise ValueError(f"steps must be a whole number, at least 1, got {steps!r}.")

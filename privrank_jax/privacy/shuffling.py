@@ -54,9 +54,8 @@ from privrank_jax.privacy.host import HostNumber, host_number
 QUESTIONS = ("secret", "public")
 MOST_USERS = 10**9
 _EXACT_USERS = 500  # of one question up to whom all numbers of ones are compared
-_MOST_TERMS = (
-    10_000  # numbers of clones; of more, blocks count as their smallest, which only adds to δ
-)
+# Numbers of clones; of more, blocks count as their smallest, which only adds to δ.
+_MOST_TERMS = 10_000
 _SAFETY = 1e-9
 _LARGEST_EPSILON = 600.0  # e^ε is finite
 _OUTSIDE = 1e-38  # more than the tails of a binomial law that are left out

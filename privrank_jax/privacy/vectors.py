@@ -45,9 +45,8 @@ from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.local import flip_threshold
 
 Vectors: TypeAlias = Real[ArrayLike, "*users d"]
-_ROUNDINGS = (
-    24  # of a logarithm of q, in units of the last place of its terms: ten times what was seen
-)
+# Of a logarithm of q, in units of the last place of its terms: ten times what was seen.
+_ROUNDINGS = 24
 _PANELS, _REACH = 64, 9.0  # exp(-9²/2) of the mass, 3e-18, lies beyond the reach
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 

@@ -30,6 +30,7 @@ import jax.numpy as jnp
 
 from privrank_jax._backend import processors
 from privrank_jax._types import Key
+from privrank_jax._validate import check_whole
 from privrank_jax._workarounds.threads import one_blas_thread
 from privrank_jax.simulate.checkpoint import Checkpoint, Checkpoints
 from privrank_jax.simulate.devices import Devices, is_first
@@ -113,9 +114,8 @@ def run(
             every = [*itertools.chain(*jobs)]
             ahead = {job.program.ahead: job for job in every if job.program.ahead is not None}
             now = [job for job in every if job.program.ahead is None]
-            with (
-                one_blas_thread()
-            ):  # the programs compiled here, then the others, each as soon as it is compiled
+            with one_blas_thread():
+                # The programs compiled here, then the others, each as soon as it is compiled.
                 for job in itertools.chain(now, (ahead[done] for done in as_completed(ahead))):
                     ran += job.run(notice, functools.partial(advance, job.study))
                     advance(job.study, 0, running=False)
@@ -178,12 +178,9 @@ def _check(
 ) -> None:
     if not studies:
         raise ValueError("no study to run: give at least one")
-    if not 1 <= replicates < 2**32:
-        raise ValueError(f"replicates must be between 1 and 2**32 - 1, got {replicates}")
-    if batch_size is not None and batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1 (None chooses it), got {batch_size}")
-    if memory_limit is not None and memory_limit < 1:
-        raise ValueError(f"memory_limit is a number of bytes, at least 1, got {memory_limit}")
+    check_whole("replicates", replicates, most=2**32 - 1)
+    check_whole("batch_size", 1 if batch_size is None else batch_size)
+    check_whole("memory_limit", 1 if memory_limit is None else memory_limit)
     typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
     if not typed or key.shape != () or str(jax.random.key_impl(key)) != "threefry2x32":
         raise ValueError("key must be one threefry key: pass jax.random.key(seed)")

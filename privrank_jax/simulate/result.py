@@ -30,9 +30,8 @@ class ProgramFacts:
     cells: int
     compilations: int
     batch_size: int  # on each device
-    compiled_peak_bytes: (
-        int | None
-    )  # of a batch on each device, by XLA's buffer assignment, where it is reported
+    # Of a batch on each device, by XLA's buffer assignment, where it is reported.
+    compiled_peak_bytes: int | None
 
 
 @dataclass(frozen=True)
