@@ -194,12 +194,3 @@ def _checked_numbers(epsilon: Amount, delta: Amount) -> tuple[Amount, Amount]:
         return number if exact else found
 
     return checked(check_epsilon, epsilon), checked(check_delta, delta)
-
-
-def in_words(kinds: Iterable[Kind]) -> str:
-    """Units and adjacencies in words.
-
-    >>> in_words([("user", "replace"), ("user", "flip")])
-    "unit 'user', adjacency 'replace'; unit 'user', adjacency 'flip'"
-    """
-    return "; ".join(f"unit {unit!r}, adjacency {adjacency!r}" for unit, adjacency in kinds)

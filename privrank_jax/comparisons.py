@@ -87,11 +87,9 @@ class WinCounts:
         [2.0, 1.0, 0.0]
         """
         dtype = default_float() if dtype is None else dtype
-        traced = is_traced(winners, losers, weights, tied)
-        on_host = not traced and not _on_accelerator(winners, losers)
         check_comparisons(winners, losers, num_items, weights, tied)
         mask = None if mask is None else jnp.asarray(mask)
-        if on_host:
+        if not is_traced(winners, losers, weights, tied):
             counts = count_on_host(winners, losers, num_items, weights, tied)
             ties = None if tied is None else jnp.asarray(count_ties(tied, weights), dtype)
             return cls(jnp.asarray(counts.astype(dtype)), mask, ties)
@@ -361,10 +359,3 @@ def _place_within(
     position = jnp.arange(users.shape[0])
     first = jax.lax.cummax(jnp.where(starts, position, 0))
     return jnp.zeros(users.shape, jnp.int32).at[order].set((position - first).astype(jnp.int32))
-
-
-def _on_accelerator(*arrays: object) -> bool:
-    return any(
-        isinstance(array, jax.Array) and any(d.platform != "cpu" for d in array.devices())
-        for array in arrays
-    )

@@ -103,11 +103,7 @@ def discrete_cube(num_values: int, change: int, epsilon: float) -> tuple[AddNois
     """
     rate = Fraction(epsilon) / change
     check_rate(rate, num_values)
-
-    def add_noise(values: np.ndarray) -> np.ndarray:
-        return noisy_sums(values, cube_noise(num_values, rate))
-
-    return add_noise, change / epsilon
+    return lambda values: noisy_sums(values, cube_noise(num_values, rate)), change / epsilon
 
 
 def discrete_zonotope(graph: Graph, change: int, epsilon: float) -> tuple[AddNoise, float]:
@@ -133,11 +129,8 @@ def discrete_zonotope(graph: Graph, change: int, epsilon: float) -> tuple[AddNoi
     """
     rate, parts = zonotope_rate(change, epsilon), zonotope_parts(change, epsilon)
     check_rate(rate, graph.dimension, len(graph.edges))
-
-    def add_noise(values: np.ndarray) -> np.ndarray:
-        return noisy_sums(values, zonotope_noise(graph, rate), parts)
-
-    return add_noise, float(1 / (rate * parts))
+    scale = float(1 / (rate * parts))
+    return lambda values: noisy_sums(values, zonotope_noise(graph, rate), parts), scale
 
 
 def zonotope_rate(change: int, epsilon: float) -> Fraction:

@@ -21,18 +21,22 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import at_once
 from privrank_jax._roots import square_root
 from privrank_jax._types import Numbers, PairMatrix, RankingsLike, Scores
-from privrank_jax._validate import check_choice, check_epsilon, check_shape, is_traced
+from privrank_jax._validate import check_choice, check_epsilon, check_shape
 from privrank_jax.estimate import Estimate
-from privrank_jax.mallows.distribution import MISSING, as_float, signed_ranks, synthetic_guarantee
+from privrank_jax.mallows.distribution import (
+    MISSING,
+    as_float,
+    check_ranks,
+    signed_ranks,
+    synthetic_guarantee,
+)
 from privrank_jax.mallows.kernel import as_levels, kernel_of, mean_square, refuse_lost, rounding
 from privrank_jax.mallows.rank_debiasing import unbiased_ranks_of
-from privrank_jax.rankings import validate_ranks
 
 
 @jax.tree_util.register_dataclass
@@ -232,24 +236,6 @@ def _checked(
     """Synthetic ranks ``(n, m)`` and ε ``(n,)``; ``ValueError`` for anything else."""
     check_choice("weights", weights, WEIGHTS)
     epsilon = check_epsilon(epsilon)
-    ranks = _checked_users(ranks)
+    ranks = signed_ranks(check_ranks(ranks, "synthetic_ranks", "users", "items"))
     check_shape("epsilon", epsilon, (), ranks.shape[:1])
     return ranks, jnp.broadcast_to(as_float(epsilon), ranks.shape[:1])
-
-
-def _checked_users(ranks: RankingsLike) -> Int[Array, "users items"]:
-    array = jnp.asarray(ranks) if is_traced(ranks) else np.asarray(ranks)
-    if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(
-            f"synthetic_ranks must have shape (users, items), at least one of each, got {array.shape}."
-        )
-    if not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"synthetic_ranks must be integers, 0 = best, got {array.dtype}.")
-    if isinstance(array, np.ndarray):
-        # With the items not ranked put last, in their own order, every row must be a permutation.
-        behind = np.cumsum(array < 0, axis=1) - 1 + (array >= 0).sum(axis=1, keepdims=True)
-        try:
-            validate_ranks(np.where(array < 0, behind, array))
-        except ValueError as error:
-            raise ValueError(f"synthetic_ranks, items not ranked put last: {error}") from None
-    return signed_ranks(array)

@@ -42,11 +42,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Integer, Real
 
 from privrank_jax._types import Epsilon, Numbers, NumbersLike, Ranks, RanksLike
-from privrank_jax._validate import check_epsilon, check_positive, check_whole, is_traced
+from privrank_jax._validate import (
+    check_epsilon,
+    check_positive,
+    check_shape,
+    check_whole,
+    is_traced,
+)
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import validate_ranks
@@ -354,23 +359,24 @@ def as_float(epsilon: NumbersLike) -> Float[Array, "..."]:
 
 def checked_ranks(ranks: RanksLike, name: str = "center_ranks") -> Ranks:
     """Ranks ``(m,)`` of one user as int32, items not ranked as ``MISSING``; ``ValueError`` for anything else."""
-    return signed_ranks(check_ranks(ranks, name))
+    return signed_ranks(check_ranks(ranks, name, "m"))
 
 
 def check_ranks(
-    ranks: RanksLike, name: str = "center_ranks"
-) -> Integer[Array, "items"] | Integer[np.ndarray, "items"]:
-    """Ranks ``(m,)`` of one user as they are; ``ValueError`` for anything else."""
-    array = ranks if isinstance(ranks, Tracer) else np.asarray(ranks)
-    if array.ndim != 1 or array.shape[0] < 1:
-        raise ValueError(f"{name} must have shape (m,), got {array.shape}: use jax.vmap for users.")
-    if not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{name} must be integers, 0 = best, got {array.dtype}.")
-    if isinstance(array, np.ndarray) and np.any(array >= 0):
+    ranks: RankingsLike | RanksLike, name: str, *shape: str
+) -> Integer[Array, "*shape"] | Integer[np.ndarray, "*shape"]:
+    """Ranks of this shape, ``(m,)`` of one user or ``(n, m)``, as they are; ``ValueError`` for anything else."""
+    array = jnp.asarray(ranks) if is_traced(ranks) else np.asarray(ranks)
+    check_shape(name, array, shape)
+    if not array.size or not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name} must be integers, 0 = best, one at least, got {array.dtype}.")
+    if isinstance(array, np.ndarray):
+        # With the items not ranked put last, in their own order, every row must be a permutation.
+        behind = np.cumsum(array < 0, axis=-1) - 1 + (array >= 0).sum(axis=-1, keepdims=True)
         try:
-            validate_ranks(array[array >= 0])
+            validate_ranks(np.where(array < 0, behind, array))
         except ValueError as error:
-            raise ValueError(f"{name}, without the items of negative rank: {error}") from None
+            raise ValueError(f"{name}, items not ranked put last: {error}") from None
     return array
 
 

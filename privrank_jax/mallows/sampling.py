@@ -81,7 +81,7 @@ def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
     """
     epsilon = check_epsilon(epsilon)
     check_shape("epsilon", epsilon, ())
-    center = check_ranks(center_ranks)
+    center = check_ranks(center_ranks, "center_ranks", "m")
     # Negative ranks need not be equal: that would be a copy of the crowd, which takes as long as a fifth of the draws.
     center = center if center.dtype == np.int32 else signed_ranks(center)
     if is_traced(epsilon):  # ranks can't be NaN: at ε <= 0 they are drawn whatever the center

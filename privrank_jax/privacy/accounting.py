@@ -21,14 +21,14 @@ import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from privrank_jax._neighbors import COVERS, Neighbors
+from privrank_jax._neighbors import COVERS, Neighbors, in_words
 from privrank_jax._promise import check_changes
 from privrank_jax._validate import check_choice, check_delta, check_positive
 from privrank_jax.privacy.gaussian import rounded_up
 from privrank_jax.privacy.guarantee import TRUSTS, Guarantee
 from privrank_jax.privacy.host import HostNumber, host_number
 from privrank_jax.privacy.loss_distribution import Budget, delta_at, epsilon_at, unbounded
-from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy
+from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 _NUMERICS = ("exact", "idealized", "simulation", "unknown")  # the last of several counts
 
@@ -212,9 +212,9 @@ def _common(releases: Sequence[Release]) -> Privacy:
     kinds = {one.kind for one in told}
     if len(kinds) > 1:
         common = [kind for kind, stronger in COVERS.items() if kinds <= stronger]
-        remedy = f"All of them cover {_listed(common)}: pass that as neighbors=." if common else ""
+        remedy = f"All of them cover {in_words(common)}: pass that as neighbors=." if common else ""
         raise ValueError(
-            f"the releases protect {_listed(kinds)}: budgets of different units or adjacencies don't add up. "
+            f"the releases protect {in_words(sorted(kinds))}: budgets of different units or adjacencies don't add up. "
             f"{remedy or 'Compose those of one kind.'}"
         )
     if not told or len(told) < len(releases):
@@ -239,10 +239,6 @@ def _common(releases: Sequence[Release]) -> Privacy:
         public=tuple({fact for one in told for fact in one.public}),
         users=users.pop(),
     )
-
-
-def _listed(kinds: Iterable[Kind]) -> str:
-    return "; ".join(f"unit {unit}, adjacency {adjacency}" for unit, adjacency in sorted(kinds))
 
 
 def _pair(release: object, number: int) -> tuple[Fraction | float, Fraction | float]:

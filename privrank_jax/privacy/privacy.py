@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 
-from privrank_jax._neighbors import ADJACENCIES, COMPARISON_KINDS, COVERS, UNITS
-from privrank_jax._promise import LEAVES, STATIC, Kind, Privacy, in_words, unflattened
+from privrank_jax._neighbors import ADJACENCIES, COMPARISON_KINDS, COVERS, UNITS, in_words
+from privrank_jax._promise import LEAVES, STATIC, Kind, Privacy, unflattened
 
 __all__ = ["ADJACENCIES", "COMPARISON_KINDS", "UNITS", "Kind", "Privacy"]
 
