@@ -44,7 +44,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Integer, Real
 
-from privrank_jax._types import Epsilon, Numbers, NumbersLike, Ranks, RanksLike
+from privrank_jax._types import Epsilon, Numbers, NumbersLike, RankingsLike, Ranks, RanksLike
 from privrank_jax._validate import (
     check_epsilon,
     check_positive,
