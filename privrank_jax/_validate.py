@@ -241,9 +241,10 @@ def check_shape(name: str, value: Any, *shapes: tuple[int | str, ...]) -> None:
         fits = (isinstance(m, str) or n == m for n, m in zip(given, shape))
         if len(shape) == len(given) and all(fits):
             return
-    wanted = " or ".join(str(shape).replace("'", "") for shape in shapes)
+    words = (f"an array of shape {shape}" if shape else "one number" for shape in shapes)
+    wanted = " or ".join(words).replace("'", "")
     batch = ": use jax.vmap for a batch" if len(given) > max(map(len, shapes)) else ""
-    raise ArgumentError(f"{name} must have shape {wanted}, got {given}{batch}.", name)
+    raise ArgumentError(f"{name} must be {wanted}, got shape {given}{batch}.", name)
 
 
 def check_no_padding(data: object, refusal: str) -> None:

@@ -233,16 +233,17 @@ class WinEdges:
     @of_each_problem
     def totals(self) -> Float[Array, "items"]:
         """``(m,)`` wins of each item, N_i."""
-        zero = jnp.zeros(self.num_items, self.first_wins.dtype)
-        return zero.at[self.first].add(self.first_wins).at[self.second].add(self.second_wins)
+        return self._added(self.first_wins, self.second_wins)
 
     @property
     @of_each_problem
     def degrees(self) -> Float[Array, "items"]:
         """``(m,)`` comparisons that each item took part in."""
-        both = self.first_wins + self.second_wins
-        zero = jnp.zeros(self.num_items, both.dtype)
-        return zero.at[self.first].add(both).at[self.second].add(both)
+        return self._added(*(self.first_wins + self.second_wins,) * 2)
+
+    def _added(self, to_first: Array, to_second: Array) -> Float[Array, "items"]:
+        zero = jnp.zeros(self.num_items, to_first.dtype)
+        return zero.at[self.first].add(to_first).at[self.second].add(to_second)
 
     def merge(self, other: WinEdges) -> WinEdges:
         """Both edge lists; a pair may then stand in several rows, which every function here allows."""

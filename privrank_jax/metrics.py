@@ -140,11 +140,7 @@ def top_k_error(
         if size < 1:
             raise ValueError(f"k must be at least 1, got {size}: the top 0 has no error")
         k = min(size, np.iinfo(np.int32).max)
-    return _top_k_error(*_check_pair(a, b, mask), k)
-
-
-@jax.jit
-def _top_k_error(a: Ranks, b: Ranks, mask: Mask, k: Count) -> Float[Array, ""]:
+    a, b, mask = _check_pair(a, b, mask)
     size = jnp.minimum(k, mask.sum())
     overlap = jnp.sum((a < k) & (b < k) & mask)
     # Not 1 - overlap / size, which fused programs round to a little below 0.
@@ -185,13 +181,6 @@ def relative_error(
         raise ValueError(f"order must be 2 or jnp.inf, got {order!r}")
     estimate, truth = jnp.asarray(estimate), jnp.asarray(truth)
     mask = _check_shapes(estimate, truth, mask)
-    return _relative_error(estimate, truth, mask, order=order)
-
-
-@functools.partial(jax.jit, static_argnames="order")
-def _relative_error(
-    estimate: Real[Array, "items"], truth: Real[Array, "items"], mask: Mask, order: int | float
-) -> Float[Array, ""]:
     dtype = jnp.result_type(estimate, truth, float)
     zero = jnp.zeros((), dtype)
     error = _norm(jnp.where(mask, estimate.astype(dtype) - truth.astype(dtype), zero), order)

@@ -108,8 +108,7 @@ def drawn(exponents: list[Fraction]) -> int:
     while True:
         with precision(bits):
             odds = [ball(-one).exp() for one in exponents]
-            found = choose(odds, uniform.ball(bits))
-        if found is not None:
+        if (found := choose(odds, uniform.ball(bits), bits)) is not None:
             return found
         bits *= 2
 
@@ -123,15 +122,17 @@ def _flipped(exponents: list[Fraction]) -> int:
             return place
 
 
-def choose(odds: list[Ball], uniform: Ball) -> int | None:
+def choose(odds: list[Ball], uniform: Ball, bits: int = _BITS) -> int | None:
     """The k with w_0 + ... + w_{k-1} <= U (w_0 + w_1 + ...) < w_0 + ... + w_k, or None while it is undetermined.
 
     Args:
         odds: each w_k, positive.
         uniform: U.
+        bits: of each sum.
     """
-    upto = list(accumulate(odds))
-    at = uniform * upto[-1]
+    with precision(bits):
+        upto = list(accumulate(odds))
+        at = uniform * upto[-1]
     for k, end in enumerate(upto[:-1]):
         if at < end:
             return k

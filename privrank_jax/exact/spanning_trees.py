@@ -169,7 +169,7 @@ class Forest:
 
     def _below(self, values: np.ndarray) -> np.ndarray:
         """For each edge, the sum of values over the items that it connects to the root."""
-        sums = values.astype(object) if values.dtype == object else values.copy()
+        sums = values.copy()
         for parent, item in zip(self._parents[::-1].tolist(), self._items[::-1].tolist()):
             sums[parent] += sums[item]
         return sums[self._items]

@@ -211,23 +211,11 @@ def attack_error_bound(
     (0.25, 0.2274)
     """
     epsilon = check_epsilon(epsilon)
-    _check_counts(num_items, num_rankings)
-    return _error_bound(jnp.asarray(num_items), as_float(epsilon), jnp.asarray(num_rankings))
-
-
-@jax.jit
-def _error_bound(
-    num_items: Array, epsilon: Float[Array, "..."], num_rankings: Array
-) -> Float[Array, "..."]:
-    turned = jax.nn.sigmoid(-decay(epsilon, num_items))
-    half = ((num_rankings + 1) // 2).astype(epsilon.dtype)
-    one_pair = betainc(half, half, turned)
-    return -jnp.expm1((num_items // 2) * jnp.log1p(-one_pair))
-
-
-def _check_counts(num_items: Numbers, num_rankings: Numbers) -> None:
     check_positive("num_rankings", num_rankings, infinite=False)
-    if is_traced(num_items):
-        return
-    for items in np.ravel(num_items):
+    for items in () if is_traced(num_items) else np.ravel(num_items):
         check_whole("num_items", items, 2)
+    items, rankings = jnp.asarray(num_items), jnp.asarray(num_rankings)
+    turned = jax.nn.sigmoid(-decay(as_float(epsilon), items))
+    half = ((rankings + 1) // 2).astype(turned.dtype)
+    one_pair = betainc(half, half, turned)
+    return -jnp.expm1((items // 2) * jnp.log1p(-one_pair))

@@ -368,15 +368,20 @@ def check_ranks(
     """Ranks of this shape, ``(m,)`` of one user or ``(n, m)``, as they are; ``ValueError`` for anything else."""
     array = jnp.asarray(ranks) if is_traced(ranks) else np.asarray(ranks)
     check_shape(name, array, shape)
-    if not array.size or not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"{name} must be integers, 0 = best, one at least, got {array.dtype}.")
-    if isinstance(array, np.ndarray):
-        # With the items not ranked put last, in their own order, every row must be a permutation.
-        behind = np.cumsum(array < 0, axis=-1) - 1 + (array >= 0).sum(axis=-1, keepdims=True)
+    if not array.size:
+        raise ValueError(f"{name} must hold one rank at least, got shape {array.shape}.")
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name} must be integers, 0 = best, got {array.dtype}.")
+    rows = array.reshape(-1, array.shape[-1]) if isinstance(array, np.ndarray) else np.empty((0, 0))
+    # With the items not ranked put last, in their own order, every row must be a permutation.
+    behind = np.cumsum(rows < 0, axis=1) - 1 + (rows >= 0).sum(axis=1, keepdims=True)
+    whole = np.sort(np.where(rows < 0, behind, rows), axis=1) == np.arange(rows.shape[1])
+    for row in np.flatnonzero(~whole.all(axis=1)):
         try:
-            validate_ranks(np.where(array < 0, behind, array))
+            validate_ranks(rows[row][rows[row] >= 0])
         except ValueError as error:
-            raise ValueError(f"{name}, items not ranked put last: {error}") from None
+            where = f"row {row} of {name}" if array.ndim > 1 else name
+            raise ValueError(f"{where}, without the items of negative rank: {error}") from None
     return array
 
 

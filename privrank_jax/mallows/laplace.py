@@ -12,11 +12,10 @@ Source: Xu, Sun and Cheng, Lemma 3.
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike, Scores
+from privrank_jax._types import Count, Epsilon, Key, RanksLike, Scores
 from privrank_jax._validate import check_epsilon
 from privrank_jax.mallows.distribution import as_float, checked_ranks
 from privrank_jax.privacy.noise import laplace
@@ -42,18 +41,14 @@ def laplace_ranks(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Scores
     >>> laplace_ranks(jax.random.key(0), [1, 0, -1], jnp.inf).tolist()
     [1.0, 0.0, nan]
     """
-    epsilon = check_epsilon(epsilon)
-    return _laplace_ranks(key, checked_ranks(center_ranks), as_float(epsilon))
+    epsilon = as_float(check_epsilon(epsilon))
+    center = checked_ranks(center_ranks)
+    ranked = center >= 0
+    scale = laplace_rank_scale(jnp.sum(ranked), epsilon)
+    noisy = center + laplace(key, center.shape, scale, epsilon.dtype)
+    return jnp.where(ranked, noisy, jnp.nan)
 
 
 def laplace_rank_scale(num_items: Count, epsilon: Epsilon) -> Float[Array, ""]:
     """Laplace scale λ of the noise on each rank of m items, 2(m-1)/ε; 0 for a single item."""
     return 2 * jnp.maximum(num_items - 1, 0) / epsilon
-
-
-@jax.jit
-def _laplace_ranks(key: Key, center: Ranks, epsilon: Float[Array, ""]) -> Scores:
-    ranked = center >= 0
-    scale = laplace_rank_scale(jnp.sum(ranked), epsilon)
-    noisy = center + laplace(key, center.shape, scale, epsilon.dtype)
-    return jnp.where(ranked, noisy, jnp.nan)

@@ -46,6 +46,7 @@ from privrank_jax._validate import (
     check_square,
     is_traced,
 )
+from privrank_jax.personalized.surrogate import mean_over_pairs
 
 
 def ranking_risk(scores: ScoresLike, chances: PairMatrixLike) -> Float[Array, ""]:
@@ -67,7 +68,7 @@ def ranking_risk(scores: ScoresLike, chances: PairMatrixLike) -> Float[Array, ""
     chances = _as_chances(chances)
     check_shape("scores", scores, chances.shape[:1])
     scores = jnp.asarray(scores)
-    return _halved(jnp.where(scores[:, None] <= scores, chances, 0))
+    return mean_over_pairs(jnp.where(scores[:, None] <= scores, chances, 0))
 
 
 def least_risk(chances: PairMatrixLike) -> Float[Array, ""]:
@@ -79,7 +80,7 @@ def least_risk(chances: PairMatrixLike) -> Float[Array, ""]:
     0.05
     """
     chances = _as_chances(chances)
-    return 0.5 * _halved(jnp.minimum(chances, chances.T))
+    return 0.5 * mean_over_pairs(jnp.minimum(chances, chances.T))
 
 
 def regret_rate(
@@ -166,12 +167,6 @@ def _as_chances(chances: PairMatrixLike) -> Float[Array, "m m"]:
         if not np.all((held >= 0) & (held <= 1)):
             raise ValueError("chances must lie in [0, 1].")
     return jnp.asarray(chances, float)
-
-
-def _halved(values: Float[Array, "m m"]) -> Float[Array, ""]:
-    """Σ off the diagonal, divided by m(m-1)."""
-    size = values.shape[0]
-    return jnp.sum(jnp.where(jnp.eye(size, dtype=bool), 0, values)) / max(size * (size - 1), 1)
 
 
 def _check_sizes(

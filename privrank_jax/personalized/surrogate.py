@@ -92,7 +92,7 @@ def pairwise_risk(
             "negative weights make the exponential loss unbounded below: use loss='logistic', which stays convex."
         )
     weights = jnp.asarray(weights, scores.dtype)
-    return _mean_over_pairs(weights * LOSSES[loss](scores[:, None] - scores), size)
+    return mean_over_pairs(weights * LOSSES[loss](scores[:, None] - scores))
 
 
 def logistic_risk(scores: ScoresLike, wins: ScoresLike) -> Float[Array, ""]:
@@ -222,6 +222,7 @@ def _as_scores(scores: ScoresLike) -> Scores:
     return scores.astype(jnp.result_type(scores, float))
 
 
-def _mean_over_pairs(values: PairMatrix, size: int) -> Float[Array, ""]:
-    off = ~jnp.eye(size, dtype=bool)
-    return jnp.sum(jnp.where(off, values, 0)) / max(size * (size - 1), 1)
+def mean_over_pairs(values: PairMatrix) -> Float[Array, ""]:
+    """Σ over i ≠ j, divided by m(m-1)."""
+    size = values.shape[0]
+    return jnp.sum(jnp.where(jnp.eye(size, dtype=bool), 0, values)) / max(size * (size - 1), 1)

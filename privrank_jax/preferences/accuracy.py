@@ -108,18 +108,12 @@ def debiased_accuracy(
     agreement = sign * jnp.sign(difference)
     kept = jnp.tanh(0.5 * jnp.asarray(epsilon).astype(agreement.dtype))
     kept = nan_unless_private(epsilon, kept)
-    return _accuracy(agreement, kept, jnp.asarray(level), interval)
-
-
-def _accuracy(agreement: Array, kept: Array, level: Array, interval: str) -> Accuracy:
-    """From agreements of -1, 0 and 1, and t = tanh(ε/2)."""
     terms = 0.5 * kept * agreement
     information = jnp.sum(jnp.broadcast_to(jnp.square(kept), terms.shape))
     lead = jnp.sum(terms) / information
-    tail = 1 - level.astype(agreement.dtype)
+    tail = 1 - jnp.asarray(level).astype(agreement.dtype)
     if interval == "hoeffding":
-        half = jnp.sqrt(jnp.log(2 / tail) / (2 * information))
-        middle = lead
+        middle, half = lead, jnp.sqrt(jnp.log(2 / tail) / (2 * information))
     else:
         quantile = jax.scipy.special.ndtri(0.5 * tail)
         middle, half = _score_interval(lead, information, terms.shape[0], quantile)

@@ -108,7 +108,9 @@ def laplace_reports(key: Key, bits: ReportsLike, epsilon: NumbersLike) -> Float[
     [1.0, 0.0, 1.0]
     """
     check_bits("bits", bits)
-    return _add_laplace(key, *_per_report(bits, epsilon))
+    bits, epsilon = _per_report(bits, epsilon)
+    dtype = bits.dtype if jnp.issubdtype(bits.dtype, jnp.floating) else epsilon.dtype
+    return (bits == 1).astype(dtype) + laplace(key, bits.shape, 1 / epsilon, dtype)
 
 
 def debias(reports: ReportsLike, epsilon: NumbersLike) -> Float[Array, "..."]:
@@ -190,12 +192,6 @@ def flip_threshold(epsilon: Array) -> Array:
     return jnp.where(jnp.isinf(epsilon), jnp.uint32(0), count)
 
 
-@jax.jit
-def _add_laplace(key: Key, bits: Array, epsilon: Array) -> Array:
-    dtype = bits.dtype if jnp.issubdtype(bits.dtype, jnp.floating) else epsilon.dtype
-    return (bits == 1).astype(dtype) + laplace(key, bits.shape, 1 / epsilon, dtype)
-
-
 def _per_report(reports: ReportsLike, epsilon: NumbersLike) -> tuple[Array, Float[Array, "..."]]:
     """Both as arrays, ε as floats of a shape that broadcasts; a leading axis is the axis of users."""
     reports, epsilon = jnp.asarray(reports), _as_float(check_epsilon(epsilon))
@@ -255,5 +251,4 @@ def report_values(
 
 def _as_float(epsilon: NumbersLike) -> Float[Array, "..."]:
     epsilon = jnp.asarray(epsilon)
-    floating = jnp.issubdtype(epsilon.dtype, jnp.floating)
-    return epsilon if floating else epsilon.astype(jnp.result_type(float))
+    return epsilon.astype(jnp.result_type(epsilon, float))

@@ -194,8 +194,7 @@ def _checked(
     epsilon = check_epsilon(epsilon)
     check_positive("radius", radius, infinite=False)
     vectors = jnp.asarray(vectors)
-    if not jnp.issubdtype(vectors.dtype, jnp.floating):
-        vectors = vectors.astype(jnp.result_type(float))
+    vectors = vectors.astype(jnp.result_type(vectors, float))
     if vectors.ndim < 1 or vectors.shape[-1] - zero_sum < 1:
         raise ValueError(
             f"vectors need shape (..., d) and a dimension left to report, got {vectors.shape}."

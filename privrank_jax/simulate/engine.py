@@ -91,7 +91,14 @@ def run(
         OSError: a checkpoint cannot be written.
     """
     studies = [study] if isinstance(study, Study) else list(study)
-    _check(key, studies, replicates, batch_size, memory_limit)
+    if not studies:
+        raise ValueError("no study to run: give at least one")
+    check_whole("replicates", replicates, most=2**32 - 1)
+    check_whole("batch_size", 1 if batch_size is None else batch_size)
+    check_whole("memory_limit", 1 if memory_limit is None else memory_limit)
+    typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    if not typed or key.shape != () or str(jax.random.key_impl(key)) != "threefry2x32":
+        raise ValueError("key must be one threefry key: pass jax.random.key(seed)")
     mesh, notice = Devices(devices), notice or (lambda _: None)
     memory_limit = mesh.memory_for_batches() if memory_limit is None else memory_limit
     if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
@@ -167,23 +174,6 @@ class _Job:
         for position, cell in enumerate(self.indices):
             head = {"study": self.study.name, **self.study.cells[cell]}
             yield cell, list(self.moments.rows(position, head, self.program.metrics))
-
-
-def _check(
-    key: Key,
-    studies: Sequence[Study],
-    replicates: int,
-    batch_size: int | None,
-    memory_limit: int | None,
-) -> None:
-    if not studies:
-        raise ValueError("no study to run: give at least one")
-    check_whole("replicates", replicates, most=2**32 - 1)
-    check_whole("batch_size", 1 if batch_size is None else batch_size)
-    check_whole("memory_limit", 1 if memory_limit is None else memory_limit)
-    typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
-    if not typed or key.shape != () or str(jax.random.key_impl(key)) != "threefry2x32":
-        raise ValueError("key must be one threefry key: pass jax.random.key(seed)")
 
 
 @contextmanager

@@ -58,7 +58,7 @@ REFUSED = [
     (lambda: mallows.debiasing_kernel(8, SINGLE), "64-bit"),
     (lambda: mallows.debiasing_kernel(50, jnp.float64(1.0)), "larger"),
     (lambda: pairs([list(range(8))] * 2, jnp.float32([8.0, 0.01])), "too small"),
-    (lambda: pairs([[0, 1], [1, 0]], [1.0, 1.0, 1.0]), "one per user"),
+    (lambda: pairs([[0, 1], [1, 0]], [1.0, 1.0, 1.0]), "one number"),
     (lambda: pairs([0, 1]), "users, items"),
     (lambda: pairs([[0.0, 1.0]]), "integers"),
     (lambda: pairs([[0, 0]]), "ties"),
