@@ -1,6 +1,6 @@
-"""What depends on the kind of device: how much work one step of a loop takes, the memory of a study, matrix products.
+"""Choices that depend on the kind of device: the work of one step of a loop, the memory of a study, matrix products.
 
-The kind is asked for when a program is traced. The same key gives the same words on all, and counts are exact; sums of
+A program asks for the kind when it is traced. On all devices a key gives the same words, and counts are exact; sums of
 floating-point numbers may be taken in another order.
 """
 

@@ -46,7 +46,7 @@ def count_on_host(
 
 
 def count_ties(tied: FlagsLike, weights: WeightsLike | None) -> float:
-    """How many rows are ties, each counted as often as its weight says."""
+    """The number of rows that are ties, each counted as often as its weight says."""
     draws = np.asarray(tied, bool)
     return float(draws.sum() if weights is None else np.asarray(weights, np.float64)[draws].sum())
 

@@ -59,7 +59,7 @@ def as_array(name: str, value: Any) -> jax.Array:
 def in_floats(name: str, value: Any) -> Any:
     """Numbers of a pytree of data as floats: integers and truth values in JAX's default float, halves in float32.
 
-    What is neither an array nor a list of numbers passes as it is: an axis of :func:`jax.vmap`, a shape, ``None``.
+    Values other than arrays and lists of numbers pass as they are: an axis of :func:`jax.vmap`, a shape, ``None``.
     ``ValueError`` for complex numbers, text, objects, rows of different lengths.
     """
     leaves = jax.tree_util.tree_leaves(value) if isinstance(value, list) else []

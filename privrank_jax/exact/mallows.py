@@ -1,8 +1,8 @@
 r"""Exact Mallows sampler, without floating-point probabilities: synthetic rankings for real releases.
 
-A synthetic ranking of a user's m items inserts them in the order of the user's ranking, each of them v places ahead of
-the last place, P(v) = e^{-γv} / Σ_{w≤t} e^{-γw} for v = 0..t at step t = 0..m-1, independently. Each such place
-reverses one pair, so P(ranking) ∝ e^{-γ·pairs}, the Mallows law.
+A synthetic ranking of a user's m items inserts them in the order of the user's ranking. Step t = 0..m-1 puts an item v
+places ahead of the last place, v = 0..t with P(v) = e^{-γv} / Σ_{w≤t} e^{-γw}, independently. Each such place reverses
+one pair, so P(ranking) ∝ e^{-γ·pairs}, the Mallows law.
 
 **Privacy.** Moving one item changes the number of reversed pairs by at most m-1 and leaves the normalizer unchanged:
 the loss is at most (m-1)γ = ε, as γ = ε/(m-1) is a rational (a double is one).

@@ -2,10 +2,11 @@ r"""The radius of exact K-norm noise: whole numbers r with P(r) ∝ a^r N(r)^p, 
 
 g(r) = log(a^r N(r)^p) is concave where N is log-concave. With the mode r* and B such that g(r* + B) ≤ g(r*) - log 2,
 g(r* + kB) ≤ g(r*) - k log 2 for all k, and g falls beyond r*: so the weight is at most 2^{-k} times that at r* from r*
-+ kB on, and likewise at distances of kB' and more below. Propose a block with P(k) = 2^{-k-1}, a place in it, and
-accept with the ratio of the weight to that bound. Decisions are made by balls, and come to an end: a
-power of e with a rational exponent other than 0 is irrational, so no two weights are equal and none is a power of 2
-times another.
++ kB on, and likewise at distances of kB' and more below.
+
+Propose a block with P(k) = 2^{-k-1}, a place in it, and accept with the ratio of the weight to that bound. Decisions
+are made by balls, and come to an end: a power of e with a rational exponent other than 0 is irrational, so no two
+weights are equal and none is a power of 2 times another.
 """
 
 from __future__ import annotations

@@ -8,10 +8,11 @@ index would favor a true center that lies in index order.
 
 **A lower bound of the error**, sharper than Theorem 2 and with explicit constants. Let a, b be neighbors in φ, so that
 all other items stand on one side of both. Swapping a and b in an output reverses this pair and keeps the number of
-other discordant pairs, so b comes ahead of a with odds q : 1, whatever the rest of the output is. Disjoint pairs of
-neighbors can be swapped one after another, so the orders of all ⌊m/2⌋ of them are independent. Let X of N draws put b
-ahead. If X > N/2, φ with a and b swapped is more likely than φ; if X = N/2, it is as likely, and each of k such ties
-doubles the number of rankings at least as likely as φ. Hence
+other discordant pairs, so b comes ahead of a with odds q : 1, whatever the rest of the output is.
+
+Disjoint pairs of neighbors can be swapped one after another, so the orders of all ⌊m/2⌋ of them are independent. Let X
+of N draws put b ahead. If X > N/2, φ with a and b swapped is more likely than φ; if X = N/2, it is as likely, and each
+of k such ties doubles the number of rankings at least as likely as φ. Hence
 
     P(wrong) ≥ 1 - (1 - β)^⌊m/2⌋,    β = P(X > N/2) + P(X = N/2)/2 = I_p(h, h),    p = q/(1+q), h = ⌈N/2⌉,
 

@@ -2,10 +2,12 @@
 
 To each pair a user's synthetic ranking contributes (1 + k)/2, where k is the user's own kernel
 (:mod:`privrank_jax.mallows.kernel`) at the two synthetic ranks; its mean is 1 where the user ranks the first item ahead
-and 0 where behind, **whatever the users' rankings are**. Sums over pairs have far less variance: at ε = 1 the Borda
-score of an item, a sum over m - 1 pairs, has variance 32 per user at m = 5 and 1,021 at m = 20, where a single pair's
-share has 43 and 3·10¹⁰. So Borda scores come from :func:`~privrank_jax.mallows.unbiased_ranks`, at every ε and m. All
-of this is post-processing, as private as the synthetic rankings.
+and 0 where behind, **whatever the users' rankings are**.
+
+Sums over pairs have far less variance. At ε = 1 the Borda score of an item, a sum over m - 1 pairs, has variance 32 per
+user at m = 5 and 1,021 at m = 20. A single pair's share has 43 and 3·10¹⁰. So Borda scores come from
+:func:`~privrank_jax.mallows.unbiased_ranks`, at every ε and m. All of this is post-processing, as private as the
+synthetic rankings.
 
 **Weights of users.** Any weights that don't depend on the data keep the estimates unbiased. ``"variance"`` weights a
 user by 1/(mean square of the contribution), close to the inverse of its variance, so that one user with a small ε can't

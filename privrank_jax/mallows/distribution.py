@@ -26,8 +26,8 @@ k/(1 - q^k) = k/2 + g(kθ/2)/θ,
     E V^(t) = (t-1)/2 + (g(tθ/2) - g(θ/2))/θ
     Var V^(t) = (s(θ/2) - s(tθ/2))/θ²,    s(x) = x²/sinh² x = g(x) - x g'(x)
 
-Where b is small these differences cancel, and are summed from g(x) = 1 + Σ c_k x^2k as
-c_k (b^2k - a^2k) = c_k (b² - a²) Σ_{i+j=k-1} a^2i b^2j, all of whose factors are known to full precision.
+Where b is small these differences cancel. There they are summed from g(x) = 1 + Σ c_k x^2k, as c_k (b^2k - a^2k) = c_k
+(b² - a²) Σ_{i+j=k-1} a^2i b^2j, all of whose factors are known to full precision.
 
 Sources: Mallows (1957); Fligner and Verducci (1986); Xu, Sun and Cheng, Lemmas 1 and 2 and Theorem 1(3).
 """

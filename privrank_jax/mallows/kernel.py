@@ -52,7 +52,7 @@ whose terms at t = 1 are 1 and -1 and cancel. The first telescopes: times [1], i
 X_t = [n]! [n-1]! q^{(t-1)²}/([n+t-2]! [n-t]!), as [n+t-1] - q^{2t-1}[n-t] = [2t-1]. The second is, by its symmetry in
 t ↔ 1 - t, half a sum over all t, that is two sums of the q-binomial theorem at zeros of (z; q)_{2n-1}. ∎
 
-**Variance.** The draw is reversible with respect to the uniform law, so over uniform (c, d) the mean of E k² is the
+**Variance.** The draw is reversible with respect to the uniform law. So over uniform (c, d) the mean of E k² is the
 mean of k(a, b)² over a ≠ b, and the mean variance is that less 1. Sums over an item's pairs have far less variance:
 :func:`~privrank_jax.mallows.unbiased_ranks` has the row sums in closed form.
 

@@ -144,7 +144,7 @@ class Additive(Noisy):
     def release(
         self, data: Any, privacy: Privacy, *, noise: str | None = None, **public: Any
     ) -> Estimate:
-        """The same with exact noise on whole numbers, from the operating system's entropy.
+        """Release with exact noise on whole numbers, from the operating system's entropy.
 
         Arguments, results and errors are as of a simulation, in NumPy and float64; ε = ∞, several ε, padded items,
         which would be published, and data without exact counts are refused.
@@ -181,7 +181,7 @@ class Additive(Noisy):
 
 
 def _first(parts: Any) -> Any:
-    """That of the first number, whose noise has the scale that is published."""
+    """The part of the first number, whose noise has the scale that is published."""
     return parts if np.ndim(parts) == 0 else parts[0]
 
 

@@ -113,7 +113,7 @@ class Local(Record):
         return jax.tree.map(lambda x: x[0], found) if alone else found
 
     def release(self, data: Any, privacy: Privacy, **rules: Any) -> Estimate:
-        """The same with exact messages, from the operating system's entropy, for users who tell what is drawn here.
+        """Release with exact messages, from the operating system's entropy, for users who tell what is drawn here.
 
         Arguments, results and errors are as of a simulation, in NumPy and float64; ε = ∞, several ε, and records
         without an exact draw are refused.

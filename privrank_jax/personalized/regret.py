@@ -7,9 +7,9 @@ every majority; the excess over it is
 .. math:: R(f) - R^* = \frac{1}{m(m-1)} E \sum_{i<j} |2η_{ij} - 1|\, 1\{f \text{ misorders } i, j\}.
 
 **Corollary 1**, corrected. Let a scorer of \|Θ\| parameters minimize the penalized risk (6) of synthetic rankings at
-ε_u, and Ψ_u = coth(ε_u/(2(m-1))). If its class holds a best scorer and is smooth in its parameters (Assumptions 2, 5),
-P(\|2η_ij - 1\| ≤ β) ≤ Cβ^γ (4), and an excess of surrogate risk below a small δ is one of risk below δ^α (1; α = 1 for
-ψ, 1/2 for the logistic and the exponential loss), then R(f̃) - R* is in probability of the order of
+ε_u, and Ψ_u = coth(ε_u/(2(m-1))). Let its class hold a best scorer and be smooth in its parameters (Assumptions 2, 5),
+and let P(\|2η_ij - 1\| ≤ β) ≤ Cβ^γ (4). Let an excess of surrogate risk below a small δ be one of risk below δ^α (1; α
+= 1 for ψ, 1/2 for the logistic and the exponential loss). Then R(f̃) - R* is in probability of the order of
 
 .. math:: E(Ψ)\, E(Ψ^γ)^{α/(γ+2)} \left(\frac{|Θ|}{n} \log\frac{n}{|Θ|}\right)^{α(γ+1)/(γ+2)},
 

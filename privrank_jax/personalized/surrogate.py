@@ -16,7 +16,7 @@ gradient unbiased at every s. The weights can lie outside [0, 1]:
 - exponential: a negative weight makes it concave and unbounded below along that pair, so it is refused;
 - ψ: bounded for any weights, never convex; flat for s_i < s_j, so start it from a logistic fit.
 
-**The logistic risk needs no pairs.** As v(x) = c(x) - x/2 with c(x) = log(2 cosh(x/2)) even, weights with
+**The logistic risk needs no pairs.** v(x) = c(x) - x/2 with c(x) = log(2 cosh(x/2)), which is even. So weights with
 w_ij + w_ji = 1 enter only by their row sums W_i, the number of items that i beats:
 
 .. math:: m(m-1) R = \sum_{i<j} c(s_i - s_j) - \sum_i s_i \bigl(W_i - \tfrac{m-1}{2}\bigr).

@@ -11,11 +11,13 @@ is unbiased for the mean of the A_i with weights t_i², the information of a rep
 
 **Intervals.** The terms t_i(a_i - 1/2) are independent, each in an interval of length t_i. By Hoeffding's inequality
 the error exceeds h with probability at most 2 exp(-2h² Σ t_i²), at any number of examples and any A_i: :math:`h =
-\sqrt{\log(2/α) / (2 \sum_i t_i^2)}`. The score interval is Wilson's: it holds all A at which the estimate lies within
-z standard errors of A. There the variance of :math:`\sum_i t_i(a_i - 1/2)` is :math:`\sum_i t_i^2/4 - \sum_i t_i^4
-(A_i - 1/2)^2`, by the Cauchy-Schwarz inequality at most :math:`S/4 - S^2 (A - 1/2)^2 / n` with :math:`S = \sum_i
-t_i^2`, the bound that is used; it is attained where all t_i and all A_i are alike. This interval is shorter, never
-empty, and valid for many examples. An estimate outside [0, 1] is moved to the end, which is no farther from any A.
+\sqrt{\log(2/α) / (2 \sum_i t_i^2)}`.
+
+The score interval is Wilson's: it holds all A at which the estimate lies within z standard errors of A. There the
+variance of :math:`\sum_i t_i(a_i - 1/2)` is :math:`\sum_i t_i^2/4 - \sum_i t_i^4 (A_i - 1/2)^2`. By the Cauchy-Schwarz
+inequality it is at most :math:`S/4 - S^2 (A - 1/2)^2 / n` with :math:`S = \sum_i t_i^2`. This bound is used; it is
+attained where all t_i and all A_i are alike. This interval is shorter, never empty, and valid for many examples. An
+estimate outside [0, 1] is moved to the end, which is no farther from any A.
 """
 
 from __future__ import annotations

@@ -15,8 +15,10 @@ Where a curator may hold the labels, :func:`~privrank_jax.preferences.train_on_l
 with probability p, and the bit is randomized. The report is 1 with probability q + (1 - 2q)p, which is linear in p: so
 all that is unbiased for a label is unbiased for p, such as :func:`~privrank_jax.preferences.debiased_loss` for
 :func:`~privrank_jax.preferences.soft_label_loss` of p; and any two p give probabilities of a report that differ by a
-factor of at most e^ε, as they lie between those of 0 and 1. Noise added to p itself would need the same sensitivity 1,
-and :func:`~privrank_jax.privacy.local.laplace_reports` varies more at every ε.
+factor of at most e^ε, as they lie between those of 0 and 1.
+
+Noise added to p itself would need the same sensitivity 1, and :func:`~privrank_jax.privacy.local.laplace_reports`
+varies more at every ε.
 
 **Exactly.** ``randomized_labels.release`` flips bits by :mod:`privrank_jax.exact.randomized_response`, with ε/k rounded
 down so that k of them add up to at most ε. Soft labels are rounded at random with 53 bits, which moves their mean by at

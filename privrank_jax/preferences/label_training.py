@@ -17,9 +17,9 @@ several releases with few steps each.
 **Theorem** (unit user, adjacency flip: who labeled which pairs is public). Let all labels of one user change. Each C_r
 is a function of public data and of what was released before, and both z_u lie in the ball of radius C_r, so Σ_u z_u
 moves by at most 2C_r. Release r is a Gaussian mechanism whose change is at most 2/σ standard deviations, whatever was
-released before, so the loss of all R releases is at most that of one Gaussian mechanism with a change of 2√R/σ
-(:mod:`privrank_jax.privacy.prefix_sums`, adaptive streams), and σ is :func:`~privrank_jax.privacy.gaussian_scale` of
-2√R. Labels beyond [0, 1] are moved to its ends.
+released before. So the loss of all R releases is at most that of one Gaussian mechanism with a change of 2√R/σ
+(:mod:`privrank_jax.privacy.prefix_sums`, adaptive streams). σ is :func:`~privrank_jax.privacy.gaussian_scale` of 2√R.
+Labels beyond [0, 1] are moved to its ends.
 
 **The bound.** C_r is κ times r, at most the largest ½ Σ_j ‖g_j‖ of a user. Here r² is the mean over users of
 ¼ Σ_j ‖g_j‖², which is E‖z_u‖² for labels of fair coins; it is public, so κ needs no tuning by private data. The other
@@ -28,14 +28,16 @@ users whose labels agree most: in notebooks/labels.md scores keep their size at 
 where more of their order is right. Weights may turn where features differ much in length: give them a similar one.
 
 **Numerics.** The theorem is about real numbers, and simulated noise is drawn in floating point. ``release`` draws
-exactly: user u's sum, scaled down to norm C where it is longer, is rounded to whole multiples t_u of C/B, B = 2^24, and
-all entries of t_u move by 1 toward 0 until ‖t_u‖ ≤ B in integer arithmetic. It publishes C/B times Σ_u t_u +
-⌊N(0, σ² I)⌉, with rounded Gaussian noise (:mod:`privrank_jax.exact.rounded_gaussian`). t_u is a function of user u's
-labels and of what is public, however floating point rounded on the way to it, so Σ_u t_u moves by at most 2B, whatever
-was released before. σ is at least 2B√R/μ, rounded up to a rational; μ is the largest sensitivity that is proven
-(ε, δ)-DP at σ = 1 (:mod:`privrank_jax.privacy.gaussian`). Rounding costs little: an entry of Σ_u t_u is off by at most
-half a unit for each user, and σ is at least B/ε units or so: a million users at ε = 1 add at most 3 % of the noise, and
-a thousandth of that where their roundings are independent.
+exactly. User u's sum, scaled down to norm C where it is longer, is rounded to whole multiples t_u of C/B, B = 2^24.
+Then all entries of t_u move by 1 toward 0 until ‖t_u‖ ≤ B in integer arithmetic. It publishes C/B times Σ_u t_u + ⌊N(0,
+σ² I)⌉, with rounded Gaussian noise (:mod:`privrank_jax.exact.rounded_gaussian`). t_u is a function of user u's labels
+and of what is public, however floating point rounded on the way to it, so Σ_u t_u moves by at most 2B, whatever was
+released before.
+
+σ is at least 2B√R/μ, rounded up to a rational; μ is the largest sensitivity that is proven (ε, δ)-DP at σ = 1
+(:mod:`privrank_jax.privacy.gaussian`). Rounding costs little: an entry of Σ_u t_u is off by at most half a unit for
+each user, and σ is at least B/ε units or so: a million users at ε = 1 add at most 3 % of the noise, and a thousandth of
+that where their roundings are independent.
 
 The noise is calibrated to sums that are chosen one after another, by what was released, so the mechanism is a pair of
 functions.

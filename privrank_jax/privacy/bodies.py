@@ -57,7 +57,7 @@ class Independent:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Law:
-    """What is known of K-norm noise at scale 1, for programs that only its law matters to."""
+    """The law of K-norm noise at scale 1, for programs that need no more of it."""
 
     covariance: Float[Array | np.ndarray, "*batch numbers numbers"]
     # The largest kurtosis of a number or of a difference of two, less 3.
@@ -103,7 +103,7 @@ class Noise:
     @property
     @of_each_problem
     def known(self) -> Noise:
-        """The same with its law in place of a body of K-norm noise, so that it may be traced."""
+        """This noise with its law in place of a body of K-norm noise, so that it may be traced."""
         if isinstance(self.body, Independent | Law):
             return self
         covariance = self._unit_covariance.astype(default_float())

@@ -1,9 +1,9 @@
 r"""ε, δ and σ of the Gaussian mechanism, on the host, proven by balls; never rounded down.
 
 With r = Δ₂/σ, δ(ε) = Φ(r/2 - ε/r) - e^ε Φ(-r/2 - ε/r) (Balle and Wang 2018, Theorem 8), which falls with ε and with σ.
-With a = ε/r - r/2 and b = ε/r + r/2, b² - a² = 2ε, so 2δ(ε) = e^{-a²/2} (E(a) - E(b)), where E(x) = 2e^{x²/2} Φ(-x) =
-U(1/2, 1/2, x²/2)/√π for x >= 0, Tricomi's function, and E(x) = 2e^{x²/2} - E(-x) otherwise. For small r both terms
-share nearly all of their digits: bits are doubled until a ball of δ(ε) decides.
+Let a = ε/r - r/2 and b = ε/r + r/2, so that b² - a² = 2ε. Then 2δ(ε) = e^{-a²/2} (E(a) - E(b)) with E(x) = 2e^{x²/2}
+Φ(-x). For x >= 0, E(x) = U(1/2, 1/2, x²/2)/√π by Tricomi's function U, and else E(x) = 2e^{x²/2} - E(-x). For small r
+both terms share nearly all of their digits: bits are doubled until a ball of δ(ε) decides.
 """
 
 from __future__ import annotations

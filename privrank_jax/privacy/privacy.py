@@ -35,7 +35,7 @@ jax.tree_util.register_pytree_with_keys(Privacy, _flatten_with_keys, _unflatten,
 
 
 def kept(privacy: Privacy, by: str, *kinds: Kind) -> Privacy:
-    """What a mechanism for these ``kinds``, the weakest first, attains when ``privacy`` is asked for.
+    """The promise that a mechanism for these ``kinds``, the weakest first, attains when ``privacy`` is asked for.
 
     That is ``privacy`` itself if its kind is one of them, else the same ε and δ for the first kind that covers it.
     """

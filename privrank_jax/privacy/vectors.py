@@ -5,8 +5,8 @@ opposite, with probabilities (1 ± ‖v‖/r)/2, so that the mean is v. Then the
 radius B, drawn evenly from the cap {z : ⟨z, û⟩ ≥ Bγ} with probability p and evenly from the rest otherwise. With q the
 share of the sphere that the cap takes, the density is p/q on the cap and (1-p)/(1-q) off it, whatever û is.
 
-**Theorem (privacy).** At p/(1-p) = e^ε q/(1-q) the two densities differ by the factor e^ε exactly, so a report is
-ε-DP in the local model under any change of v, and the loss ε is attained where caps don't coincide.
+**Theorem (privacy).** At p/(1-p) = e^ε q/(1-q) the two densities differ by the factor e^ε exactly. So a report is ε-DP
+in the local model under any change of v, and the loss ε is attained where caps don't coincide.
 
 **Theorem (no bias, error).** With M = ∫_γ^1 t f(t) dt, f the density of one coordinate of an even point of the unit
 sphere, E⟨z, û⟩/B = M(p/q - (1-p)/(1-q)) = (e^ε-1)M/(1 + (e^ε-1)q) =: c(γ); at B = r/c the mean of z is v, and

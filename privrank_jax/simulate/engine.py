@@ -4,9 +4,9 @@ Cells with the same static values run as one compiled program over a flat batch 
 equal batches as memory requires, each split evenly over all devices.
 
 Replicate ``r`` uses the key ``fold_in(key, r)`` in every cell: **common random numbers**, so that a difference between
-two cells is usually more precise than their standard errors suggest (return it as a metric to get its own). The same
-key gives the same table for any batch size and any number of devices and processes: bit for bit for what is sampled and
-counted, to rounding for what XLA or LAPACK may reassociate (1e-12 for solved estimates in float64).
+two cells is usually more precise than their standard errors suggest (return it as a metric to get its own). A key gives
+the same table for any batch size and any number of devices and processes: bit for bit for what is sampled and counted,
+to rounding for what XLA or LAPACK may reassociate (1e-12 for solved estimates in float64).
 
 **On a GPU or TPU** a key gives the same random words as on a CPU, and counts are exact up to 2²⁴ in float32. Other
 numbers agree to rounding, so a draw that lies within rounding of a boundary may fall on its other side. A GPU adds in
