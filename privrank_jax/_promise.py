@@ -98,7 +98,7 @@ class Privacy:
     def proven(cls, epsilon: Amount, **fields: Any) -> Privacy:
         """A proven guarantee of existing results; it may have ε = 0 (nothing was released), δ = 1 or arrays of both."""
         usual = {"delta": 0.0, "contributions": None, "public": (), "users": ""}
-        made = unflattened({**usual, **fields}, epsilon)
+        made = unflattened({**usual, **fields, "epsilon": epsilon})
         made._check_kind()
         return made
 
@@ -166,14 +166,13 @@ class Privacy:
         if unknown := set(swept) - set(LEAVES):
             raise ValueError(f"{sorted(unknown)} can't be swept: {', '.join(LEAVES)} can.")
         fields = {name: getattr(self, name) for name in STATIC}
-        held = {**fields, "delta": None, "contributions": None, **swept}
-        return unflattened(held, swept.get("epsilon"))
+        return unflattened({**fields, **dict.fromkeys(LEAVES), **swept})
 
 
-def unflattened(fields: dict[str, Any], epsilon: Amount) -> Privacy:
+def unflattened(fields: dict[str, Any]) -> Privacy:
     """A promise with these fields, unchecked."""
     made = object.__new__(Privacy)
-    for name, value in {**fields, "epsilon": epsilon}.items():
+    for name, value in fields.items():
         object.__setattr__(made, name, value)
     return made
 

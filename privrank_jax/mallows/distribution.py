@@ -85,25 +85,17 @@ def synthetic_guarantee(
     """
     epsilon = check_epsilon(epsilon)
     check_positive("num_items", num_items, infinite=False)
-    note, public = (
-        "",
-        ("ranked-items",) * (np.ndim(num_items) > 0) + ("budgets",) * (np.ndim(epsilon) > 0),
-    )
-    if np.ndim(epsilon) == 0 and np.ndim(num_items) == 0:
-        whole = 0.5 * epsilon * num_items
-    else:
-        epsilon, whole = _largest(as_float(epsilon), jnp.asarray(num_items))
+    several = {"ranked-items": np.ndim(num_items), "budgets": np.ndim(epsilon)}
+    public, note = tuple(fact for fact, axes in several.items() if axes), ""
+    whole = 0.5 * epsilon * num_items if not public else None
+    if public:
+        epsilon = as_float(epsilon)
+        epsilon, whole = jnp.max(epsilon), jnp.max(0.5 * epsilon * jnp.asarray(num_items))
         note = "the largest of the users' own epsilons; to each user, that user's own applies."
     common: dict[str, Any] = {"adjacency": "replace", "public": public}
     rank = Privacy.proven(epsilon, unit="rank", **common)
     user = Privacy.proven(whole, unit="user", **common)
     return Guarantee(rank, trust="local", numerics=numerics, note=note, also=(user,))
-
-
-@jax.jit
-def _largest(epsilon: Array, num_items: Array) -> tuple[Array, Array]:
-    """The largest ε, and the largest m ε/2."""
-    return jnp.max(epsilon), jnp.max(0.5 * epsilon * num_items)
 
 
 def top_k_pairs(num_items: int, k: int) -> int:

@@ -121,7 +121,7 @@ def refuse_lost(
     kernel: Float[Array, "*batch items items"], epsilon: Float[Array, "*batch"], num_items: Numbers
 ) -> None:
     """Raise ``ValueError`` if an entry of concrete kernels is lost to rounding; what is traced passes."""
-    if is_traced(kernel) or not bool(_any_nan(kernel)):
+    if is_traced(kernel) or not jnp.any(jnp.isnan(kernel)):
         return
     where = int(np.argmax(np.any(np.isnan(np.asarray(kernel)), axis=(-2, -1))))
     lost = float(np.ravel(np.asarray(epsilon))[where])
@@ -132,11 +132,6 @@ def refuse_lost(
         "use larger budgets (of the order of the number of items), fewer items, or sums over pairs "
         "(mallows.unbiased_ranks), which stay accurate."
     )
-
-
-@jax.jit
-def _any_nan(numbers: Array) -> Array:
-    return jnp.any(jnp.isnan(numbers))
 
 
 @functools.partial(jax.jit, static_argnames=("size",))

@@ -25,9 +25,7 @@ def _flatten_with_keys(privacy: Privacy) -> tuple[tuple[Any, ...], tuple[Any, ..
 
 
 def _unflatten(static: tuple[Any, ...], leaves: Iterable[Any]) -> Privacy:
-    epsilon, delta, contributions = leaves
-    fields = dict(zip(STATIC, static))
-    return unflattened({**fields, "delta": delta, "contributions": contributions}, epsilon)
+    return unflattened(dict(zip((*LEAVES, *STATIC), (*leaves, *static))))
 
 
 # Not register_dataclass: it would validate whatever a transformation puts in place of ε and δ.
