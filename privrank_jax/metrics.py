@@ -70,17 +70,9 @@ def spearman_footrule(
 ) -> Real[Array, ""]:
     """Spearman's footrule: ``Σ |a_i − b_i|``.
 
-    Args:
-        a, b: ranks, ``(m,)`` integers.
-        normalized: divide by the largest value, ⌊m²/2⌋; with fewer than two items it is 0. (Xu, Sun and Cheng,
-            Rate-optimal rank aggregation, section 4.3, divide by m²/2: 1 - 1/m² times this for odd m.)
-        mask: ``(m,)`` bool, items that count, with ranks from 0 to their number less one; None for all.
-
-    Returns:
-        Scalar: int32 sum, or the share in [0, 1] in JAX's default float when ``normalized``.
-
-    Raises:
-        ValueError: as :func:`kendall_distance`.
+    Arguments, results and errors are as of :func:`kendall_distance`. ``normalized`` divides by the largest value,
+    ⌊m²/2⌋. (Xu, Sun and Cheng, Rate-optimal rank aggregation, section 4.3, divide by m²/2: 1 - 1/m² times this for odd
+    m.) Items that count have ranks from 0 to their number less one.
 
     >>> int(spearman_footrule([0, 1, 2], [2, 1, 0]))
     4
@@ -93,17 +85,9 @@ def spearman_footrule(
 def mean_rank_difference(
     a: RanksLike, b: RanksLike, mask: MaskLike | None = None
 ) -> Float[Array, ""]:
-    """Mean absolute difference in rank per item, the measure of Cai et al.'s Figure 8.
+    """Mean absolute difference in rank per item, ``Σ |a_i − b_i| / m``, the measure of Cai et al.'s Figure 8.
 
-    Args:
-        a, b: ranks, ``(m,)`` integers.
-        mask: ``(m,)`` bool, items that count; None for all. With no item at all it is 0.
-
-    Returns:
-        Scalar in JAX's default float: ``Σ |a_i − b_i| / m``.
-
-    Raises:
-        ValueError: shapes that differ, ranks that are no integers.
+    Arguments, results and errors are as of :func:`kendall_distance` when ``normalized``; with no item at all it is 0.
 
     >>> float(mean_rank_difference([0, 1, 2, 3], [1, 0, 2, 3]))
     0.5

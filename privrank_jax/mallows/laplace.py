@@ -43,14 +43,18 @@ def laplace_ranks(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Scores
     >>> laplace_ranks(jax.random.key(0), [1, 0, -1], jnp.inf).tolist()
     [1.0, 0.0, nan]
     """
-    epsilon = as_float(check_epsilon(epsilon))
-    center = checked_ranks(center_ranks)
-    ranked = center >= 0
-    scale = laplace_rank_scale(jnp.sum(ranked), epsilon)
-    noisy = center + laplace(key, center.shape, scale, epsilon.dtype)
-    return jnp.where(ranked, noisy, jnp.nan)
+    epsilon = check_epsilon(epsilon)
+    return _laplace_ranks(key, checked_ranks(center_ranks), as_float(epsilon))
 
 
 def laplace_rank_scale(num_items: Count, epsilon: Epsilon) -> Float[Array, ""]:
     """Laplace scale λ of the noise on each rank of m items, 2(m-1)/ε; 0 for a single item."""
     return 2 * jnp.maximum(num_items - 1, 0) / epsilon
+
+
+@jax.jit
+def _laplace_ranks(key: Key, center: Ranks, epsilon: Float[Array, ""]) -> Scores:
+    ranked = center >= 0
+    scale = laplace_rank_scale(jnp.sum(ranked), epsilon)
+    noisy = center + laplace(key, center.shape, scale, epsilon.dtype)
+    return jnp.where(ranked, noisy, jnp.nan)

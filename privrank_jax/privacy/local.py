@@ -108,9 +108,7 @@ def laplace_reports(key: Key, bits: ReportsLike, epsilon: NumbersLike) -> Float[
     [1.0, 0.0, 1.0]
     """
     check_bits("bits", bits)
-    bits, epsilon = _per_report(bits, epsilon)
-    dtype = bits.dtype if jnp.issubdtype(bits.dtype, jnp.floating) else epsilon.dtype
-    return (bits == 1).astype(dtype) + laplace(key, bits.shape, 1 / epsilon, dtype)
+    return _add_laplace(key, *_per_report(bits, epsilon))
 
 
 def debias(reports: ReportsLike, epsilon: NumbersLike) -> Float[Array, "..."]:
@@ -186,6 +184,12 @@ def flip_threshold(epsilon: Array) -> Array:
     count = jnp.where(epsilon < 1, jnp.uint32(2**31) - near_half.astype(jnp.uint32), small)
     count = jnp.where(jnp.isnan(epsilon), jnp.uint32(2**31), count)
     return jnp.where(jnp.isinf(epsilon), jnp.uint32(0), count)
+
+
+@jax.jit
+def _add_laplace(key: Key, bits: Array, epsilon: Array) -> Array:
+    dtype = bits.dtype if jnp.issubdtype(bits.dtype, jnp.floating) else epsilon.dtype
+    return (bits == 1).astype(dtype) + laplace(key, bits.shape, 1 / epsilon, dtype)
 
 
 def _per_report(reports: ReportsLike, epsilon: NumbersLike) -> tuple[Array, Float[Array, "..."]]:
