@@ -44,7 +44,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from privrank_jax._balls import Ball, ball
+from privrank_jax._balls import ball
 from privrank_jax.exact.balls import Uniform
 from privrank_jax.exact.entropy import SYSTEM, Source, random_words
 
@@ -136,18 +136,10 @@ def decide(of_whole: Uniform, part: Uniform, of_chance: Uniform, scale: Fraction
         scale: σ.
     """
     whole = 0
-
-    def next_whole(_: int) -> Ball:
-        """e^{-(k+1)/2} is the probability of more than k."""
-        return ball(Fraction(-whole - 1, 2)).exp()
-
-    while of_whole.below(next_whole):
+    # e^{-(k+1)/2} is the probability of more than k.
+    while of_whole.below(lambda _, k=whole: ball(Fraction(-k - 1, 2)).exp()):
         whole += 1
-
-    def chance(bits: int) -> Ball:
-        return ((whole - (whole + part.ball(bits)) ** 2) / 2).exp()
-
-    if not of_chance.below(chance):
+    if not of_chance.below(lambda bits: ((whole - (whole + part.ball(bits)) ** 2) / 2).exp()):
         return None
     bits = _PLACES
     while True:

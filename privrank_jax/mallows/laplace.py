@@ -14,10 +14,11 @@ Source: Xu, Sun and Cheng, Lemma 3.
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Count, Epsilon, Key, RanksLike, Scores
+from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike, Scores
 from privrank_jax._validate import check_epsilon
 from privrank_jax.mallows.distribution import as_float, checked_ranks
 from privrank_jax.privacy.noise import laplace
