@@ -14,8 +14,10 @@ noises 0 and y have this ratio.
 and zonotopes. Let D be all of Λ in cK. The *normalized matching property* says for all r: mass that is spread evenly
 over the points with M = r can be moved by steps in K until it is spread evenly over those with M = r + 1. If it holds
 and c = 1, no additive ε-DP mechanism on Λ has a smaller mean of any loss that grows with M. Cubes of all dimensions
-have the property. For c > 1 they have the least noise where P falls by e^{-ε} at every c-th radius, from one of 1, ...,
-c on: at ε ≤ 1, for c = 2 or 5 and three or more numbers, its mean of M is smaller by at most 0.13 %. The page
+have the property.
+
+For c > 1 they have the least noise where P falls by e^{-ε} at every c-th radius, from one of 1, ..., c on: at ε ≤ 1,
+for c = 2 or 5 and three or more numbers, its mean of M is smaller by at most 0.13 %. The page
 ``notebooks/not_shipped.md`` says where the proofs are.
 
 **Shapes.** *Cube* [-1, 1]^d, Λ all integer vectors: every coordinate changes by at most c, independently of the others.
@@ -40,10 +42,12 @@ too. How long that takes depends on the noise and on public facts alone.
 *Tiles.* Let r ≥ 1 and s = 2r, shift rZ(G) to Σ [0, s](e_i - e_j), and lift edge e to (e_i - e_j, h_e). The heights are
 such that no cycle of G has signed heights that add up to 0. Consider a face of the lifted zonotope that is lowest in
 direction (y, -1). It has t_e = s where y_i - y_j > h_e, t_e = 0 where it is less, and t_e free in [0, s] where both are
-equal. Such lower faces project onto pieces that cover the zonotope without overlap. The *tiles* are the pieces of
-dimension p. Their edges with y_i - y_j = h_e connect all items of each component and hold no cycle: there is one tile
-for each spanning forest S, whose edges determine y (Shephard 1974). The e_i - e_j of a spanning forest are a basis of
-Λ, so a tile's closed box holds one point for each c in {0, ..., s}^S.
+equal.
+
+Such lower faces project onto pieces that cover the zonotope without overlap. The *tiles* are the pieces of dimension p.
+Their edges with y_i - y_j = h_e connect all items of each component and hold no cycle: there is one tile for each
+spanning forest S, whose edges determine y (Shephard 1974). The e_i - e_j of a spanning forest are a basis of Λ, so a
+tile's closed box holds one point for each c in {0, ..., s}^S.
 
 *Rule.* A point x on walls belongs to several tiles. Let q be an interior point of the zonotope whose coordinates f in
 each tile, Σ_S f_e(e_i - e_j) = q - the tile's corner, are not integers. Move x to x + η(q - x), small η > 0. It stays
@@ -59,10 +63,11 @@ y_i - y_j - h_e, a sum over the cycle that e closes with S, has the sign of its 
 *q* is the center plus 1/(2m) for each item but the last of its component, from which their sum is subtracted. Removing
 an edge of S splits its component, and f_e is up to sign the sum over one part of q - corner: an integer, plus or minus
 between 1/(2m) and 1/2, positive if the last item lies on the side of the edge's second item. And q is an interior
-point: its sum over a proper part of a component is below 1/2, and at least one edge leaves that part. Everything here
-is integer arithmetic: no sum exceeds r times the number of edges, which is kept below 2^62. A mechanism refuses ε where
-larger radii have a probability of more than e^{-500}, and beyond them a draw raises an error, equally likely for all
-data.
+point: its sum over a proper part of a component is below 1/2, and at least one edge leaves that part.
+
+Everything here is integer arithmetic: no sum exceeds r times the number of edges, which is kept below 2^62. A mechanism
+refuses ε where larger radii have a probability of more than e^{-500}, and beyond them a draw raises an error, equally
+likely for all data.
 
 *Large ε.* The rule accepts a share of about e^{-ε/(2c)} of the pairs, and at r = 0 almost none. So where ε/c would
 exceed 4, T and D are multiplied by a power of two k first: kD ⊂ ckK and kD ⊂ Λ, hence all of the above holds for ck in

@@ -4,8 +4,9 @@ r"""Gaussian noise rounded to integers, drawn exactly: rounding costs no privacy
 integer. T is integer, so T + ⌊N⌉ = ⌊T + N⌉: what is published is a function of the Gaussian mechanism's output, and is
 (ε, δ)-DP wherever that is (:mod:`privrank_jax.privacy.gaussian`). The discrete Gaussian, P(x) ∝ e^{-x²/2σ²}, is known
 to satisfy the same bound on Rényi divergences instead. The (ε, δ) that follows from that bound needs a σ that is 3 to
-11 % larger for ε from 0.01 to 10 and δ from 10^-12 to 10^-6. Rounding adds at most 1/4 to the mean square of an entry,
-and about 1/12 to its variance.
+11 % larger for ε from 0.01 to 10 and δ from 10^-12 to 10^-6.
+
+Rounding adds at most 1/4 to the mean square of an entry, and about 1/12 to its variance.
 
 **Draw.** |N|/σ = k + x, with k = 0, 1, ... of P(k) ∝ e^{-k/2} and x uniform on [0, 1), accepted with probability
 e^{-(k+x)²/2 + k/2} (after Karney 2016): the density of k + x is then ∝ e^{-(k+x)²/2}. Uniform numbers are known by 52

@@ -2,9 +2,11 @@
 
 For a graph with all pairs once, a tree comes from a random walk that goes to a uniform one of the m items at each step,
 maybe to that on which it stands. The steps by which items are reached for the first time are a uniform spanning tree
-(Aldous 1990, Broder 1989), and the items are first reached in a uniform order. The i-th of them, i ≥ 2, is reached from
-the one before it if the walk finds a new item at once, with probability (m - i + 1)/m; otherwise, after a step to a
-uniform one of the i - 1 known items, from a uniform one of these, whatever comes later.
+(Aldous 1990, Broder 1989), and the items are first reached in a uniform order.
+
+The i-th of them, i ≥ 2, is reached from the one before it if the walk finds a new item at once, with probability (m - i
++ 1)/m; otherwise, after a step to a uniform one of the i - 1 known items, from a uniform one of these, whatever comes
+later.
 
 So the i-th item of a random order is joined to item number min(U_i, i - 1) of it, U_i uniform on 1, ..., m: to the last
 one with probability (m - i + 1)/m + 1/m, to each other one with probability 1/m (Aldous's Algorithm 2).

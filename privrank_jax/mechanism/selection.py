@@ -31,10 +31,11 @@ x_j; u_o = M_o where it is at most 0 and θM_o where it is positive, as it is of
 
 Go from x to x' on a straight line, in pieces on which no two scores change their order: all u_o are linear there, and
 the losses of the pieces add up. The rate of u_o ≤ 0 is d_b - d_a for the worst item b in o and the best item a outside,
-which is not worse, x_a ≥ x_b. Of two sets o, p the rates differ by (d_{b_p} + d_{a_o}) - (d_{a_p} + d_{b_o}). Both b_p
-= a_o and a_p = b_o only if these two items are equal on the piece, and then they move equally and the difference is 0.
-So one of the two sums is about two items, hence at most min(2s, T) in size, and the other at most 2s: B = 2s + min(2s,
-T). If monotone, one of them has the wrong sign, and B = 2s.
+which is not worse, x_a ≥ x_b. Of two sets o, p the rates differ by (d_{b_p} + d_{a_o}) - (d_{a_p} + d_{b_o}).
+
+Both b_p = a_o and a_p = b_o only if these two items are equal on the piece, and then they move equally and the
+difference is 0. So one of the two sums is about two items, hence at most min(2s, T) in size, and the other at most 2s:
+B = 2s + min(2s, T). If monotone, one of them has the wrong sign, and B = 2s.
 
 For k = 1 a is the best item for all o, and B = R, the most by which d_i - d_j can grow: 2s, if monotone s. The positive
 utility of the best set has rate θ(d_i - d_j), so it differs from others by at most (1 + θ)R: θ = B/R - 1 costs nothing.

@@ -21,11 +21,13 @@ released before. So the loss of all R releases is at most that of one Gaussian m
 (:mod:`privrank_jax.privacy.prefix_sums`, adaptive streams). σ is :func:`~privrank_jax.privacy.gaussian_scale` of 2√R.
 Labels beyond [0, 1] are moved to its ends.
 
-**The bound.** C_r is κ times r, at most the largest ½ Σ_j ‖g_j‖ of a user. Here r² is the mean over users of
-¼ Σ_j ‖g_j‖², which is E‖z_u‖² for labels of fair coins; it is public, so κ needs no tuning by private data. The other
-number is at least every ‖z_u‖, so κ = ∞ clips nothing, and v is unbiased. A smaller κ needs less noise, and takes from
-users whose labels agree most: in notebooks/labels.md scores keep their size at κ = 2, and have half of it at κ = 1,
-where more of their order is right. Weights may turn where features differ much in length: give them a similar one.
+**The bound.** C_r is κ times r, at most the largest ½ Σ_j ‖g_j‖ of a user. Here r² is the mean over users of ¼ Σ_j
+‖g_j‖², which is E‖z_u‖² for labels of fair coins; it is public, so κ needs no tuning by private data. The other number
+is at least every ‖z_u‖, so κ = ∞ clips nothing, and v is unbiased.
+
+A smaller κ needs less noise, and takes from users whose labels agree most: in notebooks/labels.md scores keep their
+size at κ = 2, and have half of it at κ = 1, where more of their order is right. Weights may turn where features differ
+much in length: give them a similar one.
 
 **Numerics.** The theorem is about real numbers, and simulated noise is drawn in floating point. ``release`` draws
 exactly. User u's sum, scaled down to norm C where it is longer, is rounded to whole multiples t_u of C/B, B = 2^24.

@@ -3,8 +3,10 @@ r"""K-norm noise, in the shape of what one user can change, for simulation: cube
 **Mechanism.** T is a vector whose differences between neighbors lie in a convex body K, symmetric around 0, of
 dimension p. Noise Z of density ∝ e^{-ε‖z‖_K}, ‖z‖_K = min{r : z ∈ rK}, makes T + Z ε-DP: ‖·‖_K is a norm and at most 1
 on the differences, so the density at a point changes by a factor of at most e^ε between neighbors. It is attained along
-every vertex of K that is a difference (Hardt and Talwar 2010). Z is r·U with U uniform in K and r ~ Gamma(p + 1, 1/ε),
-since the volume of rK grows as r^p. :mod:`privrank_jax.exact.k_norm` is its twin on a lattice.
+every vertex of K that is a difference (Hardt and Talwar 2010).
+
+Z is r·U with U uniform in K and r ~ Gamma(p + 1, 1/ε), since the volume of rK grows as r^p.
+:mod:`privrank_jax.exact.k_norm` is its twin on a lattice.
 
 **Cube** [-1, 1]^d: each coordinate changes by at most 1, whatever the others do. An example is the number of users who
 rank i before j, for every pair, when one ranking is replaced.
@@ -12,6 +14,7 @@ rank i before j, for every pair, when one ranking is replaced.
 **Zonotope** Z = Σ_{i<j} [-l_ij, l_ij](e_i - e_j), l_ij >= 0 the lengths: each pair moves at most l_ij points from one
 of its items to the other. Win totals change within it where a user is asked each pair l_ij times and changes all
 answers; so do n times the Borda scores, with all lengths 1 (a *complete* zonotope), when one ranking is replaced.
+
 Entries sum to 0 over each component of the graph of pairs of positive length, and p is the number of items less that of
 components. By the max-flow min-cut theorem the norm of z is the maximum of z(S)/cut(S) over the sets S of items, cut(S)
 the sum of the lengths between S and the others: max over k of (sum of the k largest entries)/(k(m - k)) if complete.
@@ -35,9 +38,11 @@ others, D = Σ_x c_x > 0.
 
 Without v, and with another pair of length c_a c_b/D between any a and b, G turns into G'. **Lemma.** Draw a forest of
 G', and draw whether each of its pairs is an old one of G or a new one, with odds ∝ the lengths. The new pairs join k +
-1 parts, k >= 0, of the tree in which they lie. Drop them and join v to one item of each part: to an endpoint of a new
-pair in that part, or if k = 0 to an item drawn with odds ∝ c. Which endpoint is chosen may depend on which pairs of
-parts are joined and on the endpoints in other parts. The result is a forest of G with its probability.
+1 parts, k >= 0, of the tree in which they lie.
+
+Drop them and join v to one item of each part: to an endpoint of a new pair in that part, or if k = 0 to an item drawn
+with odds ∝ c. Which endpoint is chosen may depend on which pairs of parts are joined and on the endpoints in other
+parts. The result is a forest of G with its probability.
 
 *Proof.* Given the old pairs F, whose parts A_i have C_i = Σ_{A_i} c_x, a way to join the parts by new pairs has weight
 D^{-k} ∏ c over all endpoints. Their sum is w(F) D^{-k} ∏ C_i (ΣC_i)^{k-1} = w(F) ∏ C_i/D (Cayley), ΣC_i = D. Given

@@ -34,9 +34,10 @@ of a release is proven where its noise is, and its guarantee states it (``Guaran
 **In the library**, each entry a is a discrete Laplace mechanism of sensitivity a. Of an entry beyond 2^12 every k-th
 knot stays, and a grows to a multiple of k. Any other ε-DP release has sensitivity 1. It puts losses on the multiples of
 a step by a dominating pair (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). It computes in float64, for which δ
-is lowered by 10^-12 plus 10^-15 per release, at least ten times the largest loss observed. Of three bounds the least is
-returned: this one, zCDP, and the sum Σε_i, with δ - Σδ_i left to the Gaussians. Of releases whose ρ is known beside ε
-and δ, all count by ρ, or none, whichever is less.
+is lowered by 10^-12 plus 10^-15 per release, at least ten times the largest loss observed.
+
+Of three bounds the least is returned: this one, zCDP, and the sum Σε_i, with δ - Σδ_i left to the Gaussians. Of
+releases whose ρ is known beside ε and δ, all count by ρ, or none, whichever is less.
 
 **zCDP.** A mechanism is ρ-zCDP if Rényi's divergence D_α(M(x) ‖ M(x')) ≤ ρα for every order α > 1 and all neighbors x,
 x' (Bun and Steinke 2016). Several are together Σρ_i-zCDP, even if each is chosen after seeing the earlier ones (their

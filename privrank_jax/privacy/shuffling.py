@@ -8,15 +8,18 @@ e^ε Q)₊ the hockey-stick divergence, so that δ(ε) is the largest H of neigh
 its answer, one bit by randomized response at ε₀ (a fair coin where the user has no answer). Let users 2..n hold any
 data, and let user 1 hold x or x', whose answers differ in a share d > 0 of the questions. With probability 1-d user 1
 draws another question, and sends the same under x and x'. Otherwise the report is uniform on the dN questions, with x's
-answer with probability q (under x) or p (under x'). For every other user, each of the 2dN reports "question and answer"
-has probability at least p/N, so this user's law is a mixture that with probability 2pd is uniform on them: a *clone*.
+answer with probability q (under x) or p (under x').
+
+For every other user, each of the 2dN reports "question and answer" has probability at least p/N, so this user's law is
+a mixture that with probability 2pd is uniform on them: a *clone*.
 
 Tell the observer more: all reports that are not clones, whose law is the same under x and x'. Let the observer learn of
 the clones, and of user 1's report where it differs, only how many agree with x and how many with x'; which of the
-questions each has is independent of this. Let there be C ~ Bin(n-1, 2pd) clones, A ~ Bin(C, 1/2) of them as x and B = C
-- A as x'. The observer holds (A + Δ, B + 1 - Δ) with probability d, with Δ ~ Bernoulli(q) under x and Bernoulli(p)
-under x', and (A, B) otherwise. All of this is what remains of the pair at d = 1 if each report is kept with probability
-d: post-processing. So
+questions each has is independent of this.
+
+Let there be C ~ Bin(n-1, 2pd) clones, A ~ Bin(C, 1/2) of them as x and B = C - A as x'. The observer holds (A + Δ, B +
+1 - Δ) with probability d, with Δ ~ Bernoulli(q) under x and Bernoulli(p) under x', and (A, B) otherwise. All of this is
+what remains of the pair at d = 1 if each report is kept with probability d: post-processing. So
 
 .. math:: δ(ε) ≤ \sum_c \Pr[C = c]\, δ_c(ε), \qquad C \sim \mathrm{Bin}(n-1, 2p),
 

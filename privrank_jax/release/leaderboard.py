@@ -19,7 +19,9 @@ unbounded ones.
 *Where a step would be published from other data*, two publications lose more than one: their equality tells whether the
 data are equal, and unequal ones add up. So each step has a *witness*, a keyed hash of what was published, of all counts
 behind it and of a note. It is kept in the state, in a file of that name and ``.published`` beside it, and in a ledger
-if one is used. A step is published only if its witness is that of each memory which has one: an older state goes on
+if one is used.
+
+A step is published only if its witness is that of each memory which has one: an older state goes on
 from any of the three. A state with steps and no file beside it is refused, and so is a new state beside the steps of
 another one.
 
