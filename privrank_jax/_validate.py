@@ -234,6 +234,13 @@ def check_whole(name: str, value: object, least: int = 1, most: int | None = Non
         raise ArgumentError(f"{name} must be a whole number {span}, got {value!r}.", name)
 
 
+def check_no_padding(data: object, refusal: str) -> None:
+    """Raise ``ValueError``, which begins with ``refusal``, if concrete ``data`` have a mask of padded items."""
+    mask = getattr(data, "mask", None)
+    if mask is not None and not np.all(np.asarray(mask)):
+        raise ValueError(f"{refusal}: leave padded items out of the data.")
+
+
 def check_shape(name: str, value: Any, *shapes: tuple[int | str, ...]) -> None:
     """Raise ``ValueError`` unless ``value`` has one of these shapes, in which a letter stands for any number."""
     given = shape_of(name, value)
@@ -241,17 +248,10 @@ def check_shape(name: str, value: Any, *shapes: tuple[int | str, ...]) -> None:
         fits = (isinstance(m, str) or n == m for n, m in zip(given, shape))
         if len(shape) == len(given) and all(fits):
             return
-    words = (f"an array of shape {shape}" if shape else "one number" for shape in shapes)
+    words = (f"have shape {shape}" if shape else "be one number" for shape in shapes)
     wanted = " or ".join(words).replace("'", "")
     batch = ": use jax.vmap for a batch" if len(given) > max(map(len, shapes)) else ""
-    raise ArgumentError(f"{name} must be {wanted}, got shape {given}{batch}.", name)
-
-
-def check_no_padding(data: object, refusal: str) -> None:
-    """Raise ``ValueError``, which begins with ``refusal``, if concrete ``data`` have a mask of padded items."""
-    mask = getattr(data, "mask", None)
-    if mask is not None and not np.all(np.asarray(mask)):
-        raise ValueError(f"{refusal}: leave padded items out of the data.")
+    raise ArgumentError(f"{name} must {wanted}, got shape {given}{batch}.", name)
 
 
 def check_square(name: str, matrix: ArrayLike | Sequence[Sequence[float]]) -> None:
