@@ -1,13 +1,12 @@
 """Differentially private ranking as jitted, vmapped JAX.
 
-The packages by topic: ranking from pairwise comparisons (:mod:`~privrank_jax.pairwise`), consensus of whole rankings
-(:mod:`~privrank_jax.aggregation`), one private ranking from each user (:mod:`~privrank_jax.mallows`), personal rankings
-learned from those (:mod:`~privrank_jax.personalized`), losses for private preference labels
-(:mod:`~privrank_jax.preferences`), privacy and its audits (:mod:`~privrank_jax.privacy`,
-:mod:`~privrank_jax.privacy_audit`), simulations and experiments (:mod:`~privrank_jax.simulate`,
-:mod:`~privrank_jax.experiments`), and real data of any size (:mod:`~privrank_jax.data`). Modules are loaded on first
-use, so ``import privrank_jax`` takes little more time than importing JAX. Nothing here changes JAX's global
-configuration.
+:mod:`~privrank_jax.pairwise` ranks by pairwise comparisons, and :mod:`~privrank_jax.aggregation` finds a consensus of
+whole rankings. :mod:`~privrank_jax.mallows` draws one private ranking from each user, and
+:mod:`~privrank_jax.personalized` learns personal rankings from those. :mod:`~privrank_jax.preferences` has losses for
+private preference labels. :mod:`~privrank_jax.privacy` has guarantees and noise, and :mod:`~privrank_jax.privacy_audit`
+tests them. :mod:`~privrank_jax.simulate` and :mod:`~privrank_jax.experiments` run studies, and
+:mod:`~privrank_jax.data` reads real data of any size. Modules are loaded on first use, so ``import privrank_jax`` takes
+little more time than importing JAX. Nothing here changes JAX's global configuration.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What depends on the kind of device: how much work one step of a loop takes, the memory of a study, matrix products.
+"""Choices that depend on the kind of device: the work of one step of a loop, the memory of a study, matrix products.
 
-The kind is asked for when a program is traced. The same key gives the same words on all, and counts are exact; sums of
+A program asks for the kind when it is traced. On all devices a key gives the same words, and counts are exact; sums of
 floating-point numbers may be taken in another order.
 """
 
@@ -14,12 +14,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Num, PyTree
 
-BLOCK_BYTES = (
-    1 << 30
-)  # of one step of a loop on an accelerator: launching kernels then takes little of the time
-MEMORY_SHARE = (
-    0.4  # of an accelerator for one batch of a study: two are in flight, and XLA needs some
-)
+# Of one step of a loop on an accelerator: launching kernels then takes little of the time.
+BLOCK_BYTES = 1 << 30
+# Of an accelerator's memory for one batch of a study: two are in flight, and XLA needs some.
+MEMORY_SHARE = 0.4
 CPU_MEMORY = 1 << 30  # bytes for one batch of a study on a CPU, whose memory all programs share
 
 

@@ -42,7 +42,7 @@ def of_each_problem(derive: Callable[[Value], Derived]) -> Callable[[Value], Der
 
 
 def _batch_axes(value: Any) -> int:
-    """How many axes of the first field that says so, and has a value, stand before those of one problem."""
+    """The number of batch axes: those of the first field with a value, less the axes of one problem."""
     for name, axes in _own_axes(type(value)):
         field = getattr(value, name)
         if field is not None:

@@ -11,12 +11,9 @@ from jaxtyping import PyTree
 
 from privrank_jax._backend import at_once, on_cpu
 
-_CPU_CHUNK = (
-    1 << 21
-)  # bytes of arguments that a CPU works on at a time, so that they stay in its cache
-_CPU_LANES = (
-    1 << 18
-)  # the same where problems lie along the trailing axis, as several such arrays are in use
+# Bytes of arguments that a CPU works on at a time, so that they stay in its cache; fewer where problems lie along the
+# trailing axis, as several such arrays are in use.
+_CPU_CHUNK, _CPU_LANES = 1 << 21, 1 << 18
 _VECTOR = 16  # numbers in the widest vector
 # Problems of more items than this, and batches smaller than this, are solved one by one.
 _MOST_ITEMS, _FEWEST = 60, 8
@@ -106,9 +103,8 @@ def _in_turn(solve: Callable[..., PyTree], cpu_bytes: int, arguments: tuple[PyTr
     if chunks <= 1:
         return solve(*arguments)
     size = -(-batch // chunks)
-    if (
-        size > _VECTOR // 2
-    ):  # whole vectors: each operation computes what is left over one number at a time
+    # Whole vectors: each operation computes what is left over one number at a time.
+    if size > _VECTOR // 2:
         size = min(batch, -(-size // _VECTOR) * _VECTOR)
     chunks = -(-batch // size)
     # All chunks have one size, so the last one may repeat problems of the one before.

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Bool, Float, Real
 
 from privrank_jax._types import RowsLike
-from privrank_jax._validate import is_traced, shape_of
+from privrank_jax._validate import check_whole, is_traced, shape_of
 
 WeightsLike: TypeAlias = Real[ArrayLike, "rows"] | Sequence[float]
 """How often each row counts."""
@@ -46,7 +46,7 @@ def count_on_host(
 
 
 def count_ties(tied: FlagsLike, weights: WeightsLike | None) -> float:
-    """How many rows are ties, each counted as often as its weight says."""
+    """The number of rows that are ties, each counted as often as its weight says."""
     draws = np.asarray(tied, bool)
     return float(draws.sum() if weights is None else np.asarray(weights, np.float64)[draws].sum())
 
@@ -59,8 +59,7 @@ def check_comparisons(
     tied: FlagsLike | None,
 ) -> None:
     """Raise ``ValueError`` for wrong shapes, types and items out of range; traced values pass."""
-    if not isinstance(num_items, int | np.integer) or num_items < 1:
-        raise ValueError(f"num_items must be an integer of at least 1, got {num_items!r}.")
+    check_whole("num_items", num_items)
     given = {"winners": winners, "losers": losers, "weights": weights, "tied": tied}
     shapes = {shape_of(name, a) for name, a in given.items() if a is not None}
     if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):

@@ -21,6 +21,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from typing import ClassVar
 
 GRACE = 1.0  # seconds that a section may take to finish
 EXIT_CODE = 130
@@ -41,15 +42,14 @@ def install() -> None:
 
 
 class _Command:
-    """What an interrupt must know of the running command."""
+    """Facts on the running command that an interrupt must know."""
 
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
-        self.words = ""  # printed after "interrupted"
-        self.held = False  # a section runs
-        self.pending = False  # an interrupt waits for its end
-        self.leftovers: list[str] = []
-        self.endings: list[Callable[[], None]] = []
+    lock = threading.RLock()
+    words = ""  # printed after "interrupted"
+    held = False  # a section runs
+    pending = False  # an interrupt waits for its end
+    leftovers: ClassVar[list[str]] = []
+    endings: ClassVar[list[Callable[[], None]]] = []
 
 
 _COMMAND = _Command()

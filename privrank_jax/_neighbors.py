@@ -13,10 +13,8 @@ from privrank_jax._arguments import ArgumentError
 
 UNITS = ("comparison", "user", "rank")
 ADJACENCIES = ("flip", "replace", "add-remove")
-SHAPED_ADJACENCIES = (
-    "flip",
-    "replace",
-)  # where a public questionnaire gives noise on win totals a shape
+# Where a public questionnaire gives noise on win totals a shape.
+SHAPED_ADJACENCIES = ("flip", "replace")
 COMPARISON_UNITS = ("comparison", "user")  # of mechanisms on comparisons
 COMPARISON_KINDS = tuple((one, other) for one in COMPARISON_UNITS for other in ADJACENCIES)
 
@@ -115,12 +113,18 @@ def check_kind(unit: str, adjacency: str) -> None:
                 f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.", name
             )
     if (unit, adjacency) not in COVERS:
-        known = "; ".join(f"unit {one!r}, adjacency {other!r}" for one, other in COVERS)
-        raise ArgumentError(
-            f"unit {unit!r} with adjacency {adjacency!r} is not a valid combination; choose one of {known}.",
-            "unit",
-            "adjacency",
-        )
+        refused = f"unit {unit!r} with adjacency {adjacency!r} is not a valid combination"
+        known = f"choose one of {in_words(COVERS)}."
+        raise ArgumentError(f"{refused}; {known}", "unit", "adjacency")
+
+
+def in_words(kinds: Iterable[tuple[str, str]]) -> str:
+    """Units and adjacencies in words.
+
+    >>> in_words([("user", "replace"), ("user", "flip")])
+    "unit 'user', adjacency 'replace'; unit 'user', adjacency 'flip'"
+    """
+    return "; ".join(f"unit {unit!r}, adjacency {adjacency!r}" for unit, adjacency in kinds)
 
 
 def check_public(facts: Iterable[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -12,10 +12,8 @@ from typing import Any, TypeAlias
 from privrank_jax._neighbors import Neighbors, check_kind
 
 Kind = tuple[str, str]  # unit and adjacency
-NOISES = (
-    "laplace",
-    "gaussian",
-)  # additive: Laplace noise gives pure ε-DP, Gaussian noise (ε, δ)-DP
+# Additive: Laplace noise gives pure ε-DP, Gaussian noise (ε, δ)-DP.
+NOISES = ("laplace", "gaussian")
 # K-norm noise, pure too, needs the set of changes that one unit causes.
 SHAPED_NOISES = ("k-norm", *NOISES)
 
@@ -100,7 +98,7 @@ class Privacy:
     def proven(cls, epsilon: Amount, **fields: Any) -> Privacy:
         """A proven guarantee of existing results; it may have ε = 0 (nothing was released), δ = 1 or arrays of both."""
         usual = {"delta": 0.0, "contributions": None, "public": (), "users": ""}
-        made = unflattened({**usual, **fields}, epsilon)
+        made = unflattened({**usual, **fields, "epsilon": epsilon})
         made._check_kind()
         return made
 
@@ -144,9 +142,8 @@ class Privacy:
         if self.unit == "user" and most is not None and promised.unit == "user":
             asked = promised.contributions
             if asked is None or asked > most:
-                return f"it is for users of at most {most} comparisons" + f", not {asked}" * bool(
-                    asked
-                )
+                other = f", not {asked}" if asked else ""
+                return f"it is for users of at most {most} comparisons{other}"
         return self.neighbors.lacks(promised.neighbors)
 
     def given(self, *, public: Iterable[str] = (), users: str = "") -> Privacy:
@@ -169,14 +166,13 @@ class Privacy:
         if unknown := set(swept) - set(LEAVES):
             raise ValueError(f"{sorted(unknown)} can't be swept: {', '.join(LEAVES)} can.")
         fields = {name: getattr(self, name) for name in STATIC}
-        held = {**fields, "delta": None, "contributions": None, **swept}
-        return unflattened(held, swept.get("epsilon"))
+        return unflattened({**fields, **dict.fromkeys(LEAVES), **swept})
 
 
-def unflattened(fields: dict[str, Any], epsilon: Amount) -> Privacy:
+def unflattened(fields: dict[str, Any]) -> Privacy:
     """A promise with these fields, unchecked."""
     made = object.__new__(Privacy)
-    for name, value in {**fields, "epsilon": epsilon}.items():
+    for name, value in fields.items():
         object.__setattr__(made, name, value)
     return made
 
@@ -191,19 +187,9 @@ def _checked_numbers(epsilon: Amount, delta: Amount) -> tuple[Amount, Amount]:
         return epsilon, delta
     from privrank_jax._validate import check_delta, check_epsilon  # loads JAX
 
-    exact = (Decimal, Fraction)
-    of_epsilon = check_epsilon(float(epsilon) if isinstance(epsilon, exact) else epsilon)
-    of_delta = check_delta(float(delta) if isinstance(delta, exact) else delta)
-    return (
-        epsilon if isinstance(epsilon, exact) else of_epsilon,
-        delta if isinstance(delta, exact) else of_delta,
-    )
+    def checked(check: Callable[[Amount], Amount], number: Amount) -> Amount:
+        exact = isinstance(number, Decimal | Fraction)
+        found = check(float(number) if exact else number)
+        return number if exact else found
 
-
-def in_words(kinds: Iterable[Kind]) -> str:
-    """Units and adjacencies in words.
-
-    >>> in_words([("user", "replace"), ("user", "flip")])
-    "unit 'user', adjacency 'replace'; unit 'user', adjacency 'flip'"
-    """
-    return "; ".join(f"unit {unit!r}, adjacency {adjacency!r}" for unit, adjacency in kinds)
+    return checked(check_epsilon, epsilon), checked(check_delta, delta)

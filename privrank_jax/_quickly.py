@@ -70,7 +70,7 @@ def _compiled(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Calla
 
 
 def _settled(function: Callable[..., Any]) -> tuple[Any, ...] | None:
-    """What tells a function of a module, or one with settings, from others; None for one that may hold data."""
+    """A key that tells a function of a module, or one with settings, from others; None for one that may hold data."""
     if isinstance(function, functools.partial):
         settings = (*function.args, *function.keywords.items())
         plain = (*function.args, *function.keywords.values())

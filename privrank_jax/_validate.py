@@ -59,7 +59,7 @@ def as_array(name: str, value: Any) -> jax.Array:
 def in_floats(name: str, value: Any) -> Any:
     """Numbers of a pytree of data as floats: integers and truth values in JAX's default float, halves in float32.
 
-    What is neither an array nor a list of numbers passes as it is: an axis of :func:`jax.vmap`, a shape, ``None``.
+    Values other than arrays and lists of numbers pass as they are: an axis of :func:`jax.vmap`, a shape, ``None``.
     ``ValueError`` for complex numbers, text, objects, rows of different lengths.
     """
     leaves = jax.tree_util.tree_leaves(value) if isinstance(value, list) else []
@@ -227,10 +227,11 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         )
 
 
-def check_top(k: object, num_items: int) -> None:
-    """Raise ``ValueError`` unless ``k`` is a whole number from 1 to m, for the k best of m items."""
-    if not is_whole(k) or not 1 <= k <= num_items:
-        raise ArgumentError(f"k must be an integer from 1 to m = {num_items}, got {k!r}.", "k")
+def check_whole(name: str, value: object, least: int = 1, most: int | None = None) -> None:
+    """Raise ``ValueError`` unless ``value`` is one whole number, not traced, from ``least`` to ``most``."""
+    if not is_whole(value) or value < least or (most is not None and value > most):
+        span = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
+        raise ArgumentError(f"{name} must be a whole number {span}, got {value!r}.", name)
 
 
 def check_no_padding(data: object, refusal: str) -> None:
@@ -238,6 +239,19 @@ def check_no_padding(data: object, refusal: str) -> None:
     mask = getattr(data, "mask", None)
     if mask is not None and not np.all(np.asarray(mask)):
         raise ValueError(f"{refusal}: leave padded items out of the data.")
+
+
+def check_shape(name: str, value: Any, *shapes: tuple[int | str, ...]) -> None:
+    """Raise ``ValueError`` unless ``value`` has one of these shapes, in which a letter stands for any number."""
+    given = shape_of(name, value)
+    for shape in shapes:
+        fits = (isinstance(m, str) or n == m for n, m in zip(given, shape))
+        if len(shape) == len(given) and all(fits):
+            return
+    words = (f"have shape {shape}" if shape else "be one number" for shape in shapes)
+    wanted = " or ".join(words).replace("'", "")
+    batch = ": use jax.vmap for a batch" if len(given) > max(map(len, shapes)) else ""
+    raise ArgumentError(f"{name} must {wanted}, got shape {given}{batch}.", name)
 
 
 def check_square(name: str, matrix: ArrayLike | Sequence[Sequence[float]]) -> None:

@@ -87,11 +87,9 @@ class WinCounts:
         [2.0, 1.0, 0.0]
         """
         dtype = default_float() if dtype is None else dtype
-        traced = is_traced(winners, losers, weights, tied)
-        on_host = not traced and not _on_accelerator(winners, losers)
         check_comparisons(winners, losers, num_items, weights, tied)
         mask = None if mask is None else jnp.asarray(mask)
-        if on_host:
+        if not is_traced(winners, losers, weights, tied):
             counts = count_on_host(winners, losers, num_items, weights, tied)
             ties = None if tied is None else jnp.asarray(count_ties(tied, weights), dtype)
             return cls(jnp.asarray(counts.astype(dtype)), mask, ties)
@@ -235,16 +233,17 @@ class WinEdges:
     @of_each_problem
     def totals(self) -> Float[Array, "items"]:
         """``(m,)`` wins of each item, N_i."""
-        zero = jnp.zeros(self.num_items, self.first_wins.dtype)
-        return zero.at[self.first].add(self.first_wins).at[self.second].add(self.second_wins)
+        return self._added(self.first_wins, self.second_wins)
 
     @property
     @of_each_problem
     def degrees(self) -> Float[Array, "items"]:
         """``(m,)`` comparisons that each item took part in."""
-        both = self.first_wins + self.second_wins
-        zero = jnp.zeros(self.num_items, both.dtype)
-        return zero.at[self.first].add(both).at[self.second].add(both)
+        return self._added(*(self.first_wins + self.second_wins,) * 2)
+
+    def _added(self, to_first: Array, to_second: Array) -> Float[Array, "items"]:
+        zero = jnp.zeros(self.num_items, to_first.dtype)
+        return zero.at[self.first].add(to_first).at[self.second].add(to_second)
 
     def merge(self, other: WinEdges) -> WinEdges:
         """Both edge lists; a pair may then stand in several rows, which every function here allows."""
@@ -361,10 +360,3 @@ def _place_within(
     position = jnp.arange(users.shape[0])
     first = jax.lax.cummax(jnp.where(starts, position, 0))
     return jnp.zeros(users.shape, jnp.int32).at[order].set((position - first).astype(jnp.int32))
-
-
-def _on_accelerator(*arrays: object) -> bool:
-    return any(
-        isinstance(array, jax.Array) and any(d.platform != "cpu" for d in array.devices())
-        for array in arrays
-    )

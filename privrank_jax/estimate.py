@@ -18,8 +18,8 @@ class Estimate:
     Attributes:
         value: the estimate, as its function documents it.
         guarantee: the privacy guarantee, ``None`` for non-private estimators.
-        diagnostics: facts on the computation. Those of a private function depend on the data only
-            through the private value itself, unless its docstring says otherwise.
+        diagnostics: facts on the computation. In a private function they depend on the data only through the private
+        value itself, unless its docstring says otherwise.
     """
 
     value: Any

@@ -113,18 +113,9 @@ def _with_derivative(function: Derivative, derivative: Derivative) -> Derivative
     return jax.jit(wrapped, inline=True)
 
 
-def _logistic_curvature_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def _logistic_density(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    """F', which is also the curvature."""
     return jax.nn.sigmoid(x) * jax.nn.sigmoid(-x)
-
-
-_logistic_curvature_core = _with_derivative(
-    _logistic_curvature_value, lambda x: -_logistic_curvature_value(x) * jnp.tanh(0.5 * x)
-)
-_logistic_score_core = _with_derivative(
-    lambda x: jax.nn.sigmoid(-x), lambda x: -_logistic_curvature_core(x)
-)
-_logistic_log_cdf_core = _with_derivative(lambda x: -jax.nn.softplus(-x), _logistic_score_core)
-_logistic_cdf_core = _with_derivative(jax.nn.sigmoid, _logistic_curvature_core)
 
 
 # --- normal --------------------------------------------------------------------------------------
@@ -179,24 +170,18 @@ def _normal_curvature_slope(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]
     return jnp.where(tail, score * excess * (k - 2.0 * excess), near)
 
 
-def _normal_curvature_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def _normal_curvature(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     _, score, excess, _ = _mills(x)
     return score * excess
 
 
-def _normal_log_cdf_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def _normal_log_cdf(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     tail, score, _, _ = _far(x)
     near = jnp.where(tail, 0.0, x)
     # Q(|x|) is the smaller tail: log(1 − Q) for x > 0 must not round 1 − Q first.
     upper = 0.5 * jax.lax.erfc(jnp.abs(near) * _SQRT_HALF)
     body = jnp.where(near > 0, jnp.log1p(-upper), jnp.log(jnp.where(near > 0, 0.5, upper)))
     return jnp.where(tail, -0.5 * x * x - _LOG_SQRT_2PI - jnp.log(score), body)
-
-
-_normal_curvature_core = _with_derivative(_normal_curvature_value, _normal_curvature_slope)
-_normal_score_core = _with_derivative(lambda x: _mills(x)[1], lambda x: -_normal_curvature_core(x))
-_normal_log_cdf_core = _with_derivative(_normal_log_cdf_value, _normal_score_core)
-_normal_cdf_core = _with_derivative(lambda x: 0.5 * jax.lax.erfc(-x * _SQRT_HALF), _density)
 
 
 # --- Laplace -------------------------------------------------------------------------------------
@@ -209,67 +194,75 @@ def _laplace_half(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     return 0.5 * jnp.exp(-jnp.abs(x))
 
 
-def _laplace_score_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def _laplace_score(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     half = _laplace_half(x)
     return jnp.where(x < 0, 1.0, half / (1.0 - half))
 
 
-def _laplace_curvature_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    score = _laplace_score_value(x)
+def _laplace_curvature(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    score = _laplace_score(x)
     return jnp.where(x < 0, 0.0, score * (1.0 + score))
 
 
-def _laplace_cdf_value(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+def _laplace_cdf(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     half = _laplace_half(x)
     return jnp.where(x < 0, half, 1.0 - half)
 
 
-_laplace_curvature_core = _with_derivative(
-    _laplace_curvature_value,
-    lambda x: -(1.0 + 2.0 * _laplace_score_value(x)) * _laplace_curvature_value(x),
-)
-_laplace_score_core = _with_derivative(_laplace_score_value, lambda x: -_laplace_curvature_core(x))
-_laplace_log_cdf_core = _with_derivative(
-    lambda x: jnp.where(x < 0, x - _LOG_2, jnp.log1p(-_laplace_half(x))), _laplace_score_core
-)
-_laplace_cdf_core = _with_derivative(_laplace_cdf_value, _laplace_half)
+def _link(
+    name: str,
+    cdf: Derivative,
+    log_cdf: Derivative,
+    score: Derivative,
+    curvature: Derivative,
+    slope: Derivative,
+    density: Derivative | None = None,
+    **constants: float,
+) -> Link:
+    """A link from its four functions, the slope of the curvature, and F', by default the curvature."""
+    curvature = _with_derivative(curvature, slope)
+    score = _with_derivative(score, lambda x: -curvature(x))
+    log_cdf = _with_derivative(log_cdf, score)
+    cdf = _with_derivative(cdf, density or curvature)
+    of = _of_numbers
+    return Link(name, of(cdf), of(log_cdf), of(score), of(curvature), **constants)
 
 
-logistic = Link(
+logistic = _link(
     "logistic",
-    *map(
-        _of_numbers,
-        (
-            _logistic_cdf_core,
-            _logistic_log_cdf_core,
-            _logistic_score_core,
-            _logistic_curvature_core,
-        ),
-    ),
+    jax.nn.sigmoid,
+    lambda x: -jax.nn.softplus(-x),
+    lambda x: jax.nn.sigmoid(-x),
+    _logistic_density,
+    lambda x: -_logistic_density(x) * jnp.tanh(0.5 * x),
     kappa1=1.0,
     kappa2=0.25,
     sup_score=1.0,
 )
 """Bradley–Terry–Luce: ``F(x) = 1 / (1 + e^{−x})``."""
 
-normal = Link(
+normal = _link(
     "normal",
-    *map(
-        _of_numbers,
-        (_normal_cdf_core, _normal_log_cdf_core, _normal_score_core, _normal_curvature_core),
-    ),
+    lambda x: 0.5 * jax.lax.erfc(-x * _SQRT_HALF),
+    _normal_log_cdf,
+    lambda x: _mills(x)[1],
+    _normal_curvature,
+    _normal_curvature_slope,
+    _density,
     kappa1=math.inf,
     kappa2=1.0,
     sup_score=math.inf,
 )
 """Thurstone–Mosteller: ``F = Φ``, the standard normal CDF."""
 
-laplace = Link(
+laplace = _link(
     "laplace",
-    *map(
-        _of_numbers,
-        (_laplace_cdf_core, _laplace_log_cdf_core, _laplace_score_core, _laplace_curvature_core),
-    ),
+    _laplace_cdf,
+    lambda x: jnp.where(x < 0, x - _LOG_2, jnp.log1p(-_laplace_half(x))),
+    _laplace_score,
+    _laplace_curvature,
+    lambda x: -(1.0 + 2.0 * _laplace_score(x)) * _laplace_curvature(x),
+    _laplace_half,
     kappa1=2.0,
     kappa2=2.0,
     sup_score=1.0,

@@ -18,7 +18,7 @@ from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Real
 
 from privrank_jax._types import Count, Mask, MaskLike, Ranks, RanksLike, ScoresLike
-from privrank_jax._validate import as_ranks
+from privrank_jax._validate import as_ranks, check_shape
 
 # The largest distance, about m²/2, must fit an int32: the widest integer without x64.
 _MAX_ITEMS_INT32 = 65_535
@@ -70,26 +70,14 @@ def spearman_footrule(
 ) -> Real[Array, ""]:
     """Spearman's footrule: ``Σ |a_i − b_i|``.
 
-    Args:
-        a, b: ranks, ``(m,)`` integers.
-        normalized: divide by the largest value, ⌊m²/2⌋; with fewer than two items it is 0. (Xu, Sun and Cheng,
-            Rate-optimal rank aggregation, section 4.3, divide by m²/2: 1 - 1/m² times this for odd m.)
-        mask: ``(m,)`` bool, items that count, with ranks from 0 to their number less one; None for all.
-
-    Returns:
-        Scalar: int32 sum, or the share in [0, 1] in JAX's default float when ``normalized``.
-
-    Raises:
-        ValueError: as :func:`kendall_distance`.
+    Arguments, results and errors are as of :func:`kendall_distance`. ``normalized`` divides by the largest value,
+    ⌊m²/2⌋. (Xu, Sun and Cheng, Rate-optimal rank aggregation, section 4.3, divide by m²/2: 1 - 1/m² times this for odd
+    m.) Items that count have ranks from 0 to their number less one.
 
     >>> int(spearman_footrule([0, 1, 2], [2, 1, 0]))
     4
     """
-    return _spearman_footrule(*_check_pair(a, b, mask), normalized=normalized)
-
-
-@functools.partial(jax.jit, static_argnames="normalized")
-def _spearman_footrule(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real[Array, ""]:
+    a, b, mask = _check_pair(a, b, mask)
     count = mask.sum(dtype=jnp.result_type(float))
     return _total(jnp.where(mask, abs(a - b), 0), jnp.floor(0.5 * count * count), normalized)
 
@@ -97,26 +85,14 @@ def _spearman_footrule(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real
 def mean_rank_difference(
     a: RanksLike, b: RanksLike, mask: MaskLike | None = None
 ) -> Float[Array, ""]:
-    """Mean absolute difference in rank per item, the measure of Cai et al.'s Figure 8.
+    """Mean absolute difference in rank per item, ``Σ |a_i − b_i| / m``, the measure of Cai et al.'s Figure 8.
 
-    Args:
-        a, b: ranks, ``(m,)`` integers.
-        mask: ``(m,)`` bool, items that count; None for all. With no item at all it is 0.
-
-    Returns:
-        Scalar in JAX's default float: ``Σ |a_i − b_i| / m``.
-
-    Raises:
-        ValueError: shapes that differ, ranks that are no integers.
+    Arguments, results and errors are as of :func:`kendall_distance` when ``normalized``; with no item at all it is 0.
 
     >>> float(mean_rank_difference([0, 1, 2, 3], [1, 0, 2, 3]))
     0.5
     """
-    return _mean_rank_difference(*_check_pair(a, b, mask))
-
-
-@jax.jit
-def _mean_rank_difference(a: Ranks, b: Ranks, mask: Mask) -> Float[Array, ""]:
+    a, b, mask = _check_pair(a, b, mask)
     return _total(jnp.where(mask, abs(a - b), 0), mask.sum(), normalized=True)
 
 
@@ -148,11 +124,7 @@ def top_k_error(
         if size < 1:
             raise ValueError(f"k must be at least 1, got {size}: the top 0 has no error")
         k = min(size, np.iinfo(np.int32).max)
-    return _top_k_error(*_check_pair(a, b, mask), k)
-
-
-@jax.jit
-def _top_k_error(a: Ranks, b: Ranks, mask: Mask, k: Count) -> Float[Array, ""]:
+    a, b, mask = _check_pair(a, b, mask)
     size = jnp.minimum(k, mask.sum())
     overlap = jnp.sum((a < k) & (b < k) & mask)
     # Not 1 - overlap / size, which fused programs round to a little below 0.
@@ -193,13 +165,6 @@ def relative_error(
         raise ValueError(f"order must be 2 or jnp.inf, got {order!r}")
     estimate, truth = jnp.asarray(estimate), jnp.asarray(truth)
     mask = _check_shapes(estimate, truth, mask)
-    return _relative_error(estimate, truth, mask, order=order)
-
-
-@functools.partial(jax.jit, static_argnames="order")
-def _relative_error(
-    estimate: Real[Array, "items"], truth: Real[Array, "items"], mask: Mask, order: int | float
-) -> Float[Array, ""]:
     dtype = jnp.result_type(estimate, truth, float)
     zero = jnp.zeros((), dtype)
     error = _norm(jnp.where(mask, estimate.astype(dtype) - truth.astype(dtype), zero), order)
@@ -253,6 +218,5 @@ def _check_shapes(a: Real[Array, "items"], b: Real[Array, "items"], mask: MaskLi
             f"both must have one shape (m,), got {a.shape} and {b.shape}: use jax.vmap for a batch"
         )
     mask = jnp.ones(a.shape, bool) if mask is None else jnp.asarray(mask, dtype=bool)
-    if mask.shape != a.shape:
-        raise ValueError(f"mask must have shape {a.shape}, got {mask.shape}")
+    check_shape("mask", mask, a.shape)
     return mask

@@ -15,7 +15,7 @@ from jax.core import Tracer
 from jaxtyping import Array, ArrayLike, Int, Integer, Shaped
 
 from privrank_jax._types import Key, Mask, MaskLike, Order, OrderLike, Ranks, RanksLike
-from privrank_jax._validate import as_array
+from privrank_jax._validate import as_array, check_shape
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import materialized
 
@@ -82,15 +82,11 @@ def ranks_from_scores(
     [0, 2, 1]
     """
     scores = as_array("scores", scores)
-    if scores.ndim != 1:
-        raise ValueError(
-            f"scores must have shape (m,), got {scores.shape}: use jax.vmap for a batch"
-        )
+    check_shape("scores", scores, ("m",))
     if jnp.issubdtype(scores.dtype, jnp.complexfloating):
         raise ValueError(f"scores must be real, got {scores.dtype}: rank by real part or modulus")
     keep = jnp.ones(scores.shape, bool) if mask is None else jnp.asarray(mask, dtype=bool)
-    if keep.shape != scores.shape:
-        raise ValueError(f"mask must have the shape of scores {scores.shape}, got {keep.shape}")
+    check_shape("mask", keep, scores.shape)
     return _ranks_from_scores(scores, keep, key)
 
 
@@ -188,10 +184,7 @@ def _check_integers(array: Array | np.ndarray, name: str) -> None:
 
 def _invert(permutation: OrderLike, name: str) -> Int[Array, "items"]:
     permutation = as_array(name, permutation)
-    if permutation.ndim != 1:
-        raise ValueError(
-            f"{name} must have shape (m,), got {permutation.shape}: use jax.vmap for a batch"
-        )
+    check_shape(name, permutation, ("m",))
     _check_integers(permutation, name)
     return _invert_core(permutation)
 

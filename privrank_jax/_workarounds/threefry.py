@@ -19,7 +19,7 @@ import jax
 import jax.extend
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Integer, Shaped, UInt32
+from jaxtyping import Array, Int, Shaped, UInt32
 
 from privrank_jax._backend import on_cpu
 from privrank_jax._types import Count
@@ -123,10 +123,6 @@ def _blocks(
     return _words(key[0], key[1], jnp.uint32(0), count)
 
 
-def _seed(seed: Integer[Array, ""]) -> UInt32[Array, "2"]:
-    return jax.extend.random.threefry_prng_impl.seed(seed)
-
-
 def _split(key: UInt32[Array, "2"], shape: tuple[int, ...]) -> UInt32[Array, "*shape 2"]:
     return jax.lax.optimization_barrier(jnp.stack(_blocks(key, shape), axis=-1))
 
@@ -147,7 +143,7 @@ def _random_bits(key: UInt32[Array, "2"], width: int, shape: tuple[int, ...]) ->
 
 _FUSED: Any = jax.extend.random.define_prng_impl(
     key_shape=(2,),
-    seed=_seed,
+    seed=jax.extend.random.threefry_prng_impl.seed,
     split=_split,
     random_bits=_random_bits,
     fold_in=_fold_in,

@@ -2,9 +2,9 @@
 
 **A secret stream** is HMAC-SHA-256 in counter mode. *Assumption.* HMAC-SHA-256 is a pseudorandom function (Bellare
 2006; in counter mode: NIST SP 800-108). Then streams of a key from the operating system, and of all branches of it,
-can't be told from independent uniform bits by anyone who lacks the key and can't do some 2^128 operations. What is
-drawn from them keeps its (ε, δ) against such observers, not against unbounded ones. Generators of operating systems
-assume the same of their cipher.
+can't be told from independent uniform bits by anyone who lacks the key and can't do some 2^128 operations. So noise
+that is drawn from them keeps its (ε, δ) against such observers, not against unbounded ones. Generators of operating
+systems assume the same of their cipher.
 
 Branches make a tree of keys: a branch is keyed by the HMAC of its label, and blocks of a stream by that of their
 number, with a first byte that tells the two apart. So all branches of a key, and its own stream, are independent.

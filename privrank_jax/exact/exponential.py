@@ -36,7 +36,7 @@ def best_first(costs: Int[np.ndarray, "items items"], rate: Fraction) -> list[in
     while left:
         members = sorted(left)
         uniform = Uniform()
-        while (last := odds.last(members, uniform.ball(bits))) is None:
+        while (last := choose(odds.of_last(members), uniform.ball(bits), bits)) is None:
             bits *= 2
             odds = Odds(more, rate, bits)
         order.append(members[last])
@@ -81,11 +81,6 @@ class Odds:
         subset = sum(1 << item for item in members)
         with precision(self._bits):
             return [self._of_last(item, subset) for item in members]
-
-    def last(self, members: list[int], uniform: Ball) -> int | None:
-        """Which of ``members`` is last by U, or None while that is undetermined."""
-        with precision(self._bits):
-            return choose(self.of_last(members), uniform)
 
     def _of_last(self, item: int, subset: Any) -> Any:
         others = subset ^ 1 << item

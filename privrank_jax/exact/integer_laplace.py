@@ -6,9 +6,10 @@ probability changes by at most e^{Δ/s} (Ghosh, Roughgarden, Sundararajan 2009).
 **Draw.** X = G - G' with independent geometric numbers, P(G >= k) = e^{-k/s}: G is the number of k >= 1 with U <
 e^{-k/s}, U uniform, that is ⌊-s log U⌋. U is known by 64 bits, a word w, at first. Their logarithm in doubles is wrong
 by at most 1/w + 2^-45 where w >= 2^34: U lies within 2^-65 of (w + 1/2) 2^-64, doubles round with relative errors of
-2^-53 or a few of them, and -log U is below 21 there. Where this decides G, it is decided. Elsewhere further bits are
-drawn, from a branch of their own, and compared with balls that hold e^{-k/s} until they decide. Beyond s = 2^45 that
-is everywhere.
+2^-53 or a few of them, and -log U is below 21 there.
+
+Where this decides G, it is decided. Elsewhere further bits are drawn, from a branch of their own, and compared with
+balls that hold e^{-k/s} until they decide. Beyond s = 2^45 that is everywhere.
 """
 
 from __future__ import annotations

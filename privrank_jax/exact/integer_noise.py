@@ -7,10 +7,8 @@ import math
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from privrank_jax._types import Number
-from privrank_jax._validate import check_positive
+from privrank_jax._validate import check_positive, check_shape
 from privrank_jax.estimate import Estimate
 from privrank_jax.exact.discrete_noise import (
     ROUNDED,
@@ -35,18 +33,14 @@ def exact_promise(attained: Privacy) -> Privacy:
         ValueError: ε is infinite, or there are several.
     """
     check_positive("epsilon", attained.epsilon, infinite=False)
-    if np.ndim(attained.epsilon):
-        raise ValueError(f"epsilon must be one number, got shape {np.shape(attained.epsilon)}.")
+    check_shape("epsilon", attained.epsilon, ())
     return dataclasses.replace(
         attained, epsilon=float(attained.epsilon), delta=float(attained.delta)
     )
 
 
 def integer_noise(
-    noise: str,
-    privacy: Privacy,
-    change: Number,
-    body: Body | None = None,
+    noise: str, privacy: Privacy, change: Number, body: Body | None = None
 ) -> tuple[AddNoise, float]:
     """The mechanism that adds noise to integers, and its scale: s, σ, or c/ε for K-norm noise.
 
@@ -104,13 +98,7 @@ def exact_estimate(
     privacy: Privacy,
     attained: Privacy,
     diagnostics: Any,
-    *,
-    trust: str = "central",
-    note: str = "",
-    changes: tuple[int, ...] = (),
-    rho: float | None = None,
+    **told: Any,
 ) -> Estimate:
-    """What is published, with its guarantee: promise, what is attained of it, and the rest as there."""
-    about = {"trust": trust, "numerics": "exact", "note": note, "changes": changes, "rho": rho}
-    guarantee = Guarantee(privacy, attained, **about)
-    return Estimate(value, guarantee, diagnostics)
+    """What is published, with its guarantee: promise, what is attained of it, and the rest as told."""
+    return Estimate(value, Guarantee(privacy, attained, numerics="exact", **told), diagnostics)

@@ -4,6 +4,7 @@ r"""Messages of users in the local model, drawn by integers: two sets of items, 
 ranking, and one below the threshold must be accepted with probability e^-ε at least, always with the same. *Proposals*:
 items are ordered by exchanges, each with one of those before or with itself, by uniform integers. So each order has the
 same probability, and the first k and the next l items are a uniform pair of sets. Leads and thresholds are integers.
+
 *Acceptance*: with probability ⌈2^64 e^-ε⌉/2^64, one word against an integer, with e^-ε bounded from above by a ball.
 The loss is at most ε, and below it by at most 2^-64 e^ε, until at ε = 44.4 it stays at 64 log 2. The share of the
 reports that are biased thereby is at most 2^-64/q. Which type, side and number of proposals a user draws doesn't depend
@@ -84,7 +85,7 @@ def leads(
 def shuffled_leads(
     ranks: Integer[np.ndarray, "users items"], privacy: Privacy, missing: str
 ) -> tuple[float, Int[np.ndarray, "two pairs"]]:
-    """The same of users who draw a pair, in secret, and ε₀ of their reports.
+    """ε₀ of the reports, and the counts of :func:`leads`, of users who each draw a pair in secret.
 
     Args:
         ranks, missing: as for :func:`two_sets`.

@@ -1,8 +1,8 @@
 r"""Exact Mallows sampler, without floating-point probabilities: synthetic rankings for real releases.
 
-A synthetic ranking of a user's m items inserts them in the order of the user's ranking, each of them v places ahead of
-the last place, P(v) = e^{-γv} / Σ_{w≤t} e^{-γw} for v = 0..t at step t = 0..m-1, independently. Each such place
-reverses one pair, so P(ranking) ∝ e^{-γ·pairs}, the Mallows law.
+A synthetic ranking of a user's m items inserts them in the order of the user's ranking. Step t = 0..m-1 puts an item v
+places ahead of the last place, v = 0..t with P(v) = e^{-γv} / Σ_{w≤t} e^{-γw}, independently. Each such place reverses
+one pair, so P(ranking) ∝ e^{-γ·pairs}, the Mallows law.
 
 **Privacy.** Moving one item changes the number of reversed pairs by at most m-1 and leaves the normalizer unchanged:
 the loss is at most (m-1)γ = ε, as γ = ε/(m-1) is a rational (a double is one).
@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float, Int, Int32
 
 from privrank_jax._types import NumbersLike, RankingsLike
-from privrank_jax._validate import check_epsilon, check_positive
+from privrank_jax._validate import check_epsilon, check_positive, check_shape
 from privrank_jax.exact.integer_laplace import LARGEST, geometric
 
 _CHUNK = 1 << 20  # cells drawn at once: bounds memory
@@ -40,10 +40,7 @@ def synthetic_ranks(ranks: RankingsLike, epsilon: NumbersLike) -> Int32[np.ndarr
     check_positive("epsilon", epsilon, infinite=False)
     ranks = _checked_ranks(ranks)
     users, items = ranks.shape
-    if np.shape(epsilon) not in ((), (users,)):
-        raise ValueError(
-            f"epsilon must be one number or have shape ({users},), got shape {np.shape(epsilon)}."
-        )
+    check_shape("epsilon", epsilon, (), (users,))
     found = np.empty((users, items), np.int32)
     budgets = np.broadcast_to(np.asarray(epsilon, np.float64), (users,))
     rows = max(1, _CHUNK // max(1, items))

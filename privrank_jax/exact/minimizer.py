@@ -119,7 +119,9 @@ def rounded_minimizer(
         spare: bits by which the first bound of the error is to be below h/m.
     """
     goal, count = grid / len(noise) / 2**spare, len(noise) if scores is None else scores
-    digits, point = _first_digits(goal, gamma), None
+    # Bits of arithmetic: a gradient of terms up to 2^53 is to be known far within the goal times γ.
+    digits = 53 + 64 + math.ceil(1 / (goal * min(gamma, Fraction(1)))).bit_length()
+    point = None
     while True:
         with precision(digits):
             held = [one.ball(digits) for one in noise]
@@ -134,11 +136,6 @@ def rounded_minimizer(
         if all(low == high for low, high in ends):
             return [low for low, _ in ends]
         goal, digits = goal / 2**_SPARE, 2 * digits
-
-
-def _first_digits(goal: Fraction, gamma: Fraction) -> int:
-    """Bits of arithmetic: a gradient of terms up to 2^53 is to be known far within the goal times γ."""
-    return 53 + 64 + math.ceil(1 / (goal * min(gamma, Fraction(1)))).bit_length()
 
 
 def _centered(numbers: list, scores: int) -> list:

@@ -2,10 +2,11 @@ r"""The radius of exact K-norm noise: whole numbers r with P(r) ∝ a^r N(r)^p, 
 
 g(r) = log(a^r N(r)^p) is concave where N is log-concave. With the mode r* and B such that g(r* + B) ≤ g(r*) - log 2,
 g(r* + kB) ≤ g(r*) - k log 2 for all k, and g falls beyond r*: so the weight is at most 2^{-k} times that at r* from r*
-+ kB on, and likewise at distances of kB' and more below. Propose a block with P(k) = 2^{-k-1}, a place in it, and
-accept with the ratio of the weight to that bound. Decisions are made by balls, and come to an end: a
-power of e with a rational exponent other than 0 is irrational, so no two weights are equal and none is a power of 2
-times another.
++ kB on, and likewise at distances of kB' and more below.
+
+Propose a block with P(k) = 2^{-k-1}, a place in it, and accept with the ratio of the weight to that bound. Decisions
+are made by balls, and come to an end: a power of e with a rational exponent other than 0 is irrational, so no two
+weights are equal and none is a power of 2 times another.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Radius:
 
     def __init__(self, count: Callable[[int], int], power: int, rate: Fraction) -> None:
         self._count, self._power, self._rate = count, power, rate
-        self.mode = first_above(0, lambda radius: not self._grows(radius)) - 1
+        # Weights that follow one another are never equal.
+        self.mode = first_above(0, lambda r: sign(lambda _: self._log_ratio(r, r - 1)) < 0) - 1
         self._right = self._half_width(1)
         self._left = self._half_width(-1) if self.mode else 0
 
@@ -87,12 +89,9 @@ class Radius:
                 radius = self.mode - 1 - block * self._left - (place - self._right)
             if radius < 0:
                 continue
-            if (radius == self.mode and not block) or self._accepted(radius, block):
+            odds, sure = self._odds(radius, block), radius == self.mode and not block
+            if sure or Uniform().below(lambda bits, odds=odds: odds(bits).exp()):
                 return radius
-
-    def _accepted(self, radius: int, block: int) -> bool:
-        odds = self._odds(radius, block)
-        return Uniform().below(lambda bits: odds(bits).exp())
 
     def _log_ratio(self, radius: int, other: int) -> Ball:
         """log(weight at ``radius`` / weight at ``other``)."""
@@ -102,10 +101,6 @@ class Radius:
     def _odds(self, radius: int, block: int) -> Callable[[int], Ball]:
         """Logarithm of the ratio of the weight to its bound in the block, by bits."""
         return lambda _: self._log_ratio(radius, self.mode) + block * ball(2).log()
-
-    def _grows(self, radius: int) -> bool:
-        """Whether the weight at ``radius`` is larger than at ``radius`` - 1; they are never equal."""
-        return sign(lambda _: self._log_ratio(radius, radius - 1)) > 0
 
     def _half_width(self, side: int) -> int:
         """The smallest B at which the weight is at most half of that at the mode; below, at most the mode itself."""

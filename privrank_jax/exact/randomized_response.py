@@ -12,7 +12,7 @@ from jaxtyping import Bool
 
 from privrank_jax._balls import exp_above
 from privrank_jax._types import NumbersLike, ReportsLike
-from privrank_jax._validate import check_epsilon, check_positive
+from privrank_jax._validate import check_epsilon, check_positive, check_shape
 from privrank_jax.exact.entropy import random_words
 from privrank_jax.privacy.local import check_bits
 
@@ -43,10 +43,8 @@ def flipped_bits(bits: ReportsLike, epsilon: NumbersLike) -> Bool[np.ndarray, "r
     check_positive("epsilon", epsilon, infinite=False)
     check_bits("bits", bits)
     bits = np.asarray(bits).astype(bool)
-    if bits.ndim != 1 or np.shape(epsilon) not in ((), bits.shape):
-        raise ValueError(
-            f"bits must have shape (N,) and epsilon (N,) or (), got {bits.shape} and {np.shape(epsilon)}."
-        )
+    check_shape("bits", bits, ("N",))
+    check_shape("epsilon", epsilon, (), bits.shape)
     levels, which = np.unique(np.broadcast_to(epsilon, bits.shape), return_inverse=True)
     kept = np.array([kept_below(float(level)) for level in levels], np.uint64)
     reports = np.empty_like(bits)

@@ -3,24 +3,27 @@ r"""Gaussian noise rounded to integers, drawn exactly: rounding costs no privacy
 **Mechanism.** T is an integer vector, N has independent entries N(0, σ_i²), and ⌊·⌉ rounds each entry to the nearest
 integer. T is integer, so T + ⌊N⌉ = ⌊T + N⌉: what is published is a function of the Gaussian mechanism's output, and is
 (ε, δ)-DP wherever that is (:mod:`privrank_jax.privacy.gaussian`). The discrete Gaussian, P(x) ∝ e^{-x²/2σ²}, is known
-to satisfy the same bound on Rényi divergences instead, and the (ε, δ) that follows from it needs a σ that is 3 to 11 %
-larger for ε from 0.01 to 10 and δ from 10^-12 to 10^-6. Rounding adds at most 1/4 to the mean square of an
-entry, and about 1/12 to its variance.
+to satisfy the same bound on Rényi divergences instead. The (ε, δ) that follows from that bound needs a σ that is 3 to
+11 % larger for ε from 0.01 to 10 and δ from 10^-12 to 10^-6.
+
+Rounding adds at most 1/4 to the mean square of an entry, and about 1/12 to its variance.
 
 **Draw.** |N|/σ = k + x, with k = 0, 1, ... of P(k) ∝ e^{-k/2} and x uniform on [0, 1), accepted with probability
 e^{-(k+x)²/2 + k/2} (after Karney 2016): the density of k + x is then ∝ e^{-(k+x)²/2}. Uniform numbers are known by 52
-to 64 bits at first. Where doubles decide k, acceptance and rounding, whatever the bits behind these are, they are
-decided. Elsewhere further bits are drawn and compared with balls until they decide. So the law is exact. Each
-number draws its further bits from a branch of its own: what is drawn is a function of the source's bits alone,
-whichever of them a machine's doubles left to be looked at.
+to 64 bits at first.
+
+Where doubles decide k, acceptance and rounding, whatever the bits behind these are, they are decided. Elsewhere further
+bits are drawn and compared with balls until they decide. So the law is exact. Each number draws its further bits from a
+branch of its own: what is drawn is a function of the source's bits alone, whichever of them a machine's doubles left to
+be looked at.
 
 **Margins** within which nothing is decided by doubles. Let u = 2^-53, the relative error of one rounding.
 
 *k* = ⌊-2 log U⌋, and x is *accepted* if log V < (k - (k+x)²)/2, U and V uniform. A word W of 64 bits is only trusted
-from 2^34 on: then (W + 1/2)/2^64 is within 2^-35 of the number, relatively, its logarithm within 2^-34 with the errors
-of two roundings and of NumPy's logarithm (4 units in the last place of a number below 32), and k ≤ 42. Of x the bits
-behind 2^-52 are missing, so k + x < 2^6 is known within 2^-46 and (k - (k+x)²)/2 within 2^-39. All this is far below
-10^-9, the margin of both decisions.
+from 2^34 on. Then (W + 1/2)/2^64 is within 2^-35 of the number, relatively, and k ≤ 42. Its logarithm is within 2^-34,
+with the errors of two roundings and of NumPy's logarithm (4 units in the last place of a number below 32). Of x the
+bits behind 2^-52 are missing, so k + x < 2^6 is known within 2^-46 and (k - (k+x)²)/2 within 2^-39. All this is far
+below 10^-9, the margin of both decisions.
 
 *Rounding.* The value is ⌊S⌋ for S = σ(k + X) + 1/2, where of X only x ≤ X < x + 2^-52 is known. Let s be the double for
 S_0 = σ(k + x) + 1/2. It takes four roundings of positive numbers (σ, k + x, the product, the sum), so S_0(1-u)^4 ≤ s ≤
@@ -42,7 +45,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from privrank_jax._balls import Ball, ball
+from privrank_jax._balls import ball
 from privrank_jax.exact.balls import Uniform
 from privrank_jax.exact.entropy import SYSTEM, Source, random_words
 
@@ -134,18 +137,10 @@ def decide(of_whole: Uniform, part: Uniform, of_chance: Uniform, scale: Fraction
         scale: σ.
     """
     whole = 0
-
-    def next_whole(_: int) -> Ball:
-        """e^{-(k+1)/2} is the probability of more than k."""
-        return ball(Fraction(-whole - 1, 2)).exp()
-
-    while of_whole.below(next_whole):
+    # e^{-(k+1)/2} is the probability of more than k.
+    while of_whole.below(lambda _, k=whole: ball(Fraction(-k - 1, 2)).exp()):
         whole += 1
-
-    def chance(bits: int) -> Ball:
-        return ((whole - (whole + part.ball(bits)) ** 2) / 2).exp()
-
-    if not of_chance.below(chance):
+    if not of_chance.below(lambda bits: ((whole - (whole + part.ball(bits)) ** 2) / 2).exp()):
         return None
     bits = _PLACES
     while True:

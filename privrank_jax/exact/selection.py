@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import accumulate
 
@@ -53,33 +54,25 @@ def one_shot(doubled: Doubled, k: int, epsilon: float, change: Fraction, reach: 
 
 def peeling(doubled: Doubled, k: int, epsilon: float, change: Fraction, reach: Fraction) -> Chosen:
     """k rounds, each of one draw with odds e^{score/λ} among the items left; arguments as for :func:`one_shot`."""
-    chosen, left = [], list(range(doubled.size))
-    while len(chosen) < k:
-        chosen.append(left.pop(drawn(_behind(doubled[left], epsilon, change))))
-    return np.array(chosen), float(change / Fraction(epsilon))
+    return _in_rounds(doubled, k, change / Fraction(epsilon), drawn)
 
 
 def permute_and_flip(
     doubled: Doubled, k: int, epsilon: float, change: Fraction, reach: Fraction
 ) -> Chosen:
     """k rounds, each with a coin e^{-x} for one item after the other; arguments as for :func:`one_shot`."""
+    return _in_rounds(doubled, k, change / Fraction(epsilon), _flipped)
+
+
+def _in_rounds(
+    doubled: Doubled, k: int, scale: Fraction, pick: Callable[[list[Fraction]], int]
+) -> Chosen:
+    """k rounds, each picks a place by how far each score left is behind the best, in units of λ."""
     chosen, left = [], list(range(doubled.size))
     while len(chosen) < k:
-        behind = _behind(doubled[left], epsilon, change)
-        open_places = list(range(len(left)))
-        while True:
-            place = open_places.pop(secrets.randbelow(len(open_places)))
-            odds = behind[place]
-            if Uniform().below(lambda bits, odds=odds: ball(-odds).exp()):
-                break
-        chosen.append(left.pop(place))
-    return np.array(chosen), float(change / Fraction(epsilon))
-
-
-def _behind(doubled: Doubled, epsilon: float, change: Fraction) -> list[Fraction]:
-    """How far each score is behind the best, in units of λ."""
-    rate = Fraction(epsilon) / (2 * change)
-    return [rate * int(doubled.max() - one) for one in doubled]
+        behind = (doubled[left].max() - doubled[left]).tolist()
+        chosen.append(left.pop(pick([one / (2 * scale) for one in behind])))
+    return np.array(chosen), float(scale)
 
 
 def best_set(doubled: Doubled, k: int, epsilon: float, change: Fraction, reach: Fraction) -> Chosen:
@@ -115,21 +108,31 @@ def drawn(exponents: list[Fraction]) -> int:
     while True:
         with precision(bits):
             odds = [ball(-one).exp() for one in exponents]
-            found = choose(odds, uniform.ball(bits))
-        if found is not None:
+        if (found := choose(odds, uniform.ball(bits), bits)) is not None:
             return found
         bits *= 2
 
 
-def choose(odds: list[Ball], uniform: Ball) -> int | None:
+def _flipped(exponents: list[Fraction]) -> int:
+    """The first place, in random order, whose coin e^{-x} says so."""
+    places = list(range(len(exponents)))
+    while True:
+        place = places.pop(secrets.randbelow(len(places)))
+        if Uniform().below(lambda _, odds=exponents[place]: ball(-odds).exp()):
+            return place
+
+
+def choose(odds: list[Ball], uniform: Ball, bits: int = _BITS) -> int | None:
     """The k with w_0 + ... + w_{k-1} <= U (w_0 + w_1 + ...) < w_0 + ... + w_k, or None while it is undetermined.
 
     Args:
         odds: each w_k, positive.
         uniform: U.
+        bits: of each sum.
     """
-    upto = list(accumulate(odds))
-    at = uniform * upto[-1]
+    with precision(bits):
+        upto = list(accumulate(odds))
+        at = uniform * upto[-1]
     for k, end in enumerate(upto[:-1]):
         if at < end:
             return k

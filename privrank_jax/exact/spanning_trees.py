@@ -2,11 +2,14 @@
 
 For a graph with all pairs once, a tree comes from a random walk that goes to a uniform one of the m items at each step,
 maybe to that on which it stands. The steps by which items are reached for the first time are a uniform spanning tree
-(Aldous 1990, Broder 1989), and the items are first reached in a uniform order. The i-th of them, i ≥ 2, is reached from
-the one before it if the walk finds a new item at once, with probability (m - i + 1)/m; otherwise, after a step to a
-uniform one of the i - 1 known items, from a uniform one of these, whatever comes later. So the i-th item of a random
-order is joined to item number min(U_i, i - 1) of it, U_i uniform on 1, ..., m: to the last one with probability (m - i
-+ 1)/m + 1/m, to each other one with probability 1/m (Aldous's Algorithm 2).
+(Aldous 1990, Broder 1989), and the items are first reached in a uniform order.
+
+The i-th of them, i ≥ 2, is reached from the one before it if the walk finds a new item at once, with probability (m - i
++ 1)/m; otherwise, after a step to a uniform one of the i - 1 known items, from a uniform one of these, whatever comes
+later.
+
+So the i-th item of a random order is joined to item number min(U_i, i - 1) of it, U_i uniform on 1, ..., m: to the last
+one with probability (m - i + 1)/m + 1/m, to each other one with probability 1/m (Aldous's Algorithm 2).
 
 For other graphs it comes from loop-erased random walks, each step along a uniform one of the edges at an item, repeated
 pairs counting repeatedly (Wilson 1996): uniform over the forests with one tree for each component.
@@ -24,6 +27,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import ArrayLike, Integer
 
+from privrank_jax._components import components
 from privrank_jax.exact.entropy import uniform_integers
 
 _FAR = np.iinfo(np.int64).max
@@ -54,11 +58,12 @@ class Graph:
         for index, (first, second) in enumerate(self.edges.tolist()):
             self._incident[first].append((second, index))
             self._incident[second].append((first, index))
-        self.components = self._find_components()
+        self._met = np.zeros((num_items, num_items), np.int64)
+        np.add.at(self._met, tuple(np.concatenate([self.edges, self.edges[:, ::-1]]).T), 1)
+        lowest = components(self._met)
+        self.components = [np.flatnonzero(lowest == one).tolist() for one in np.unique(lowest)]
         self.dimension = num_items - len(self.components)
-        pairs_in_all = num_items * (num_items - 1) // 2
-        distinct = len(np.unique(self.edges, axis=0)) if len(self.edges) == pairs_in_all else -1
-        self.complete = distinct == pairs_in_all
+        self.complete = np.array_equal(self._met, 1 - np.eye(num_items))
 
     @classmethod
     def of_all_pairs(cls, num_items: int) -> Graph:
@@ -79,21 +84,6 @@ class Graph:
 
     def __hash__(self) -> int:
         return hash((self.num_items, self.edges.tobytes()))
-
-    def _find_components(self) -> list[list[int]]:
-        seen, found = set(), []
-        for start in range(self.num_items):
-            if start in seen:
-                continue
-            seen.add(start)
-            members = [start]
-            for item in members:
-                for other, _ in self._incident[item]:
-                    if other not in seen:
-                        seen.add(other)
-                        members.append(other)
-            found.append(sorted(members))
-        return found
 
     def totals(self, weight: np.ndarray) -> np.ndarray:
         """Σ_e weight_e (e_i - e_j), ``(m,)`` int64."""
@@ -127,9 +117,8 @@ class Graph:
             joined.append((-1, members[0], -1))
             for start in members[1:]:
                 step, item = {}, start
-                while (
-                    item not in inside
-                ):  # the last departure from each item is its step without loops
+                # The last departure from each item is its step without loops.
+                while item not in inside:
                     ways = self._incident[item]
                     step[item] = ways[secrets.randbelow(len(ways))]
                     item = step[item][0]
@@ -147,18 +136,13 @@ class Graph:
         """The number of spanning forests with one tree per component (Cayley; Kirchhoff's matrix)."""
         if self.complete:
             return self.num_items ** max(self.num_items - 2, 0)
-        return math.prod(self._count_trees(members) for members in self.components)
-
-    def _count_trees(self, members: list[int]) -> int:
         import flint
 
-        place = {item: k for k, item in enumerate(members)}
-        laplacian = [[0] * len(members) for _ in members]
-        for item in members:
-            for other, _ in self._incident[item]:
-                laplacian[place[item]][place[item]] += 1
-                laplacian[place[item]][place[other]] -= 1
-        return int(flint.fmpz_mat([row[1:] for row in laplacian[1:]]).det()) if members[1:] else 1
+        laplacian = np.diag(self._met.sum(0)) - self._met
+        minors = (
+            laplacian[np.ix_(one[1:], one[1:])].tolist() for one in self.components if one[1:]
+        )
+        return math.prod(int(flint.fmpz_mat(minor).det()) for minor in minors)
 
 
 class Forest:
@@ -188,7 +172,7 @@ class Forest:
 
     def _below(self, values: np.ndarray) -> np.ndarray:
         """For each edge, the sum of values over the items that it connects to the root."""
-        sums = values.astype(object) if values.dtype == object else values.copy()
+        sums = values.copy()
         for parent, item in zip(self._parents[::-1].tolist(), self._items[::-1].tolist()):
             sums[parent] += sums[item]
         return sums[self._items]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -104,29 +105,19 @@ class ExactRows:
         steps = range(first, len(counts))
         values = np.array([self.strategy.encoding(t) @ counts[: t + 1] for t in steps])
         values = values.reshape(-1, counts.shape[1])
-        sizes = self._sizes
-        several = len(sizes) > 1
-        of_parts = [
-            [source.branch(f"part {place}") if several else source for place in range(len(sizes))]
-            for source in sources
-        ]
+        sizes, own = self._sizes, [[source] for source in sources]
+        if len(sizes) > 1:
+            own = [[one.branch(f"part {place}") for place in range(len(sizes))] for one in sources]
         if self._gaussian:
-            parts = tuple(zip(sizes, self.scales)) * len(values)
-            every = [one for row in of_parts for one in row]
-            epsilon = self.attained.epsilon
-            return gaussian_mechanism(values.ravel(), parts, epsilon, self._budget, every).reshape(
-                values.shape
-            )
-        drawn = np.zeros(values.shape)
-        for noisy, row, step, source in zip(drawn, values, steps, of_parts, strict=True):
-            cells, growth = np.split(row, np.cumsum(sizes)[:-1]), self.strategy.growth(step)
-            noisy[:] = np.concatenate(
-                [
-                    laplace_mechanism(cell[None], scale * growth, [one])[0]
-                    for cell, scale, one in zip(cells, self.scales, source, strict=True)
-                ]
-            )
-        return drawn
+            parts, every = tuple(zip(sizes, self.scales)) * len(values), list(chain(*own))
+            told = parts, self.attained.epsilon, self._budget, every
+            return gaussian_mechanism(values.ravel(), *told).reshape(values.shape)
+        drawn, ends = [np.zeros(0)], np.cumsum(sizes)[:-1]
+        for row, step, branches in zip(values, steps, own, strict=True):
+            growth = self.strategy.growth(step)
+            for cell, scale, one in zip(np.split(row, ends), self.scales, branches, strict=True):
+                drawn.append(laplace_mechanism(cell[None], scale * growth, [one]))
+        return np.concatenate(drawn, axis=None).reshape(values.shape)
 
     def decoded(self, noisy: Rows) -> Rows:
         """Sums after each step, in published units, from the rows of Y so far, ``(t, d)``."""

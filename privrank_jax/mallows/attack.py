@@ -8,10 +8,11 @@ index would favor a true center that lies in index order.
 
 **A lower bound of the error**, sharper than Theorem 2 and with explicit constants. Let a, b be neighbors in φ, so that
 all other items stand on one side of both. Swapping a and b in an output reverses this pair and keeps the number of
-other discordant pairs, so b comes ahead of a with odds q : 1, whatever the rest of the output is. Disjoint pairs of
-neighbors can be swapped one after another, so the orders of all ⌊m/2⌋ of them are independent. Let X of N draws put b
-ahead. If X > N/2, φ with a and b swapped is more likely than φ; if X = N/2, it is as likely, and each of k such ties
-doubles the number of rankings at least as likely as φ. Hence
+other discordant pairs, so b comes ahead of a with odds q : 1, whatever the rest of the output is.
+
+Disjoint pairs of neighbors can be swapped one after another, so the orders of all ⌊m/2⌋ of them are independent. Let X
+of N draws put b ahead. If X > N/2, φ with a and b swapped is more likely than φ; if X = N/2, it is as likely, and each
+of k such ties doubles the number of rankings at least as likely as φ. Hence
 
     P(wrong) ≥ 1 - (1 - β)^⌊m/2⌋,    β = P(X > N/2) + P(X = N/2)/2 = I_p(h, h),    p = q/(1+q), h = ⌈N/2⌉,
 
@@ -49,14 +50,17 @@ from privrank_jax._types import (
     RanksLike,
     Scalar,
 )
-from privrank_jax._validate import as_ranks, check_epsilon, check_positive, is_traced
-from privrank_jax._workarounds.threefry import fused
-from privrank_jax.mallows.distribution import (
-    as_float,
-    check_items,
-    checked_ranks,
-    decay,
+from privrank_jax._validate import (
+    as_ranks,
+    check_epsilon,
+    check_positive,
+    check_shape,
+    check_square,
+    check_whole,
+    is_traced,
 )
+from privrank_jax._workarounds.threefry import fused
+from privrank_jax.mallows.distribution import as_float, checked_ranks, decay
 
 _DECAYS = 1e-6, 80.0  # between which θ is sought
 MOST_ITEMS = 8  # all rankings are tried up to this size, where there are 40,320
@@ -71,11 +75,9 @@ def win_counts(
     [[0, 2], [1, 0]]
     """
     ranks = as_ranks(ranks, gaps=True)
-    if ranks.ndim != 2:
-        raise ValueError(f"ranks must have shape (N, m), got {ranks.shape}.")
+    check_shape("ranks", ranks, ("N", "m"))
     counted = jnp.ones(ranks.shape[:1], bool) if counted is None else jnp.asarray(counted)
-    if counted.shape != ranks.shape[:1]:
-        raise ValueError(f"counted must have shape {ranks.shape[:1]}, got {counted.shape}.")
+    check_shape("counted", counted, ranks.shape[:1])
     return _win_counts(ranks, counted)
 
 
@@ -111,9 +113,9 @@ def most_likely_center(
     >>> most_likely_center(jax.random.key(0), [[0, 9, 8], [1, 0, 7], [2, 3, 0]]).tolist()
     [0, 1, 2]
     """
+    check_square("wins", wins)
     wins = jnp.asarray(wins)
-    if wins.ndim != 2 or wins.shape[0] != wins.shape[1] or not wins.size:
-        raise ValueError(f"wins must have shape (m, m), got {wins.shape}.")
+    check_shape("wins", wins, ("m", "m"))
     items = wins.shape[0]
     if solver is not None:
         order = jax.random.permutation(fused(key), items)
@@ -167,8 +169,7 @@ def most_likely_epsilon(center_ranks: RanksLike, wins: PairMatrixLike) -> Float[
     center, wins = checked_ranks(center_ranks), jnp.asarray(wins)
     if (items := center.shape[0]) < 2:
         raise ValueError("one item has no pairs to keep: center_ranks needs at least two.")
-    if wins.shape != (items,) * 2:
-        raise ValueError(f"wins must have shape (m, m), m = {items}, got {wins.shape}.")
+    check_shape("wins", wins, (items, items))
     return _most_likely_epsilon(center, wins)
 
 
@@ -211,25 +212,11 @@ def attack_error_bound(
     (0.25, 0.2274)
     """
     epsilon = check_epsilon(epsilon)
-    _check_counts(num_items, num_rankings)
-    return _error_bound(jnp.asarray(num_items), as_float(epsilon), jnp.asarray(num_rankings))
-
-
-@jax.jit
-def _error_bound(
-    num_items: Array, epsilon: Float[Array, "..."], num_rankings: Array
-) -> Float[Array, "..."]:
-    turned = jax.nn.sigmoid(-decay(epsilon, num_items))
-    half = ((num_rankings + 1) // 2).astype(epsilon.dtype)
-    one_pair = betainc(half, half, turned)
-    return -jnp.expm1((num_items // 2) * jnp.log1p(-one_pair))
-
-
-def _check_counts(num_items: Numbers, num_rankings: Numbers) -> None:
     check_positive("num_rankings", num_rankings, infinite=False)
-    if is_traced(num_items):
-        return
-    for items in np.ravel(num_items):
-        check_items(items)
-    if np.min(num_items) < 2:
-        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
+    for items in () if is_traced(num_items) else np.ravel(num_items):
+        check_whole("num_items", items, 2)
+    items, rankings = jnp.asarray(num_items), jnp.asarray(num_rankings)
+    turned = jax.nn.sigmoid(-decay(as_float(epsilon), items))
+    half = ((rankings + 1) // 2).astype(turned.dtype)
+    one_pair = betainc(half, half, turned)
+    return -jnp.expm1((items // 2) * jnp.log1p(-one_pair))

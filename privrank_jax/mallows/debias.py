@@ -2,10 +2,12 @@
 
 To each pair a user's synthetic ranking contributes (1 + k)/2, where k is the user's own kernel
 (:mod:`privrank_jax.mallows.kernel`) at the two synthetic ranks; its mean is 1 where the user ranks the first item ahead
-and 0 where behind, **whatever the users' rankings are**. Sums over pairs have far less variance: at ε = 1 the Borda
-score of an item, a sum over m - 1 pairs, has variance 32 per user at m = 5 and 1,021 at m = 20, where a single pair's
-share has 43 and 3·10¹⁰. So Borda scores come from :func:`~privrank_jax.mallows.unbiased_ranks`, at every ε and m. All
-of this is post-processing, as private as the synthetic rankings.
+and 0 where behind, **whatever the users' rankings are**.
+
+Sums over pairs have far less variance. At ε = 1 the Borda score of an item, a sum over m - 1 pairs, has variance 32 per
+user at m = 5 and 1,021 at m = 20. A single pair's share has 43 and 3·10¹⁰. So Borda scores come from
+:func:`~privrank_jax.mallows.unbiased_ranks`, at every ε and m. All of this is post-processing, as private as the
+synthetic rankings.
 
 **Weights of users.** Any weights that don't depend on the data keep the estimates unbiased. ``"variance"`` weights a
 user by 1/(mean square of the contribution), close to the inverse of its variance, so that one user with a small ε can't
@@ -21,18 +23,22 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import at_once
 from privrank_jax._roots import square_root
 from privrank_jax._types import Numbers, PairMatrix, RankingsLike, Scores
-from privrank_jax._validate import check_choice, check_epsilon, is_traced
+from privrank_jax._validate import check_choice, check_epsilon, check_shape
 from privrank_jax.estimate import Estimate
-from privrank_jax.mallows.distribution import MISSING, as_float, signed_ranks, synthetic_guarantee
+from privrank_jax.mallows.distribution import (
+    MISSING,
+    as_float,
+    check_ranks,
+    signed_ranks,
+    synthetic_guarantee,
+)
 from privrank_jax.mallows.kernel import as_levels, kernel_of, mean_square, refuse_lost, rounding
 from privrank_jax.mallows.rank_debiasing import unbiased_ranks_of
-from privrank_jax.rankings import validate_ranks
 
 
 @jax.tree_util.register_dataclass
@@ -174,9 +180,7 @@ def _pairs(
     ranks: Array, kernels: Array, sizes: Array, which: Array, equal: bool
 ) -> tuple[PairMatrix, DebiasedDiagnostics]:
     items = ranks.shape[1]
-    square = jax.vmap(mean_square)(
-        kernels, sizes
-    )  # 0 for a user with one item, who contributes nothing
+    square = jax.vmap(mean_square)(kernels, sizes)  # 0 for users of one item: they add nothing
     weight = jnp.where(square == 0, 0, 1 / jnp.where(square == 0, 1, square))
     weight = jnp.where(sizes > 1, 1.0, 0.0).astype(kernels.dtype) if equal else weight
 
@@ -234,27 +238,6 @@ def _checked(
     """Synthetic ranks ``(n, m)`` and ε ``(n,)``; ``ValueError`` for anything else."""
     check_choice("weights", weights, WEIGHTS)
     epsilon = check_epsilon(epsilon)
-    ranks = _checked_users(ranks)
-    if np.shape(epsilon) not in ((), ranks.shape[:1]):
-        raise ValueError(
-            f"epsilon must be one number or one per user, shape ({ranks.shape[0]},), got {np.shape(epsilon)}."
-        )
+    ranks = signed_ranks(check_ranks(ranks, "synthetic_ranks", "users", "items"))
+    check_shape("epsilon", epsilon, (), ranks.shape[:1])
     return ranks, jnp.broadcast_to(as_float(epsilon), ranks.shape[:1])
-
-
-def _checked_users(ranks: RankingsLike) -> Int[Array, "users items"]:
-    array = jnp.asarray(ranks) if is_traced(ranks) else np.asarray(ranks)
-    if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(
-            f"synthetic_ranks must have shape (users, items), at least one of each, got {array.shape}."
-        )
-    if not np.issubdtype(array.dtype, np.integer):
-        raise ValueError(f"synthetic_ranks must be integers, 0 = best, got {array.dtype}.")
-    if isinstance(array, np.ndarray):
-        # With the items not ranked put last, in their own order, every row must be a permutation.
-        behind = np.cumsum(array < 0, axis=1) - 1 + (array >= 0).sum(axis=1, keepdims=True)
-        try:
-            validate_ranks(np.where(array < 0, behind, array))
-        except ValueError as error:
-            raise ValueError(f"synthetic_ranks, items not ranked put last: {error}") from None
-    return signed_ranks(array)

@@ -26,8 +26,8 @@ k/(1 - q^k) = k/2 + g(kθ/2)/θ,
     E V^(t) = (t-1)/2 + (g(tθ/2) - g(θ/2))/θ
     Var V^(t) = (s(θ/2) - s(tθ/2))/θ²,    s(x) = x²/sinh² x = g(x) - x g'(x)
 
-Where b is small these differences cancel, and are summed from g(x) = 1 + Σ c_k x^2k as
-c_k (b^2k - a^2k) = c_k (b² - a²) Σ_{i+j=k-1} a^2i b^2j, all of whose factors are known to full precision.
+Where b is small these differences cancel. There they are summed from g(x) = 1 + Σ c_k x^2k, as c_k (b^2k - a^2k) = c_k
+(b² - a²) Σ_{i+j=k-1} a^2i b^2j, all of whose factors are known to full precision.
 
 Sources: Mallows (1957); Fligner and Verducci (1986); Xu, Sun and Cheng, Lemmas 1 and 2 and Theorem 1(3).
 """
@@ -42,11 +42,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Integer, Real
 
-from privrank_jax._types import Count, Epsilon, Numbers, NumbersLike, Ranks, RanksLike
-from privrank_jax._validate import check_epsilon, check_positive, is_traced
+from privrank_jax._types import Epsilon, Numbers, NumbersLike, RankingsLike, Ranks, RanksLike
+from privrank_jax._validate import (
+    check_epsilon,
+    check_positive,
+    check_shape,
+    check_whole,
+    is_traced,
+)
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import validate_ranks
@@ -80,25 +85,17 @@ def synthetic_guarantee(
     """
     epsilon = check_epsilon(epsilon)
     check_positive("num_items", num_items, infinite=False)
-    note, public = (
-        "",
-        ("ranked-items",) * (np.ndim(num_items) > 0) + ("budgets",) * (np.ndim(epsilon) > 0),
-    )
-    if np.ndim(epsilon) == 0 and np.ndim(num_items) == 0:
-        whole = 0.5 * epsilon * num_items
-    else:
-        epsilon, whole = _largest(as_float(epsilon), jnp.asarray(num_items))
+    several = {"ranked-items": np.ndim(num_items), "budgets": np.ndim(epsilon)}
+    public, note = tuple(fact for fact, axes in several.items() if axes), ""
+    whole = 0.5 * epsilon * num_items if not public else None
+    if public:
+        epsilon = as_float(epsilon)
+        epsilon, whole = jnp.max(epsilon), jnp.max(0.5 * epsilon * jnp.asarray(num_items))
         note = "the largest of the users' own epsilons; to each user, that user's own applies."
     common: dict[str, Any] = {"adjacency": "replace", "public": public}
     rank = Privacy.proven(epsilon, unit="rank", **common)
     user = Privacy.proven(whole, unit="user", **common)
     return Guarantee(rank, trust="local", numerics=numerics, note=note, also=(user,))
-
-
-@jax.jit
-def _largest(epsilon: Array, num_items: Array) -> tuple[Array, Array]:
-    """The largest ε, and the largest m ε/2."""
-    return jnp.max(epsilon), jnp.max(0.5 * epsilon * num_items)
 
 
 def top_k_pairs(num_items: int, k: int) -> int:
@@ -123,9 +120,8 @@ def top_k_pairs(num_items: int, k: int) -> int:
     >>> top_k_pairs(10, 1), top_k_pairs(10, 3), top_k_pairs(10, 5)
     (17, 39, 45)
     """
-    check_items(num_items)
-    if not 0 <= k <= num_items:
-        raise ValueError(f"k must lie between 0 and m = {num_items}, got {k!r}.")
+    check_whole("num_items", num_items)
+    check_whole("k", k, 0, num_items)
     rest = max(num_items - 2 * k, 0)
     return (num_items * (num_items - 1) - rest * (rest - 1)) // 2
 
@@ -167,38 +163,10 @@ def _log_prob(ranks: Ranks, center: Ranks, epsilon: Float[Array, ""]) -> Float[A
     count = jnp.sum(wanted)
     theta = decay(epsilon, count)
     cost = jnp.where(distance == 0, 0, distance * theta)  # 0 also at θ = ∞
-    log_p = -cost - _log_normalizer(count, theta, ranks.shape[0])
-    return jnp.where(jnp.all(known == wanted), log_p, -jnp.inf)
-
-
-def log_normalizer(num_items: int, epsilon: NumbersLike) -> Float[Array, "..."]:
-    """log Z = Σ_{t=1..m} log((1 - q^t)/(1 - q)): log m! as ε → 0, and 0 at ε = ∞.
-
-    Args:
-        num_items: m >= 1, static.
-        epsilon: ε > 0, any shape, may be traced.
-
-    Returns:
-        Shape of ``epsilon``, float.
-
-    Raises:
-        ValueError: ε <= 0 or NaN, m < 1.
-
-    >>> round(float(jnp.exp(log_normalizer(2, jnp.log(3.0)))), 5)
-    1.33333
-    """
-    epsilon = check_epsilon(epsilon)
-    check_items(num_items)
-    epsilon = as_float(epsilon)
-    return _log_normalizer(num_items, decay(epsilon, num_items)[..., None], num_items)
-
-
-@functools.partial(jax.jit, static_argnames=("size",))
-def _log_normalizer(count: Count, theta: Float[Array, "..."], size: int) -> Float[Array, "..."]:
-    """Σ over t <= count of log Σ_{k<t} q^k, for at most ``size`` items; sums over the last axis."""
-    steps = jnp.arange(1, size + 1)
-    each = jnp.log(jnp.expm1(-steps * theta) / jnp.expm1(-theta))
-    return jnp.sum(jnp.where(steps <= count, each, 0), axis=-1)
+    steps = jnp.arange(1, ranks.shape[0] + 1)
+    each = jnp.log(jnp.expm1(-steps * theta) / jnp.expm1(-theta))  # log Σ_{k<t} q^k
+    log_z = jnp.sum(jnp.where(steps <= count, each, 0))
+    return jnp.where(jnp.all(known == wanted), -cost - log_z, -jnp.inf)
 
 
 def insertion_mean(
@@ -316,12 +284,17 @@ def _pair_order(
 def expected_concordance(num_items: int, epsilon: NumbersLike) -> Float[Array, "..."]:
     """Expected number of pairs, out of m(m-1)/2, that the output orders as the center does: Σ_t E V^(t).
 
-    Arguments, results and errors: as of :func:`log_normalizer`.
+    Args:
+        num_items: m >= 1, static.
+        epsilon: ε > 0, any shape, may be traced; else ``ValueError``.
+
+    Returns:
+        Shape of ``epsilon``, float.
 
     >>> round(float(expected_concordance(2, jnp.log(3.0))), 4), float(expected_concordance(4, jnp.inf))
     (0.75, 6.0)
     """
-    check_items(num_items)
+    check_whole("num_items", num_items)
     steps = jnp.arange(1, num_items + 1)
     epsilon = check_epsilon(epsilon)
     return jnp.sum(insertion_mean(steps, num_items, as_float(epsilon)[..., None]), axis=-1)
@@ -378,23 +351,29 @@ def as_float(epsilon: NumbersLike) -> Float[Array, "..."]:
 
 def checked_ranks(ranks: RanksLike, name: str = "center_ranks") -> Ranks:
     """Ranks ``(m,)`` of one user as int32, items not ranked as ``MISSING``; ``ValueError`` for anything else."""
-    return signed_ranks(check_ranks(ranks, name))
+    return signed_ranks(check_ranks(ranks, name, "m"))
 
 
 def check_ranks(
-    ranks: RanksLike, name: str = "center_ranks"
-) -> Integer[Array, "items"] | Integer[np.ndarray, "items"]:
-    """Ranks ``(m,)`` of one user as they are; ``ValueError`` for anything else."""
-    array = ranks if isinstance(ranks, Tracer) else np.asarray(ranks)
-    if array.ndim != 1 or array.shape[0] < 1:
-        raise ValueError(f"{name} must have shape (m,), got {array.shape}: use jax.vmap for users.")
+    ranks: RankingsLike | RanksLike, name: str, *shape: str
+) -> Integer[Array, "*shape"] | Integer[np.ndarray, "*shape"]:
+    """Ranks of this shape, ``(m,)`` of one user or ``(n, m)``, as they are; ``ValueError`` for anything else."""
+    array = jnp.asarray(ranks) if is_traced(ranks) else np.asarray(ranks)
+    check_shape(name, array, shape)
+    if not array.size:
+        raise ValueError(f"{name} must hold one rank at least, got shape {array.shape}.")
     if not np.issubdtype(array.dtype, np.integer):
         raise ValueError(f"{name} must be integers, 0 = best, got {array.dtype}.")
-    if isinstance(array, np.ndarray) and np.any(array >= 0):
+    rows = array.reshape(-1, array.shape[-1]) if isinstance(array, np.ndarray) else np.empty((0, 0))
+    # With the items not ranked put last, in their own order, every row must be a permutation.
+    behind = np.cumsum(rows < 0, axis=1) - 1 + (rows >= 0).sum(axis=1, keepdims=True)
+    whole = np.sort(np.where(rows < 0, behind, rows), axis=1) == np.arange(rows.shape[1])
+    for row in np.flatnonzero(~whole.all(axis=1)):
         try:
-            validate_ranks(array[array >= 0])
+            validate_ranks(rows[row][rows[row] >= 0])
         except ValueError as error:
-            raise ValueError(f"{name}, without the items of negative rank: {error}") from None
+            where = f"row {row} of {name}" if array.ndim > 1 else name
+            raise ValueError(f"{where}, without the items of negative rank: {error}") from None
     return array
 
 
@@ -406,12 +385,6 @@ def signed_ranks(
     if not jnp.issubdtype(ranks.dtype, jnp.unsignedinteger):
         ranks = xp.maximum(ranks, MISSING)
     return jnp.asarray(ranks.astype(np.int32))
-
-
-def check_items(num_items: object) -> None:
-    """Raise ``ValueError`` unless m is a whole number of at least 1."""
-    if not isinstance(num_items, int | np.integer) or num_items < 1:
-        raise ValueError(f"num_items must be a whole number of at least 1, got {num_items!r}.")
 
 
 def _checked_numbers(

@@ -52,7 +52,7 @@ whose terms at t = 1 are 1 and -1 and cancel. The first telescopes: times [1], i
 X_t = [n]! [n-1]! q^{(t-1)²}/([n+t-2]! [n-t]!), as [n+t-1] - q^{2t-1}[n-t] = [2t-1]. The second is, by its symmetry in
 t ↔ 1 - t, half a sum over all t, that is two sums of the q-binomial theorem at zeros of (z; q)_{2n-1}. ∎
 
-**Variance.** The draw is reversible with respect to the uniform law, so over uniform (c, d) the mean of E k² is the
+**Variance.** The draw is reversible with respect to the uniform law. So over uniform (c, d) the mean of E k² is the
 mean of k(a, b)² over a ≠ b, and the mean variance is that less 1. Sums over an item's pairs have far less variance:
 :func:`~privrank_jax.mallows.unbiased_ranks` has the row sums in closed form.
 
@@ -70,8 +70,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Num
 
 from privrank_jax._types import Count, Epsilon, Numbers, NumbersLike, PairMatrix
-from privrank_jax._validate import check_epsilon, is_traced
-from privrank_jax.mallows.distribution import as_float, check_items, decay
+from privrank_jax._validate import check_epsilon, check_whole, is_traced
+from privrank_jax.mallows.distribution import as_float, decay
 
 _TOLERATED = 0.01  # rounding may move E k from 1 by at most this
 
@@ -96,34 +96,11 @@ def debiasing_kernel(num_items: int, epsilon: Epsilon) -> PairMatrix:
     (2.0, -2.0)
     """
     epsilon = check_epsilon(epsilon)
-    check_items(num_items)
+    check_whole("num_items", num_items)
     epsilon = as_float(epsilon)
     kernel = kernel_of(num_items, epsilon, num_items)
     refuse_lost(kernel, epsilon, num_items)
     return kernel
-
-
-def debiasing_variance(num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
-    """Variance of k for one user's pair, averaged over the true ranks of the two items.
-
-    This determines how many users a pair needs: for n users the standard error of a share of wins is about
-    √((variance + 1)/n)/2, the users' own disagreement included.
-
-    Args:
-        num_items: m >= 2, static.
-        epsilon: ε > 0, one number, may be traced.
-
-    Returns:
-        Scalar float, in units of squared signs; 0 as ε → ∞.
-
-    Raises:
-        ValueError: as :func:`debiasing_kernel`.
-
-    >>> round(float(debiasing_variance(5, 4.0)), 1)
-    3.4
-    """
-    kernel = debiasing_kernel(num_items, epsilon)
-    return mean_square(kernel, num_items) - 1
 
 
 def mean_square(kernel: PairMatrix, num_items: Count) -> Float[Array, ""]:
@@ -144,7 +121,7 @@ def refuse_lost(
     kernel: Float[Array, "*batch items items"], epsilon: Float[Array, "*batch"], num_items: Numbers
 ) -> None:
     """Raise ``ValueError`` if an entry of concrete kernels is lost to rounding; what is traced passes."""
-    if is_traced(kernel) or not bool(_any_nan(kernel)):
+    if is_traced(kernel) or not jnp.any(jnp.isnan(kernel)):
         return
     where = int(np.argmax(np.any(np.isnan(np.asarray(kernel)), axis=(-2, -1))))
     lost = float(np.ravel(np.asarray(epsilon))[where])
@@ -155,11 +132,6 @@ def refuse_lost(
         "use larger budgets (of the order of the number of items), fewer items, or sums over pairs "
         "(mallows.unbiased_ranks), which stay accurate."
     )
-
-
-@jax.jit
-def _any_nan(numbers: Array) -> Array:
-    return jnp.any(jnp.isnan(numbers))
 
 
 @functools.partial(jax.jit, static_argnames=("size",))

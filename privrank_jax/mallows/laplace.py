@@ -2,10 +2,12 @@ r"""The Laplace mechanism on ranks: the baseline of ranking differential privacy
 
 **Lemma (scale).** Ranks plus independent Laplace noise of scale λ = 2(m-1)/ε are ε-ranking DP: unit the rank of one
 item, adjacency replace (two rankings that agree once one item is taken out), trust local. An item that moves k places
-moves the k items that it passes by one place each, so the ranks change by 2k <= 2(m-1) in ℓ₁, and the log-density of
-the noise, -‖r - φ‖₁/λ, by at most 2(m-1)/λ = ε. A smaller scale is not enough: an item that moves from the first place
-to the last, with all of r above m - 1 for the others and below 0 for it, attains ε. The whole ranking changes by at
-most ⌊m²/2⌋ in ℓ₁ (a ranking and its reversal): ε⌊m²/2⌋/(2(m-1)) as a local guarantee for the user.
+moves the k items that it passes by one place each, so the ranks change by 2k <= 2(m-1) in ℓ₁. Hence the log-density of
+the noise, -‖r - φ‖₁/λ, changes by at most 2(m-1)/λ = ε.
+
+A smaller scale is not enough: an item that moves from the first place to the last, with all of r above m - 1 for the
+others and below 0 for it, attains ε. The whole ranking changes by at most ⌊m²/2⌋ in ℓ₁ (a ranking and its reversal):
+ε⌊m²/2⌋/(2(m-1)) as a local guarantee for the user.
 
 Source: Xu, Sun and Cheng, Lemma 3.
 """

@@ -9,24 +9,25 @@ opinion,
 
 s rises from s(1) = tanh(θ/2), θ = ε/(m-1), to s(m-1).
 
-**Theorem.** (a) For every crowd p s(1) - (1-p) s(m-1) ≤ μ̃ ≤ p s(m-1) - (1-p) s(1), and both are attained: by users
-who have i right ahead of j against others who have j first and i last, and the reverse. So a majority is sure to
-survive if and only if p > s(m-1)/(s(1) + s(m-1)); as ε → 0, when s(d) ~ (2d+1)θ/6, if p > (2m-1)/(2m+2).
-(b) If D₊ and D₋ have the same law, μ̃ = μ E s(D₊), so that tanh(θ/2) ≤ μ̃/μ ≤ s(m-1). That is so where all users
-rank alike, for a single user whose ranking is given, at m = 2, and where exchanging i and j turns the users of one
-opinion into those of the other, as in a Mallows crowd whose center has i and j next to each other.
+**Theorem.** (a) For every crowd p s(1) - (1-p) s(m-1) ≤ μ̃ ≤ p s(m-1) - (1-p) s(1), and both are attained: by users who
+have i right ahead of j against others who have j first and i last, and the reverse. So a majority is sure to survive if
+and only if p > s(m-1)/(s(1) + s(m-1)); as ε → 0, when s(d) ~ (2d+1)θ/6, if p > (2m-1)/(2m+2).
+
+(b) If D₊ and D₋ have the same law, μ̃ = μ E s(D₊), so that tanh(θ/2) ≤ μ̃/μ ≤ s(m-1). That is so where all users rank
+alike, for a single user whose ranking is given, and at m = 2. It is also so where exchanging i and j turns the users of
+one opinion into those of the other, as in a Mallows crowd whose center has i and j next to each other.
 
 *Proof.* s is increasing, as h(k) = k/(1 - q^k) is convex. The rest follows from the formula. ∎
 
 **The paper.** Its Theorem 1(1), that μ and μ̃ have the same sign, and 1(2), that |μ̃/μ| lies between tanh(θ/2) and
 tanh((2m-3)θ/2), are stated for all crowds. The proof exchanges i and j in the *output* alone, and (16) takes for
 granted that the same may be done to the crowd: it holds under (b), where s(m-1) is the sharper upper bound. Otherwise
-both are false: at m = 5, ε = 2, for 51 % with i right ahead and 49 % with j first and i last, μ = 0.02 and
-μ̃ = -0.19, a factor of -9.49 where 0.245 to 0.941 is printed.
+both are false: at m = 5, ε = 2, let 51 % have i right ahead and 49 % have j first and i last. Then μ = 0.02 and μ̃ =
+-0.19, a factor of -9.49 where 0.245 to 0.941 is printed.
 
 **What rests on it.** Lemma 6, Lemma 7, Theorem 3 and Corollary 1 of the paper are about η̃ of a *user with given
-features*, and survive where her ranking is a function of her features (then |2η - 1| = 1, γ = ∞), or where (b) holds of
-every pair given the features. Otherwise they fail: at the p of (a) that gives μ̃ = 0 for the crowd that attains it,
+features*. They survive where her ranking is a function of her features (then |2η - 1| = 1, γ = ∞), or where (b) holds
+of every pair given the features. Otherwise they fail: at the p of (a) that gives μ̃ = 0 for the crowd that attains it,
 Assumption 4 holds for every γ, and |2η̃ - 1| = 0. :func:`~privrank_jax.mallows.debiased_pairs` and
 :func:`~privrank_jax.mallows.unbiased_ranks` have no such limit.
 

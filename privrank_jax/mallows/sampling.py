@@ -1,8 +1,8 @@
 """Draws from the Mallows model around a ranking: the synthetic rankings of ranking differential privacy.
 
-Repeated insertion, for a whole crowd at once: random words from a counter, displacements by the inverse distribution
-function, and then the insertion itself, on ``(items, users)`` of the smallest integers that hold a place, so that an
-item is inserted for many users by one comparison and one addition.
+Repeated insertion runs for a whole crowd at once. Random words come from a counter, and displacements from them by the
+inverse distribution function. The insertion itself works on ``(items, users)`` of the smallest integers that hold a
+place, so that an item is inserted for many users by one comparison and one addition.
 
 One draw is what a user publishes, and nothing is made of all of them here, so the mechanism is a pair of functions.
 """
@@ -28,7 +28,7 @@ from privrank_jax._types import (
     Ranks,
     RanksLike,
 )
-from privrank_jax._validate import check_epsilon, is_traced
+from privrank_jax._validate import check_epsilon, check_shape, is_traced
 from privrank_jax._workarounds.threefry import threefry, use_up
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import as_float, check_ranks, decay, signed_ranks
@@ -80,9 +80,8 @@ def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
     [2, 0, 1, -1]
     """
     epsilon = check_epsilon(epsilon)
-    if np.ndim(epsilon):
-        raise ValueError(f"epsilon must be a scalar, got shape {np.shape(epsilon)}: use jax.vmap.")
-    center = check_ranks(center_ranks)
+    check_shape("epsilon", epsilon, ())
+    center = check_ranks(center_ranks, "center_ranks", "m")
     # Negative ranks need not be equal: that would be a copy of the crowd, which takes as long as a fifth of the draws.
     center = center if center.dtype == np.int32 else signed_ranks(center)
     if is_traced(epsilon):  # ranks can't be NaN: at ε <= 0 they are drawn whatever the center
@@ -172,8 +171,8 @@ def insertion_mass(theta: Float[Array, "..."], items: int) -> Array:
 
 
 def _masses(first: Array, count: int, zero: bool = False) -> Array:
-    """1 - q^k for k = 1..count from that for k = 1, as 1 - q^(a+b) = (1 - q^a) + q^a (1 - q^b), and before them 0, that
-    for k = 0, if that is asked for.
+    """1 - q^k for k = 1..count, or from k = 0 on with ``zero``, by 1 - q^(a+b) = (1 - q^a) + q^a (1 - q^b) from
+    ``first``.
 
     It takes less time than an exponential for each k, and no digits are lost: sums have positive terms.
     """

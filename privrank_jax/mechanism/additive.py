@@ -19,7 +19,7 @@ from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import UNPADDED, Data, Facts
-from privrank_jax.mechanism.program import Mechanism
+from privrank_jax.mechanism.program import Record
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Cube
@@ -28,21 +28,19 @@ from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, kept_by_
 from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy
 
 
-class Noisy(Mechanism):
+@dataclasses.dataclass(frozen=True, eq=False)
+class Noisy(Record):
     """A mechanism that adds noise of several kinds.
 
     Attributes:
-        name, doc: of the record in its module; the theorem, and what is published.
         data: what it reads.
         kinds: units and adjacencies that it protects, the weakest first.
         noises: kinds of noise, the default first.
     """
 
-    name: str
-    doc: str
     data: Data
     kinds: tuple[Kind, ...]
-    noises: tuple[str, ...]
+    noises: tuple[str, ...] = dataclasses.field(default=SHAPED_NOISES, kw_only=True)
 
     def attained(self, privacy: Privacy, noise: str) -> Privacy:
         """What is attained of a promise; raises for one that this can't keep, or noise that it does not have."""
@@ -78,21 +76,15 @@ class Additive(Noisy):
         default: (privacy, what else is public) -> the noise, where it is not always the first one.
     """
 
-    name: str
-    doc: str
-    data: Data
-    kinds: tuple[Kind, ...]
     statistic: Callable[[Any, Facts], Any]
     change: Callable[[Privacy, Facts, str], Change]
     finish: Callable[[Any, Facts], Any] = lambda noisy, facts: noisy
     shape: Callable[[Facts], tuple[int, ...]] = lambda facts: (facts.num_items,)
     real: Callable[[Facts], Bool[Any, "..."]] | None = None
-    noises: tuple[str, ...] = SHAPED_NOISES
     default: Callable[[Privacy, Mapping[str, Any]], str] | None = None
 
     def __post_init__(self) -> None:
-        home = getattr(self.statistic, "func", self.statistic).__module__
-        self.read_as(self.name, home, self.doc)
+        self.read_in(self.statistic)
 
     def kind(self, noise: str | None, privacy: Privacy, told: Mapping[str, Any]) -> str:
         """The noise that was asked for, else the default."""
@@ -152,7 +144,7 @@ class Additive(Noisy):
     def release(
         self, data: Any, privacy: Privacy, *, noise: str | None = None, **public: Any
     ) -> Estimate:
-        """The same with exact noise on whole numbers, from the operating system's entropy.
+        """Release with exact noise on whole numbers, from the operating system's entropy.
 
         Arguments, results and errors are as of a simulation, in NumPy and float64; ε = ∞, several ε, padded items,
         which would be published, and data without exact counts are refused.
@@ -189,7 +181,7 @@ class Additive(Noisy):
 
 
 def _first(parts: Any) -> Any:
-    """That of the first number, whose noise has the scale that is published."""
+    """The part of the first number, whose noise has the scale that is published."""
     return parts if np.ndim(parts) == 0 else parts[0]
 
 

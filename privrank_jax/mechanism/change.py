@@ -51,7 +51,7 @@ class Change:
         return self.largest() if callable(self.largest) else self.largest
 
     def less(self, other: Change, noise: str) -> Change:
-        """That of two changes of the same numbers at which the noise is less, this one if it is equal."""
+        """The one of two changes of the same numbers at which the noise is less, this one if it is equal."""
         smaller = self.size(noise) / self.parts <= other.size(noise) / other.parts
         return self if smaller else other
 

@@ -18,7 +18,7 @@ from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts
-from privrank_jax.mechanism.program import Mechanism
+from privrank_jax.mechanism.program import Record
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -27,14 +27,13 @@ _BYTES = 40  # of the working set, for each of them
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Local(Mechanism):
+class Local(Record):
     """A randomizer of one user, and the aggregate of all messages, which is post-processing.
 
     Called with ``(key, data, privacy)`` it simulates all users at once: pure, for ``jit``, ``vmap`` and ``grad``.
     :meth:`release` draws exact messages from the operating system's entropy, on the host.
 
     Attributes:
-        name, doc: of the record in its module; the theorem, and what is published.
         attain: (promise, name) -> what is attained of it; raises for one that can't be kept.
         read: (data, rules by name) -> what users hold, an array with a leading axis of users, checked; what is public.
         send: (key, contents, tuned, facts) -> the messages of users, each drawn by itself.
@@ -51,8 +50,6 @@ class Local(Mechanism):
         trust, note: as of a :class:`~privrank_jax.privacy.Guarantee`.
     """
 
-    name: str
-    doc: str
     attain: Callable[[Privacy, str], Privacy]
     read: Callable[..., tuple[Any, Facts]]
     send: Callable[[Key, Any, Any, Facts], Any]
@@ -69,7 +66,7 @@ class Local(Mechanism):
     note: str = ""
 
     def __post_init__(self) -> None:
-        self.read_as(self.name, getattr(self.spread, "func", self.spread).__module__, self.doc)
+        self.read_in(self.spread)
 
     def scale(self, privacy: Privacy, facts: Facts) -> Any:
         """What stands for the scale of the noise, from public facts: numbers of items and users, rules."""
@@ -116,7 +113,7 @@ class Local(Mechanism):
         return jax.tree.map(lambda x: x[0], found) if alone else found
 
     def release(self, data: Any, privacy: Privacy, **rules: Any) -> Estimate:
-        """The same with exact messages, from the operating system's entropy, for users who tell what is drawn here.
+        """Release with exact messages, from the operating system's entropy, for users who tell what is drawn here.
 
         Arguments, results and errors are as of a simulation, in NumPy and float64; ε = ∞, several ε, and records
         without an exact draw are refused.

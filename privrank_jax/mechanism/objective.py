@@ -12,22 +12,27 @@ plus a *log-determinant term*. A record says what bounds both, wherever β is: h
 by what the log-determinants leave of ε.
 
 *Gaussian noise.* w' = w + Δ with Δ = Σ_l a_l v_l over the k answers that change, v_l fixed vectors e_i - e_j up to the
-sign, and a_l in [0, A] depending on β. Hence Δ₂ = √2 A k, and ‖Δ‖² ≤ 2 (Σ a_l)² ≤ 2kA Σ a_l. Let X_l = wᵀv_l, each
-N(0, 2σ²) whatever their joint law, and spend ε₀ on the log-determinant term. The loss is (2wᵀΔ + ‖Δ‖²)/(2σ²) + ε₀ ≤
-Σ_l a_l (X_l + kA)/σ² + ε₀. As 1 - e^{ε - z} ≤ z - ε and (Σ z_l)₊ ≤ Σ (z_l)₊, the hockey-stick divergence, E(1 - e^{ε -
-loss})₊, is at most Σ_l E(A(X_l + kA)₊/σ² - (ε - ε₀)/k)₊ for ε ≥ ε₀. As ε - ε₀ ≥ 0, each of the k terms is 1/k of
-E(G - ε + ε₀)₊ with G = kA X_l/σ² + k²A²/σ², which is N(r²/2, r²) for r = Δ₂/σ: the loss of the Gaussian mechanism of
-sensitivity Δ₂. So **the δ of objective perturbation at ε is at most E(G - ε + ε₀)₊ = r(φ(t) - tΦ(-t)), t = (ε - ε₀)/r -
-r/2**. The Gaussian mechanism's δ at ε - ε₀ is E(1 - e^{ε - ε₀ - G})₊, below it by a few percent at small δ, hence σ by
-a few thousandths. Where all a_l are constant and ∇²L is the same for neighbors, δ is exactly the Gaussian mechanism's.
+sign, and a_l in [0, A] depending on β. Hence Δ₂ = √2 A k, and ‖Δ‖² ≤ 2 (Σ a_l)² ≤ 2kA Σ a_l. Let X_l = wᵀv_l, each N(0,
+2σ²) whatever their joint law, and spend ε₀ on the log-determinant term. The loss is (2wᵀΔ + ‖Δ‖²)/(2σ²) + ε₀ ≤ Σ_l a_l
+(X_l + kA)/σ² + ε₀.
 
-**Floating point breaks these proofs.** Exactly one noise vector, w = -∇L(β̃) - γβ̃, makes a published β̃ the
-minimizer under each of two neighboring data sets. A floating-point draw takes finitely many values, so the generator
-may be able to draw only one of the two, and the other data set is ruled out: ε is infinite (Mironov 2012, for a single
-noisy number). Nor does a solver find the exact minimizer. Hence ``numerics="idealized"`` of simulations, unless the fit
-is post-processing of noisy counts. :meth:`Objective.release` publishes the true minimizer for truly real noise, rounded
-to a grid, which is post-processing (:mod:`privrank_jax.exact.minimizer`). Its noise scale, of a few operations in
-doubles, is raised by 2^-30 of itself, far more than their rounding, and γ to at least its floor at that scale.
+Use 1 - e^{ε - z} ≤ z - ε and (Σ z_l)₊ ≤ Σ (z_l)₊. Then the hockey-stick divergence, E(1 - e^{ε - loss})₊, is at most
+Σ_l E(A(X_l + kA)₊/σ² - (ε - ε₀)/k)₊ for ε ≥ ε₀. As ε - ε₀ ≥ 0, each of the k terms is 1/k of E(G - ε + ε₀)₊ with G = kA
+X_l/σ² + k²A²/σ², which is N(r²/2, r²) for r = Δ₂/σ: the loss of the Gaussian mechanism of sensitivity Δ₂.
+
+So **the δ of objective perturbation at ε is at most E(G - ε + ε₀)₊ = r(φ(t) - tΦ(-t)), t = (ε - ε₀)/r - r/2**. The
+Gaussian mechanism's δ at ε - ε₀ is E(1 - e^{ε - ε₀ - G})₊, below it by a few percent at small δ, hence σ by a few
+thousandths. Where all a_l are constant and ∇²L is the same for neighbors, δ is exactly the Gaussian mechanism's.
+
+**Floating point breaks these proofs.** Exactly one noise vector, w = -∇L(β̃) - γβ̃, makes a published β̃ the minimizer
+under each of two neighboring data sets. A floating-point draw takes finitely many values, so the generator may be able
+to draw only one of the two, and the other data set is ruled out: ε is infinite (Mironov 2012, for a single noisy
+number). Nor does a solver find the exact minimizer.
+
+Hence ``numerics="idealized"`` of simulations, unless the fit is post-processing of noisy counts.
+:meth:`Objective.release` publishes the true minimizer for truly real noise, rounded to a grid, which is post-processing
+(:mod:`privrank_jax.exact.minimizer`). Its noise scale, of a few operations in doubles, is raised by 2^-30 of itself,
+far more than their rounding, and γ to at least its floor at that scale.
 
 Mironov (2012), *On significance of the least significant bits for differential privacy*. Chaudhuri, Monteleoni and
 Sarwate (2011), *Differentially private empirical risk minimization*. Redberg, Koskela and Wang (2023), *Improving the
@@ -56,11 +61,11 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.links import normal
 from privrank_jax.mechanism.additive import Noisy
 from privrank_jax.mechanism.change import Change
-from privrank_jax.mechanism.data import UNPADDED, Data, Facts
+from privrank_jax.mechanism.data import UNPADDED, Facts
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import gaussian_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.privacy import Kind, Privacy
+from privrank_jax.privacy.privacy import Privacy
 
 _ROUNDING = Fraction(1, 2**30)
 
@@ -130,10 +135,6 @@ class Objective(Noisy):
             under that promise; default 1.
     """
 
-    name: str
-    doc: str
-    data: Data
-    kinds: tuple[Kind, ...]
     slope: Callable[[Privacy, Facts], Change]
     ridge: Callable[[Privacy, Facts, Change], Ridge]
     fit: Callable[[Any, Facts, Any, Any], tuple[Any, Any]]
@@ -141,11 +142,10 @@ class Objective(Noisy):
     finish: Callable[[Any, Facts], Any] = lambda found, facts: found
     multiples: Callable[[Facts], tuple[int, ...]] = lambda facts: (1,) * facts.num_items
     usual: Callable[[Any, Facts, Privacy, Any], Numbers] | None = None
-    noises: tuple[str, ...] = ("laplace",)
+    noises: tuple[str, ...] = dataclasses.field(default=("laplace",), kw_only=True)
 
     def __post_init__(self) -> None:
-        home = getattr(self.slope, "func", self.slope).__module__
-        self.read_as(self.name, home, self.doc)
+        self.read_in(self.slope)
 
     def scale(
         self,
@@ -233,7 +233,7 @@ class Objective(Noisy):
         noise: str | None = None,
         **public: Any,
     ) -> Estimate:
-        """The same with exact noise and the exact minimizer, rounded to multiples of 2^-40.
+        """Release with exact noise and the exact minimizer, rounded to multiples of 2^-40.
 
         Args:
             data: as the record says, without padding.

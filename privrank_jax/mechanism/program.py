@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 from collections.abc import Callable
@@ -17,11 +18,6 @@ class Mechanism:
     """An object that reads like a function: ``mechanism(key, data, privacy)`` simulates, ``.release`` draws exactly."""
 
     __name__: str
-
-    def read_as(self, name: str, module: str, doc: str | None) -> None:
-        """Say what a function says of itself: its name in its module, and the theorem."""
-        for key, value in (("__name__", name), ("__module__", module), ("__doc__", doc)):
-            object.__setattr__(self, key, value)
 
     def __reduce__(self) -> str:
         return self.__name__  # pickled and copied by its name, as a function is
@@ -79,6 +75,24 @@ class Mechanism:
             lambda data: self.release(data, privacy, **told),  # type: ignore[attr-defined]
             spent,
         )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Record(Mechanism):
+    """A mechanism that one record describes.
+
+    Attributes:
+        name, doc: of the record in its module; the theorem, and what is published.
+    """
+
+    name: str
+    doc: str
+
+    def read_in(self, function: Any) -> None:
+        """Say of itself what a function of the same module says: its name and module, and the theorem."""
+        home = getattr(function, "func", function).__module__
+        for key, value in (("__name__", self.name), ("__module__", home), ("__doc__", self.doc)):
+            object.__setattr__(self, key, value)
 
 
 class Program(Mechanism, Generic[P, R]):

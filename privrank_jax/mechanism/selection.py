@@ -1,13 +1,15 @@
 r"""The k best of m items by their scores, privately: one record each of four laws, which publish the items alone.
 
-Notation: x scores of m items, x' = x + d those of a neighbor, s ≥ ‖d‖_∞ their sensitivity, T ≥ s a bound on the sum
-of the rises Σ d⁺ and on the sum of the falls Σ d⁻ (∞ if none is known; L for win totals), *monotone* if d ≥ 0 or
-d ≤ 0 (win totals, one unit added or removed). S the selected items, t = max d over the items outside S.
+Notation: x are the scores of m items, x' = x + d those of a neighbor, and s ≥ ‖d‖_∞ is their sensitivity. T ≥ s bounds
+the sum of the rises Σ d⁺ and the sum of the falls Σ d⁻ (∞ if no bound is known; L for win totals). Scores are
+*monotone* if d ≥ 0 or d ≤ 0 (win totals, one unit added or removed). S are the selected items, and t = max d over the
+items outside S.
 
 **One-shot Laplace** (Laplace(λ) once on every score; the k largest are listed in order). Fix the noise of the items
-outside S: all of S must exceed z = max_{j∉S} x_j + g_j, and z' ≤ z + t. The shift g_i → g_i + t - d_i moves every
-noisy score of S by exactly t: the order within S stays and S still exceeds z'. Its cost is
-Σ_S |t - d_i|/λ ≤ 2ks/λ; if monotone, t and d_i have one sign and it is ks/λ.
+outside S: all of S must exceed z = max_{j∉S} x_j + g_j, and z' ≤ z + t. The shift g_i → g_i + t - d_i moves every noisy
+score of S by exactly t: the order within S stays and S still exceeds z'. Its cost is Σ_S |t - d_i|/λ ≤ 2ks/λ; if
+monotone, t and d_i have one sign and it is ks/λ.
+
 So λ = 2ks/ε is ε-DP for the *ordered* list (monotone: ks/ε). The list is also a post-processing of all noisy scores,
 whose loss is at most ‖d‖₁/λ ≤ 2T/λ (monotone: T/λ). Together: λ = 2 min(ks, T)/ε, and half of that if monotone.
 
@@ -29,20 +31,23 @@ x_j; u_o = M_o where it is at most 0 and θM_o where it is positive, as it is of
 
 Go from x to x' on a straight line, in pieces on which no two scores change their order: all u_o are linear there, and
 the losses of the pieces add up. The rate of u_o ≤ 0 is d_b - d_a for the worst item b in o and the best item a outside,
-which is not worse, x_a ≥ x_b. Of two sets o, p the rates differ by (d_{b_p} + d_{a_o}) - (d_{a_p} + d_{b_o}). Both
-b_p = a_o and a_p = b_o only if these two items are equal on the piece, and then they move equally and the difference is
-0. So one of the two sums is about two items, hence at most min(2s, T) in size, and the other at most 2s: B = 2s +
-min(2s, T). If monotone, one of them has the wrong sign, and B = 2s. For k = 1 a is the best item for all o, and B = R,
-the most by which d_i - d_j can grow: 2s, if monotone s. The positive utility of the best set has rate θ(d_i - d_j), so
-it differs from others by at most (1 + θ)R: θ = B/R - 1 costs nothing. Together λ = B/ε is ε-DP. Where one item can rise
-and another fall by s, it attains ε as the margin of the best set grows, so no smaller λ will do for it.
+which is not worse, x_a ≥ x_b. Of two sets o, p the rates differ by (d_{b_p} + d_{a_o}) - (d_{a_p} + d_{b_o}).
+
+Both b_p = a_o and a_p = b_o only if these two items are equal on the piece, and then they move equally and the
+difference is 0. So one of the two sums is about two items, hence at most min(2s, T) in size, and the other at most 2s:
+B = 2s + min(2s, T). If monotone, one of them has the wrong sign, and B = 2s.
+
+For k = 1 a is the best item for all o, and B = R, the most by which d_i - d_j can grow: 2s, if monotone s. The positive
+utility of the best set has rate θ(d_i - d_j), so it differs from others by at most (1 + θ)R: θ = B/R - 1 costs nothing.
+Together λ = B/ε is ε-DP. Where one item can rise and another fall by s, it attains ε as the margin of the best set
+grows, so no smaller λ will do for it.
 
 Sets fall into classes of equal utility, by the best item left out and the worst one taken: at most km classes of known
 sizes N. The largest of N independent noises is drawn at once, and within the best class a set is uniform.
 
 **On integers** (:mod:`privrank_jax.exact.selection`). The proof of one-shot noise shifts the noise of selected items by
-t - d_i, twice which is an integer where scores are multiples of 1/2, and a shift by c changes P(X = x) by at most
-exp(\|c\|/s) on the integers too; ties are broken by item index before and after. So it holds for discrete noise.
+t - d_i, twice which is an integer where scores are multiples of 1/2. A shift by c changes P(X = x) by at most
+exp(\|c\|/s) on the integers too. Ties are broken by item index before and after. So it holds for discrete noise.
 """
 
 from __future__ import annotations
@@ -62,10 +67,10 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Int
 
 from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
-from privrank_jax._validate import check_positive, check_top
+from privrank_jax._validate import check_positive, check_shape, check_whole
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.estimate import Estimate
-from privrank_jax.mechanism.program import Mechanism
+from privrank_jax.mechanism.program import Record
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics, gumbel, laplace
 from privrank_jax.privacy.privacy import Privacy
@@ -145,28 +150,25 @@ class Law:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Selection(Mechanism):
+class Selection(Record):
     """The k best items by their scores.
 
     Called with ``(key, data, privacy, k)`` it simulates: pure, for ``jit`` and ``vmap``.
 
     Attributes:
-        name, doc: of the record in its module, and the theorem.
         law: how items are drawn.
         promised: (privacy, name) -> what is attained of a promise.
         moves: what one unit moves of the scores of usual data, by the promise.
         read: (data, attained promise, whether exactly) -> scores, in the latter case twice them as whole numbers.
     """
 
-    name: str
-    doc: str
     law: Law
     promised: Callable[[Privacy, str], Privacy]
     moves: Callable[[Privacy], Moves]
     read: Callable[[Any, Privacy, bool], BoundedScores]
 
     def __post_init__(self) -> None:
-        self.read_as(self.name, self.read.__module__, self.doc)
+        self.read_in(self.read)
 
     def scale(self, privacy: Privacy, k: Count, moves: Moves | None = None) -> Any:
         """The scale λ of the noise for scores with these moves, by default those of usual data; k may be traced."""
@@ -195,11 +197,9 @@ class Selection(Mechanism):
         attained = dataclasses.replace(self.promised(privacy, self.name), delta=0.0)
         given = self.read(data, attained, False)
         scores = jnp.asarray(given.scores)
-        if not jnp.issubdtype(scores.dtype, jnp.floating):
-            scores = scores.astype(jnp.result_type(float))
-        if scores.ndim != 1:
-            raise ValueError(f"scores must have shape (m,), got {scores.shape}: use jax.vmap.")
-        check_top(k, scores.shape[0])
+        scores = scores.astype(jnp.result_type(scores, float))
+        check_shape("scores", scores, ("m",))
+        check_whole("k", k, 1, scores.shape[0])
         mask = given.mask
         mask = jnp.ones(scores.shape, bool) if mask is None else jnp.asarray(mask, bool)
         scale = self.scale(privacy, k, given.moves)
@@ -227,7 +227,7 @@ class Selection(Mechanism):
         attained = exact_promise(dataclasses.replace(self.promised(privacy, self.name), delta=0.0))
         given = self.read(data, attained, True)
         given.moves.check()
-        check_top(k, np.size(given.scores))
+        check_whole("k", k, 1, np.size(given.scores))
         moves = given.moves.rational
         change = self.law.change(k, moves)
         sampler = getattr(selection, self.law.exact)

@@ -52,11 +52,11 @@ from jaxtyping import Array, Float, Int, Real
 
 from privrank_jax._backend import product
 from privrank_jax._types import Key, Numbers, PairMatrix, Scalar, Scores
-from privrank_jax._validate import check_nonnegative
+from privrank_jax._validate import check_nonnegative, check_whole
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts
-from privrank_jax.mechanism.program import Mechanism
+from privrank_jax.mechanism.program import Record
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.graph import check_counts
@@ -67,7 +67,6 @@ from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import draw
 from privrank_jax.privacy.prefix_sums import (
-    check_steps,
     simulated,
     strategy_matrices,
     usual_strategy,
@@ -107,26 +106,23 @@ class ContinualDiagnostics:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PrefixSums(Mechanism):
+class PrefixSums(Record):
     """Sums of counts after each step of a stream, with noise; the simulation is pure, for ``jit``, ``vmap``, ``grad``.
 
     Attributes:
-        name, doc: of the record in this module, and the theorem.
         parts: m -> how many numbers each part of a step has, and d/φ.
         floats: data -> what arrived in each step, ``(T, d)``, and m; checked.
         whole: data -> twice that on the host, as int64.
         hidden: whether it holds for private pairs alone, as others need no such counts.
     """
 
-    name: str
-    doc: str
     parts: Callable[[int], list[tuple[int, Fraction]]]
     floats: Callable[[Any], tuple[Any, int]]
     whole: Callable[[Any], Int[np.ndarray, "steps numbers"]]
     hidden: bool = False
 
     def __post_init__(self) -> None:
-        self.read_as(self.name, __name__, self.doc)
+        self.read_in(self.parts)
 
     def attained(self, privacy: Privacy, noise: str) -> Privacy:
         """What is attained of a promise; errors as of a simulation."""
@@ -250,7 +246,7 @@ class PrefixSums(Mechanism):
 
         attained = exact_promise(self.attained(privacy, noise))
         if steps is not None:
-            check_steps(steps)
+            check_whole("steps", steps)
             if steps > MAX_STEPS:
                 raise ValueError(
                     f"steps must be at most {MAX_STEPS:,}, got {steps:,}: choose longer steps, such as weeks, or leave "

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 from typing import Any
 
-from privrank_jax._validate import check_no_padding, check_top
+from privrank_jax._validate import check_no_padding, check_whole
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.mechanism.data import UNPADDED
 from privrank_jax.mechanism.selection import (
@@ -163,7 +163,7 @@ def choose_top_k(num_items: int, k: int, privacy: Privacy, moves: Moves | None =
     """
     from privrank_jax.exact.selection import MOST_CLASSES
 
-    check_top(k, num_items)
+    check_whole("k", k, 1, num_items)
     attained = of_comparisons(privacy, "choose_top_k")
     moves = totals_moves(attained) if moves is None else moves
     moves.check()

@@ -7,9 +7,9 @@ every majority; the excess over it is
 .. math:: R(f) - R^* = \frac{1}{m(m-1)} E \sum_{i<j} |2η_{ij} - 1|\, 1\{f \text{ misorders } i, j\}.
 
 **Corollary 1**, corrected. Let a scorer of \|Θ\| parameters minimize the penalized risk (6) of synthetic rankings at
-ε_u, and Ψ_u = coth(ε_u/(2(m-1))). If its class holds a best scorer and is smooth in its parameters (Assumptions 2, 5),
-P(\|2η_ij - 1\| ≤ β) ≤ Cβ^γ (4), and an excess of surrogate risk below a small δ is one of risk below δ^α (1; α = 1 for
-ψ, 1/2 for the logistic and the exponential loss), then R(f̃) - R* is in probability of the order of
+ε_u, and Ψ_u = coth(ε_u/(2(m-1))). Let its class hold a best scorer and be smooth in its parameters (Assumptions 2, 5),
+and let P(\|2η_ij - 1\| ≤ β) ≤ Cβ^γ (4). Let an excess of surrogate risk below a small δ be one of risk below δ^α (1; α
+= 1 for ψ, 1/2 for the logistic and the exponential loss). Then R(f̃) - R* is in probability of the order of
 
 .. math:: E(Ψ)\, E(Ψ^γ)^{α/(γ+2)} \left(\frac{|Θ|}{n} \log\frac{n}{|Θ|}\right)^{α(γ+1)/(γ+2)},
 
@@ -42,9 +42,11 @@ from privrank_jax._validate import (
     check_epsilon,
     check_nonnegative,
     check_positive,
+    check_shape,
     check_square,
     is_traced,
 )
+from privrank_jax.personalized.surrogate import mean_over_pairs
 
 
 def ranking_risk(scores: ScoresLike, chances: PairMatrixLike) -> Float[Array, ""]:
@@ -64,10 +66,9 @@ def ranking_risk(scores: ScoresLike, chances: PairMatrixLike) -> Float[Array, ""
     0.05
     """
     chances = _as_chances(chances)
-    if np.shape(scores) != (size := chances.shape[0],):
-        raise ValueError(f"scores must have shape {(size,)}, got {np.shape(scores)}.")
+    check_shape("scores", scores, chances.shape[:1])
     scores = jnp.asarray(scores)
-    return _halved(jnp.where(scores[:, None] <= scores, chances, 0))
+    return mean_over_pairs(jnp.where(scores[:, None] <= scores, chances, 0))
 
 
 def least_risk(chances: PairMatrixLike) -> Float[Array, ""]:
@@ -79,7 +80,7 @@ def least_risk(chances: PairMatrixLike) -> Float[Array, ""]:
     0.05
     """
     chances = _as_chances(chances)
-    return 0.5 * _halved(jnp.minimum(chances, chances.T))
+    return 0.5 * mean_over_pairs(jnp.minimum(chances, chances.T))
 
 
 def regret_rate(
@@ -166,12 +167,6 @@ def _as_chances(chances: PairMatrixLike) -> Float[Array, "m m"]:
         if not np.all((held >= 0) & (held <= 1)):
             raise ValueError("chances must lie in [0, 1].")
     return jnp.asarray(chances, float)
-
-
-def _halved(values: Float[Array, "m m"]) -> Float[Array, ""]:
-    """Σ off the diagonal, divided by m(m-1)."""
-    size = values.shape[0]
-    return jnp.sum(jnp.where(jnp.eye(size, dtype=bool), 0, values)) / max(size * (size - 1), 1)
 
 
 def _check_sizes(

@@ -16,7 +16,7 @@ gradient unbiased at every s. The weights can lie outside [0, 1]:
 - exponential: a negative weight makes it concave and unbounded below along that pair, so it is refused;
 - ψ: bounded for any weights, never convex; flat for s_i < s_j, so start it from a logistic fit.
 
-**The logistic risk needs no pairs.** As v(x) = c(x) - x/2 with c(x) = log(2 cosh(x/2)) even, weights with
+**The logistic risk needs no pairs.** v(x) = c(x) - x/2 with c(x) = log(2 cosh(x/2)), which is even. So weights with
 w_ij + w_ji = 1 enter only by their row sums W_i, the number of items that i beats:
 
 .. math:: m(m-1) R = \sum_{i<j} c(s_i - s_j) - \sum_i s_i \bigl(W_i - \tfrac{m-1}{2}\bigr).
@@ -41,7 +41,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from privrank_jax._types import PairMatrix, PairMatrixLike, RanksLike, Scores, ScoresLike
-from privrank_jax._validate import as_ranks, check_choice, is_traced
+from privrank_jax._validate import as_ranks, check_choice, check_shape, is_traced
 
 
 def logistic(difference: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
@@ -85,14 +85,14 @@ def pairwise_risk(
     """
     check_choice("loss", loss, tuple(LOSSES))
     scores = _as_scores(scores)
-    if np.shape(weights) != (size := scores.shape[0], size):
-        raise ValueError(f"weights must have shape {(size, size)}, got {np.shape(weights)}.")
+    size = scores.shape[0]
+    check_shape("weights", weights, (size, size))
     if loss == "exponential" and not is_traced(weights) and np.any(np.asarray(weights) < 0):
         raise ValueError(
             "negative weights make the exponential loss unbounded below: use loss='logistic', which stays convex."
         )
     weights = jnp.asarray(weights, scores.dtype)
-    return _mean_over_pairs(weights * LOSSES[loss](scores[:, None] - scores), size)
+    return mean_over_pairs(weights * LOSSES[loss](scores[:, None] - scores))
 
 
 def logistic_risk(scores: ScoresLike, wins: ScoresLike) -> Float[Array, ""]:
@@ -113,8 +113,7 @@ def logistic_risk(scores: ScoresLike, wins: ScoresLike) -> Float[Array, ""]:
     True
     """
     scores = _as_scores(scores)
-    if np.shape(wins) != scores.shape:
-        raise ValueError(f"wins must have shape {scores.shape}, got {np.shape(wins)}.")
+    check_shape("wins", wins, scores.shape)
     size = scores.shape[0]
     centered = scores - jnp.mean(scores)
     lead = jnp.sum(centered * jnp.asarray(wins, scores.dtype))
@@ -189,8 +188,7 @@ def wins_from_ranks(ranks: ScoresLike) -> Scores:
     [1.0, 2.0, 0.0]
     """
     ranks = as_ranks(ranks)
-    if ranks.ndim != 1:
-        raise ValueError(f"ranks must have shape (m,), got {ranks.shape}: use jax.vmap for users.")
+    check_shape("ranks", ranks, ("m",))
     return ranks.shape[0] - 1 - ranks.astype(jnp.result_type(ranks, float))
 
 
@@ -224,6 +222,7 @@ def _as_scores(scores: ScoresLike) -> Scores:
     return scores.astype(jnp.result_type(scores, float))
 
 
-def _mean_over_pairs(values: PairMatrix, size: int) -> Float[Array, ""]:
-    off = ~jnp.eye(size, dtype=bool)
-    return jnp.sum(jnp.where(off, values, 0)) / max(size * (size - 1), 1)
+def mean_over_pairs(values: PairMatrix) -> Float[Array, ""]:
+    """Σ over i ≠ j, divided by m(m-1)."""
+    size = values.shape[0]
+    return jnp.sum(jnp.where(jnp.eye(size, dtype=bool), 0, values)) / max(size * (size - 1), 1)

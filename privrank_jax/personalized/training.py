@@ -21,7 +21,7 @@ import optax
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, PyTree, Real
 
 from privrank_jax._types import Count, Key
-from privrank_jax._validate import is_traced
+from privrank_jax._validate import check_shape, check_whole, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.personalized.surrogate import logistic_risk
 from privrank_jax.personalized.towers import Scorer
@@ -115,9 +115,8 @@ def train(
     """
     items = jnp.asarray(items)
     items = items.astype(jnp.result_type(items, float))
-    for name, number in (("steps", steps), ("batch_size", 1 if batch_size is None else batch_size)):
-        if number < 1:
-            raise ValueError(f"{name} must be at least 1, got {number}.")
+    check_whole("steps", steps)
+    check_whole("batch_size", 1 if batch_size is None else batch_size)
     learned = _checked("training", training)
     held_out = _checked("validation", validation)
     sizes = learned.features.shape[1], held_out.features.shape[1]
@@ -125,8 +124,7 @@ def train(
         raise ValueError(
             f"training has {sizes[0]} features per user, but validation has {sizes[1]}; pass the same features."
         )
-    if items.ndim != 2:
-        raise ValueError(f"items must have shape (m, q), got {items.shape}.")
+    check_shape("items", items, ("m", "q"))
     return _train(
         key, items, learned, held_out, jnp.asarray(patience), jnp.asarray(max_rounds), start,
         scorer=scorer, risk=risk, penalty=penalty, optimizer=optimizer, batch_size=batch_size, steps=steps,
@@ -142,8 +140,7 @@ def _checked(name: str, users: Users) -> _Counted:
     if lengths != {(count,)}:
         raise ValueError(f"the targets of {name} need a leading axis of {count} users.")
     mask = jnp.ones(count, bool) if users.mask is None else users.mask
-    if np.shape(mask) != (count,):
-        raise ValueError(f"the mask of {name} must have shape ({count},), got {np.shape(mask)}.")
+    check_shape(f"the mask of {name}", mask, (count,))
     if not is_traced(mask) and not np.any(mask):
         raise ValueError(f"{name} has no user that counts.")
     mask = jnp.asarray(mask, bool)

@@ -11,11 +11,13 @@ is unbiased for the mean of the A_i with weights t_i², the information of a rep
 
 **Intervals.** The terms t_i(a_i - 1/2) are independent, each in an interval of length t_i. By Hoeffding's inequality
 the error exceeds h with probability at most 2 exp(-2h² Σ t_i²), at any number of examples and any A_i: :math:`h =
-\sqrt{\log(2/α) / (2 \sum_i t_i^2)}`. The score interval is Wilson's: it holds all A at which the estimate lies within
-z standard errors of A. There the variance of :math:`\sum_i t_i(a_i - 1/2)` is :math:`\sum_i t_i^2/4 - \sum_i t_i^4
-(A_i - 1/2)^2`, by the Cauchy-Schwarz inequality at most :math:`S/4 - S^2 (A - 1/2)^2 / n` with :math:`S = \sum_i
-t_i^2`, the bound that is used; it is attained where all t_i and all A_i are alike. This interval is shorter, never
-empty, and valid for many examples. An estimate outside [0, 1] is moved to the end, which is no farther from any A.
+\sqrt{\log(2/α) / (2 \sum_i t_i^2)}`.
+
+The score interval is Wilson's: it holds all A at which the estimate lies within z standard errors of A. There the
+variance of :math:`\sum_i t_i(a_i - 1/2)` is :math:`\sum_i t_i^2/4 - \sum_i t_i^4 (A_i - 1/2)^2`. By the Cauchy-Schwarz
+inequality it is at most :math:`S/4 - S^2 (A - 1/2)^2 / n` with :math:`S = \sum_i t_i^2`. This bound is used; it is
+attained where all t_i and all A_i are alike. This interval is shorter, never empty, and valid for many examples. An
+estimate outside [0, 1] is moved to the end, which is no farther from any A.
 """
 
 from __future__ import annotations
@@ -28,7 +30,13 @@ import numpy as np
 from jaxtyping import Array, Float, Real
 
 from privrank_jax._types import NumbersLike, ReportsLike, Scalar
-from privrank_jax._validate import check_choice, check_epsilon, check_level, is_traced
+from privrank_jax._validate import (
+    check_choice,
+    check_epsilon,
+    check_level,
+    check_shape,
+    is_traced,
+)
 from privrank_jax.preferences.loss_arguments import NOT_RANDOMIZED, as_scores, nan_unless_private
 from privrank_jax.privacy.local import check_reports, report_values
 
@@ -97,26 +105,17 @@ def debiased_accuracy(
     if not is_traced(difference) and bool(np.any(np.isnan(np.asarray(difference)))):
         raise ValueError("score_difference has NaN: leave out the examples without scores.")
     for name, given in (("reports", reports), ("epsilon", epsilon)):
-        if np.shape(given) not in ((), difference.shape):
-            raise ValueError(
-                f"{name} must be one number or have shape {difference.shape}, got {np.shape(given)}."
-            )
+        check_shape(name, given, (), difference.shape)
     sign = 2 * report_values(jnp.asarray(reports), difference.dtype, coding) - 1
     agreement = sign * jnp.sign(difference)
     kept = jnp.tanh(0.5 * jnp.asarray(epsilon).astype(agreement.dtype))
     kept = nan_unless_private(epsilon, kept)
-    return _accuracy(agreement, kept, jnp.asarray(level), interval)
-
-
-def _accuracy(agreement: Array, kept: Array, level: Array, interval: str) -> Accuracy:
-    """From agreements of -1, 0 and 1, and t = tanh(ε/2)."""
     terms = 0.5 * kept * agreement
     information = jnp.sum(jnp.broadcast_to(jnp.square(kept), terms.shape))
     lead = jnp.sum(terms) / information
-    tail = 1 - level.astype(agreement.dtype)
+    tail = 1 - jnp.asarray(level).astype(agreement.dtype)
     if interval == "hoeffding":
-        half = jnp.sqrt(jnp.log(2 / tail) / (2 * information))
-        middle = lead
+        middle, half = lead, jnp.sqrt(jnp.log(2 / tail) / (2 * information))
     else:
         quantile = jax.scipy.special.ndtri(0.5 * tail)
         middle, half = _score_interval(lead, information, terms.shape[0], quantile)

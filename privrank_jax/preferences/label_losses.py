@@ -20,11 +20,12 @@ for large ε. The variance over the flip, whatever the label, is s²/(4 sinh²(�
 
 **Which one.** Begin with the likelihood loss, whose slopes stay below 1 however small ε is. It is that of the report
 under the model: where the model's probabilities are right it is efficient, and its minimizer is the true s; where they
-are not, it need not agree with the loss of the true labels, and the square loss does. The debiased loss is convex in s,
-and its minimizer over many labels is the one of the true labels even where no model is right; but its variance is the
-largest, and a model flexible enough to fit every report separately drives it to -∞ (t → ∞), which on a few thousand
-labels at ε = 1 a linear one of five weights can be. Keep it for small, regularized models. (notebooks/labels.md has
-measured slopes.)
+are not, it need not agree with the loss of the true labels, and the square loss does.
+
+The debiased loss is convex in s, and its minimizer over many labels is the one of the true labels even where no model
+is right. But its variance is the largest, and a model flexible enough to fit every report separately drives it to -∞ (t
+→ ∞). On a few thousand labels at ε = 1, a linear model of five weights can do so. Keep it for small, regularized
+models. (notebooks/labels.md has measured slopes.)
 
 **Personal ε.** Weight the examples of the debiased and the square loss by tanh²(ε/2)
 (:func:`~privrank_jax.privacy.report_information`), as the adaptive weights of Xu and others do; the weighted loss is
@@ -37,8 +38,9 @@ numbers, and the mean of a batch would lose more.
 
 **In TRL** (Hugging Face) the debiased loss is ``DPOConfig(loss_type="robust", label_smoothing=q)`` with one q for all
 examples; s is then β times the difference of the log-ratios. :func:`label_smoothing` gives q for an ε. ``loss_type``
-must be said: with ``"sigmoid"``, the default, the same ``label_smoothing`` is another loss. Up to TRL 0.28 it is
-(1 - q)ℓ(t) + qℓ(-t) (conservative DPO, cDPO), which is biased: it shrinks scores that the flips have already shrunk.
+must be said: with ``"sigmoid"``, the default, the same ``label_smoothing`` is another loss. Up to TRL 0.28 it is (1 -
+q)ℓ(t) + qℓ(-t) (conservative DPO, cDPO), which is biased: it shrinks scores that the flips have already shrunk.
+
 **From TRL 0.29 on, "sigmoid" ignores label_smoothing without a warning**, and trains on the flipped labels as if they
 were true. Told one q where ε is personal, the robust loss corrects some labels too little and others too much.
 

@@ -15,8 +15,10 @@ Where a curator may hold the labels, :func:`~privrank_jax.preferences.train_on_l
 with probability p, and the bit is randomized. The report is 1 with probability q + (1 - 2q)p, which is linear in p: so
 all that is unbiased for a label is unbiased for p, such as :func:`~privrank_jax.preferences.debiased_loss` for
 :func:`~privrank_jax.preferences.soft_label_loss` of p; and any two p give probabilities of a report that differ by a
-factor of at most e^ε, as they lie between those of 0 and 1. Noise added to p itself would need the same sensitivity 1,
-and :func:`~privrank_jax.privacy.local.laplace_reports` varies more at every ε.
+factor of at most e^ε, as they lie between those of 0 and 1.
+
+Noise added to p itself would need the same sensitivity 1, and :func:`~privrank_jax.privacy.local.laplace_reports`
+varies more at every ε.
 
 **Exactly.** ``randomized_labels.release`` flips bits by :mod:`privrank_jax.exact.randomized_response`, with ε/k rounded
 down so that k of them add up to at most ε. Soft labels are rounded at random with 53 bits, which moves their mean by at
@@ -37,7 +39,7 @@ import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from privrank_jax._types import Key, NumbersLike, ReportsLike, RowsLike
-from privrank_jax._validate import is_real, is_traced
+from privrank_jax._validate import check_shape, is_real, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.program import mechanism
@@ -166,15 +168,11 @@ def user_numbers(users: Any) -> Any:
 
 def check_labels(labels: Any, privacy: Privacy, users: Any) -> None:
     """Raise ``ValueError`` unless labels are ``(N,)`` numbers from 0 to 1, and users fit them where they are needed."""
-    if np.ndim(labels) != 1:
-        raise ValueError(f"labels must have shape (N,), got {np.shape(labels)}.")
+    check_shape("labels", labels, ("N",))
     if privacy.unit == "user":
         if users is None:
             raise ValueError("unit='user' needs users, the user of each label.")
-        if np.shape(users) != np.shape(labels):
-            raise ValueError(
-                f"users must have the shape of labels, {np.shape(labels)}; got {np.shape(users)}."
-            )
+        check_shape("users", users, np.shape(labels))
     if is_traced(labels):
         return
     given = np.asarray(labels)

@@ -17,25 +17,29 @@ several releases with few steps each.
 **Theorem** (unit user, adjacency flip: who labeled which pairs is public). Let all labels of one user change. Each C_r
 is a function of public data and of what was released before, and both z_u lie in the ball of radius C_r, so Σ_u z_u
 moves by at most 2C_r. Release r is a Gaussian mechanism whose change is at most 2/σ standard deviations, whatever was
-released before, so the loss of all R releases is at most that of one Gaussian mechanism with a change of 2√R/σ
-(:mod:`privrank_jax.privacy.prefix_sums`, adaptive streams), and σ is :func:`~privrank_jax.privacy.gaussian_scale` of
-2√R. Labels beyond [0, 1] are moved to its ends.
+released before. So the loss of all R releases is at most that of one Gaussian mechanism with a change of 2√R/σ
+(:mod:`privrank_jax.privacy.prefix_sums`, adaptive streams). σ is :func:`~privrank_jax.privacy.gaussian_scale` of 2√R.
+Labels beyond [0, 1] are moved to its ends.
 
-**The bound.** C_r is κ times r, at most the largest ½ Σ_j ‖g_j‖ of a user. Here r² is the mean over users of
-¼ Σ_j ‖g_j‖², which is E‖z_u‖² for labels of fair coins; it is public, so κ needs no tuning by private data. The other
-number is at least every ‖z_u‖, so κ = ∞ clips nothing, and v is unbiased. A smaller κ needs less noise, and takes from
-users whose labels agree most: in notebooks/labels.md scores keep their size at κ = 2, and have half of it at κ = 1,
-where more of their order is right. Weights may turn where features differ much in length: give them a similar one.
+**The bound.** C_r is κ times r, at most the largest ½ Σ_j ‖g_j‖ of a user. Here r² is the mean over users of ¼ Σ_j
+‖g_j‖², which is E‖z_u‖² for labels of fair coins; it is public, so κ needs no tuning by private data. The other number
+is at least every ‖z_u‖, so κ = ∞ clips nothing, and v is unbiased.
+
+A smaller κ needs less noise, and takes from users whose labels agree most: in notebooks/labels.md scores keep their
+size at κ = 2, and have half of it at κ = 1, where more of their order is right. Weights may turn where features differ
+much in length: give them a similar one.
 
 **Numerics.** The theorem is about real numbers, and simulated noise is drawn in floating point. ``release`` draws
-exactly: user u's sum, scaled down to norm C where it is longer, is rounded to whole multiples t_u of C/B, B = 2^24, and
-all entries of t_u move by 1 toward 0 until ‖t_u‖ ≤ B in integer arithmetic. It publishes C/B times Σ_u t_u +
-⌊N(0, σ² I)⌉, with rounded Gaussian noise (:mod:`privrank_jax.exact.rounded_gaussian`). t_u is a function of user u's
-labels and of what is public, however floating point rounded on the way to it, so Σ_u t_u moves by at most 2B, whatever
-was released before. σ is at least 2B√R/μ, rounded up to a rational; μ is the largest sensitivity that is proven
-(ε, δ)-DP at σ = 1 (:mod:`privrank_jax.privacy.gaussian`). Rounding costs little: an entry of Σ_u t_u is off by at most
-half a unit for each user, and σ is at least B/ε units or so: a million users at ε = 1 add at most 3 % of the noise, and
-a thousandth of that where their roundings are independent.
+exactly. User u's sum, scaled down to norm C where it is longer, is rounded to whole multiples t_u of C/B, B = 2^24.
+Then all entries of t_u move by 1 toward 0 until ‖t_u‖ ≤ B in integer arithmetic. It publishes C/B times Σ_u t_u + ⌊N(0,
+σ² I)⌉, with rounded Gaussian noise (:mod:`privrank_jax.exact.rounded_gaussian`). t_u is a function of user u's labels
+and of what is public, however floating point rounded on the way to it, so Σ_u t_u moves by at most 2B, whatever was
+released before.
+
+σ is at least 2B√R/μ, rounded up to a rational; μ is the largest sensitivity that is proven (ε, δ)-DP at σ = 1
+(:mod:`privrank_jax.privacy.gaussian`). Rounding costs little: an entry of Σ_u t_u is off by at most half a unit for
+each user, and σ is at least B/ε units or so: a million users at ε = 1 add at most 3 % of the noise, and a thousandth of
+that where their roundings are independent.
 
 The noise is calibrated to sums that are chosen one after another, by what was released, so the mechanism is a pair of
 functions.
@@ -49,6 +53,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -62,7 +67,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from privrank_jax._roots import square_root
 from privrank_jax._types import Key, ReportsLike, RowsLike, Scalar
-from privrank_jax._validate import check_callable, check_positive
+from privrank_jax._validate import check_callable, check_positive, check_whole
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.program import mechanism
@@ -97,20 +102,16 @@ def _release(
     from privrank_jax.exact.rounded_gaussian import gaussian_mechanism, root_above
 
     users = user_numbers(users)
-    score_difference, start, whole = _trainable(score_difference, start)
-    attained = exact_promise(
-        _checked(labels, privacy, score_difference, start, candidates, users, releases, steps, clip)
-    )
+    model, params = _trainable(score_difference, start)
+    attained = _checked(labels, privacy, candidates, users, releases, steps, clip)
+    attained = exact_promise(attained)
     halves = np.asarray(labels, np.float64) - 0.5
     place = np.unique(np.asarray(users), return_inverse=True)[1]
     budget = gaussian_budget(attained.epsilon, attained.delta)
     deviation = root_above(Fraction(4 * int(releases) * BOUND**2) / budget**2)
-    params, shaped = ravel_pytree(start)
     memory, scales = optimizer.init(params), []
     for _ in range(releases):
-        slopes, bound = _look(
-            start, params, candidates, place, jnp.asarray(clip), score_difference=score_difference
-        )
+        slopes, bound = _slopes_and_bound(model, params, candidates, place, jnp.asarray(clip))
         if not np.isfinite(bound):
             raise ValueError(
                 "slopes of scores are not finite: score_difference must be smooth at start and on the way."
@@ -119,19 +120,11 @@ def _release(
         parts = ((len(params), deviation),)
         noisy = gaussian_mechanism(sums.sum(0), parts, attained.epsilon, budget)
         unit = float(bound) / BOUND
-        params, memory = _move(
-            start,
-            jnp.asarray(noisy * unit, params.dtype),
-            (params, memory),
-            candidates,
-            score_difference=score_difference,
-            optimizer=optimizer,
-            steps=steps,
-        )
+        told = jnp.asarray(noisy * unit, params.dtype)
+        params, memory = _descended(model, optimizer, steps, told, (params, memory), candidates)
         scales.append(float(deviation) * unit)
-    return exact_estimate(
-        whole(shaped(params)), privacy, attained, NoiseDiagnostics(np.array(scales))
-    )
+    about = NoiseDiagnostics(np.array(scales))
+    return exact_estimate(model.whole(params), privacy, attained, about)
 
 
 def _scale(privacy: Privacy, releases: int = 1) -> Float[Array, ""]:
@@ -197,31 +190,25 @@ def train_on_labels(
     (True, 'user')
     """
     users = user_numbers(users)
-    score_difference, start, whole = _trainable(score_difference, start)
-    attained = _checked(
-        labels, privacy, score_difference, start, candidates, users, releases, steps, clip
-    )
-    value, scales = _trained(
+    model, first = _trainable(score_difference, start)
+    attained = _checked(labels, privacy, candidates, users, releases, steps, clip)
+    given = map(jnp.asarray, (labels, _scale(privacy, releases), users, clip))
+    last, scales = _trained(
         key,
-        jnp.asarray(labels),
-        _scale(privacy, releases),
-        start,
+        first,
         candidates,
-        jnp.asarray(users),
-        jnp.asarray(clip),
-        score_difference=score_difference,
+        *given,
+        model=model,
+        optimizer=optimizer,
         releases=releases,
         steps=steps,
-        optimizer=optimizer,
     )
-    return Estimate(whole(value), Guarantee(privacy, attained), NoiseDiagnostics(scales))
+    return Estimate(model.whole(last), Guarantee(privacy, attained), NoiseDiagnostics(scales))
 
 
 def _checked(
     labels: ReportsLike | Float[Array, "labels"] | Float[np.ndarray, "labels"],
     privacy: Privacy,
-    score_difference: ScoreDifference,
-    start: PyTree,
     candidates: PyTree,
     users: RowsLike,
     releases: int,
@@ -242,38 +229,39 @@ def _checked(
         raise ValueError(
             f"the arrays of candidates need a leading axis of {count}, one row per label."
         )
-    for name, number in (("releases", releases), ("steps", steps)):
-        if not isinstance(number, int | np.integer) or number < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}.")
+    check_whole("releases", releases)
+    check_whole("steps", steps)
     return attained
 
 
 @dataclasses.dataclass(frozen=True)
-class _OfArrays:
-    """A model's scores as a function of its arrays; equal ones share a compiled program."""
+class _Model:
+    """Scores as a function of all parameters in one vector; equal ones share a compiled program."""
 
     score_difference: ScoreDifference
+    shaped: Callable[[Array], list[Array]]
     tree: Any
     rest: tuple[Any, ...]
-    """The leaves of the model, ``None`` in the place of each array."""
+    """The leaves of the model, ``None`` in the place of each that is trained."""
 
-    def whole(self, arrays: list[Array]) -> PyTree:
-        rest = iter(arrays)
-        return jax.tree.unflatten(
-            self.tree, [next(rest) if leaf is None else leaf for leaf in self.rest]
-        )
+    def whole(self, params: Float[Array, "parameters"]) -> PyTree:
+        """The model with these parameters, in the form of ``start``."""
+        trained = iter(self.shaped(params))
+        leaves = [next(trained) if leaf is None else leaf for leaf in self.rest]
+        return jax.tree.unflatten(self.tree, leaves)
 
-    def __call__(self, arrays: list[Array], pair: Any) -> Float[Array, ""]:
-        return self.score_difference(self.whole(arrays), pair)
+    def __call__(self, params: Float[Array, "parameters"], pair: Any) -> Float[Array, ""]:
+        return self.score_difference(self.whole(params), pair)
 
 
 def _trainable(
     score_difference: ScoreDifference, start: PyTree
-) -> tuple[ScoreDifference, PyTree, Callable[[PyTree], PyTree]]:
-    """Scores of what is trained, its first value, and the function that makes the whole model of it."""
+) -> tuple[_Model, Float[Array, "parameters"]]:
+    """The model, and the parameters that it starts from."""
     check_callable("score_difference", score_difference, "params", "pair")
     leaves, tree = jax.tree.flatten(start)
-    numbers = [leaf for leaf in leaves if hasattr(leaf, "dtype") or np.isscalar(leaf)]
+    trained = [hasattr(leaf, "dtype") or np.isscalar(leaf) for leaf in leaves]
+    numbers = list(itertools.compress(leaves, trained))
     if not numbers or not all(
         jnp.issubdtype(jnp.result_type(leaf), jnp.floating) for leaf in numbers
     ):
@@ -281,41 +269,35 @@ def _trainable(
             "start must be a pytree of floats, or a model with arrays of floats: start from jnp.zeros(...), "
             "and leave integers out, as by equinox.partition(model, equinox.is_inexact_array)."
         )
-    if len(numbers) == len(leaves):
-        return score_difference, start, lambda value: value
-    if any(np.isscalar(leaf) for leaf in numbers):
+    if len(numbers) < len(leaves) and any(np.isscalar(leaf) for leaf in numbers):
         raise ValueError(
             "start has numbers beside functions: make arrays of those to be trained, and leave the others out, "
             "as by equinox.partition(model, equinox.is_inexact_array)."
         )
-    rest = tuple(None if hasattr(leaf, "dtype") else leaf for leaf in leaves)
-    model = _OfArrays(score_difference, tree, rest)
-    return model, numbers, model.whole
+    rest = tuple(None if known else leaf for leaf, known in zip(leaves, trained))
+    params, shaped = ravel_pytree(numbers)
+    return _Model(score_difference, shaped, tree, rest), params
 
 
-def _flat(score_difference: ScoreDifference, start: PyTree) -> ScoreDifference:
-    """The same scores, of parameters in one vector."""
-    shaped = ravel_pytree(start)[1]
-    return lambda params, pair: score_difference(shaped(params), pair)
-
-
+@functools.partial(jax.jit, static_argnums=0)
 def _slopes_and_bound(
-    score: ScoreDifference,
+    model: _Model,
     params: Float[Array, "parameters"],
     candidates: PyTree,
     place: Int[Array, "labels"],
     clip: Array,
 ) -> tuple[Float[Array, "labels parameters"], Float[Array, ""]]:
     """Slopes g_j at some parameters, and the bound C of a user's sum there; public; ``place`` numbers users from 0."""
-    slopes = jax.vmap(jax.grad(score), (None, 0))(params, candidates)
+    slopes = jax.vmap(jax.grad(model), (None, 0))(params, candidates)
     lengths = square_root(jnp.sum(jnp.square(slopes), axis=1))
     unit = 0.5 * jnp.sqrt(jnp.sum(jnp.square(lengths)) / (jnp.max(place) + 1))
     most = 0.5 * jnp.max(jax.ops.segment_sum(lengths, place, len(lengths)))
     return slopes, jnp.minimum(jnp.nan_to_num(clip.astype(slopes.dtype)) * unit, most)
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def _descended(
-    score: ScoreDifference,
+    model: _Model,
     optimizer: optax.GradientTransformation,
     steps: int,
     told: Float[Array, "parameters"],
@@ -325,7 +307,7 @@ def _descended(
     """Parameters and the memory of the optimizer after steps with the gradient that v, a noisy sum, tells."""
 
     def loss(params: Array) -> Float[Array, ""]:
-        scores = jax.vmap(score, (None, 0))(params, candidates)
+        scores = jax.vmap(model, (None, 0))(params, candidates)
         half = 0.5 * scores
         return jnp.mean(jnp.logaddexp(half, -half)) - jnp.sum(told * params) / len(scores)
 
@@ -337,30 +319,28 @@ def _descended(
     return jax.lax.fori_loop(0, steps, step, carry)
 
 
-@functools.partial(jax.jit, static_argnames=("score_difference", "releases", "steps", "optimizer"))
+@functools.partial(jax.jit, static_argnames=("model", "optimizer", "releases", "steps"))
 def _trained(
     key: Key,
+    first: Float[Array, "parameters"],
+    candidates: PyTree,
     labels: Array,
     scale: Array,
-    start: PyTree,
-    candidates: PyTree,
     users: Int[Array, "labels"],
     clip: Array,
     *,
-    score_difference: ScoreDifference,
+    model: _Model,
+    optimizer: optax.GradientTransformation,
     releases: int,
     steps: int,
-    optimizer: optax.GradientTransformation,
-) -> tuple[PyTree, Float[Array, "releases"]]:
-    first, shaped = ravel_pytree(start)
-    score = _flat(score_difference, start)
+) -> tuple[Float[Array, "parameters"], Float[Array, "releases"]]:
     count, dtype = labels.shape[0], first.dtype
     halves = jnp.clip(jnp.nan_to_num(labels.astype(dtype)), 0, 1) - 0.5
     place = jnp.unique(users, return_inverse=True, size=count)[1]
 
     def released(params: Array, key: Key) -> tuple[Array, Array]:
         """The noisy sum of what the labels say, and the scale of its noise."""
-        slopes, bound = _slopes_and_bound(score, params, candidates, place, clip)
+        slopes, bound = _slopes_and_bound(model, params, candidates, place, clip)
         sums = jax.ops.segment_sum(halves[:, None] * slopes, place, count)
         norms = square_root(jnp.sum(jnp.square(sums), axis=1, keepdims=True))
         sums *= jnp.where(norms > bound, bound / jnp.where(norms > bound, norms, 1), 1)
@@ -370,39 +350,11 @@ def _trained(
 
     def after(carry: tuple[Array, Any], key: Key) -> tuple[tuple[Array, Any], Array]:
         told, noise = released(carry[0], key)
-        return _descended(score, optimizer, steps, told, carry, candidates), noise
+        return _descended(model, optimizer, steps, told, carry, candidates), noise
 
     keys = jax.random.split(fused(key), releases)
     (last, _), scales = jax.lax.scan(after, (first, optimizer.init(first)), keys)
-    return shaped(last), scales
-
-
-@functools.partial(jax.jit, static_argnames="score_difference")
-def _look(
-    start: PyTree,
-    params: Array,
-    candidates: PyTree,
-    place: Array,
-    clip: Array,
-    *,
-    score_difference: ScoreDifference,
-) -> tuple[Array, Array]:
-    return _slopes_and_bound(_flat(score_difference, start), params, candidates, place, clip)
-
-
-@functools.partial(jax.jit, static_argnames=("score_difference", "optimizer", "steps"))
-def _move(
-    start: PyTree,
-    told: Array,
-    carry: tuple[Array, Any],
-    candidates: PyTree,
-    *,
-    score_difference: ScoreDifference,
-    optimizer: optax.GradientTransformation,
-    steps: int,
-) -> tuple[Array, Any]:
-    score = _flat(score_difference, start)
-    return _descended(score, optimizer, steps, told, carry, candidates)
+    return last, scales
 
 
 def whole_sums(

@@ -56,13 +56,13 @@ def nan_unless_private(epsilon: NumbersLike, value: Float[Array, "..."]) -> Floa
     return jnp.where(jnp.asarray(epsilon) > 0, value, jnp.nan)
 
 
-def check_fits(scores: object, **others: object) -> None:
-    """Raise ``ValueError`` unless the others broadcast to the shape of the scores.
+def check_fits(scores: object, of: str = "scores", /, **others: object) -> None:
+    """Raise ``ValueError`` unless the others broadcast to the shape of the scores, which have this name.
 
     Scores of shape ``(n, 1)`` beside ``(n,)`` labels would silently make n² losses. One score, as under ``vmap``, takes
     labels and ε of any one shape.
     """
-    shape, of = np.shape(scores), "scores"  # type: ignore[arg-type]
+    shape = np.shape(scores)  # type: ignore[arg-type]
     for name, other in others.items():
         given = np.shape(other)  # type: ignore[arg-type]
         if not shape:
@@ -74,13 +74,8 @@ def check_fits(scores: object, **others: object) -> None:
 
 def check_alike(**scores: object) -> None:
     """Raise ``ValueError`` unless all broadcast to the shape of one of them, so that none grows by another."""
-    shapes = {name: np.shape(one) for name, one in scores.items()}  # type: ignore[arg-type]
-    if any(all(_fits(one, most) for one in shapes.values()) for most in shapes.values()):
-        return
-    listed = ", ".join(f"{name} has shape {shape}" for name, shape in shapes.items())
-    a_column = any(shape[-1:] == (1,) for shape in shapes.values())
-    advice = _SQUEEZE.format("scores") if a_column else "give them one shape"
-    raise ArgumentError(f"{listed}: {advice}.", *shapes)
+    largest = max(scores, key=lambda name: (np.ndim(scores[name]), np.size(scores[name])))  # type: ignore[arg-type]
+    check_fits(scores.pop(largest), largest, **scores)
 
 
 def _fits(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:

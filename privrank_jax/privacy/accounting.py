@@ -3,15 +3,17 @@ r"""Composition of several releases by privacy loss distributions (extra ``relea
 **When the bound holds.** Let each of k releases be (ε_i, δ_i)-DP, or a Gaussian mechanism with scale σ_i and ℓ₂
 sensitivity Δ_i, conditionally on all earlier releases, for the same neighbors. If k and the ε_i, δ_i, Δ_i/σ_i were
 fixed before the first release, all of them together are (ε, δ)-DP for the ε that :func:`compose` returns (Kairouz, Oh
-and Viswanath 2015; Zhu, Dong and Wang 2022, Theorem 10). *What* a release asks may depend on the results so far; its
-budget, and whether there is a next release, may not. Budgets chosen along the way need a privacy filter, for which only
-the plain sum (Σε_i, Σδ_i) is proven here (Dwork and Roth 2014, Theorem 3.16; Rogers, Roth, Ullman and Vadhan 2016). At
-the δ Σδ_i :func:`compose` gives that sum, and it needs no library; the budget ledger enforces it.
+and Viswanath 2015; Zhu, Dong and Wang 2022, Theorem 10).
+
+*What* a release asks may depend on the results so far; its budget, and whether there is a next release, may not.
+Budgets chosen along the way need a privacy filter, for which only the plain sum (Σε_i, Σδ_i) is proven here (Dwork and
+Roth 2014, Theorem 3.16; Rogers, Roth, Ullman and Vadhan 2016). At the δ Σδ_i :func:`compose` gives that sum, and it
+needs no library; the budget ledger enforces it.
 
 **Neighbors.** The bounds hold for the neighboring relation for which the releases are private, which is also that of a
 Gaussian's Δ. Promises for different neighbors are composed only for neighbors that all of them cover
-(:meth:`Privacy.covers`). Central and local releases may be mixed. What any of the releases takes as public is public in
-the result, and all of them must agree on what a user is.
+(:meth:`Privacy.covers`). Central and local releases may be mixed. Facts that any of the releases takes as public are
+public in the result, and all of them must agree on what a user is.
 """
 
 from __future__ import annotations
@@ -21,14 +23,14 @@ import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from privrank_jax._neighbors import COVERS, Neighbors
+from privrank_jax._neighbors import COVERS, Neighbors, in_words
 from privrank_jax._promise import check_changes
 from privrank_jax._validate import check_choice, check_delta, check_positive
 from privrank_jax.privacy.gaussian import rounded_up
 from privrank_jax.privacy.guarantee import TRUSTS, Guarantee
 from privrank_jax.privacy.host import HostNumber, host_number
 from privrank_jax.privacy.loss_distribution import Budget, delta_at, epsilon_at, unbounded
-from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy
+from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 _NUMERICS = ("exact", "idealized", "simulation", "unknown")  # the last of several counts
 
@@ -166,7 +168,7 @@ def _stated(about: Guarantee, budgets: Sequence[Budget], epsilon: float, delta: 
 def _gathered(
     releases: Iterable[Release], neighbors: Neighbors | Privacy | None, trust: str
 ) -> tuple[list[Budget], Guarantee]:
-    """What is known of each release, and a guarantee with all but the ε and δ of their composition."""
+    """The budget of each release, and a guarantee with all but the ε and δ of their composition."""
     if isinstance(releases, (Guarantee, Privacy, GaussianRelease, LaplaceRelease)):
         raise ValueError("give a list of releases; one release is a list of one.")
     releases = list(releases)
@@ -212,9 +214,9 @@ def _common(releases: Sequence[Release]) -> Privacy:
     kinds = {one.kind for one in told}
     if len(kinds) > 1:
         common = [kind for kind, stronger in COVERS.items() if kinds <= stronger]
-        remedy = f"All of them cover {_listed(common)}: pass that as neighbors=." if common else ""
+        remedy = f"All of them cover {in_words(common)}: pass that as neighbors=." if common else ""
         raise ValueError(
-            f"the releases protect {_listed(kinds)}: budgets of different units or adjacencies don't add up. "
+            f"the releases protect {in_words(sorted(kinds))}: budgets of different units or adjacencies don't add up. "
             f"{remedy or 'Compose those of one kind.'}"
         )
     if not told or len(told) < len(releases):
@@ -239,10 +241,6 @@ def _common(releases: Sequence[Release]) -> Privacy:
         public=tuple({fact for one in told for fact in one.public}),
         users=users.pop(),
     )
-
-
-def _listed(kinds: Iterable[Kind]) -> str:
-    return "; ".join(f"unit {unit}, adjacency {adjacency}" for unit, adjacency in sorted(kinds))
 
 
 def _pair(release: object, number: int) -> tuple[Fraction | float, Fraction | float]:

@@ -57,12 +57,11 @@ class Independent:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Law:
-    """What is known of K-norm noise at scale 1, for programs that only its law matters to."""
+    """The law of K-norm noise at scale 1, for programs that need no more of it."""
 
     covariance: Float[Array | np.ndarray, "*batch numbers numbers"]
-    excess: Float[
-        Array | np.ndarray, "*batch"
-    ]  # largest kurtosis of a number or of a difference of two, less 3
+    # The largest kurtosis of a number or of a difference of two, less 3.
+    excess: Float[Array | np.ndarray, "*batch"]
 
 
 Shape: TypeAlias = Independent | Cube | Zonotope | Law
@@ -104,7 +103,7 @@ class Noise:
     @property
     @of_each_problem
     def known(self) -> Noise:
-        """The same with its law in place of a body of K-norm noise, so that it may be traced."""
+        """This noise with its law in place of a body of K-norm noise, so that it may be traced."""
         if isinstance(self.body, Independent | Law):
             return self
         covariance = self._unit_covariance.astype(default_float())
@@ -159,7 +158,7 @@ class Noise:
             return jnp.zeros_like(influence[:, 0])
         if isinstance(self.body, Independent):
             return self._laplace_part(jnp.sum(self._weighed(influence) ** 4, -1))
-        return self._heavy_share(influence) * jnp.diagonal(self._in_errors(influence))
+        return self._heavy_share(influence.dtype) * jnp.diagonal(self._in_errors(influence))
 
     def heavy_part_of_differences(
         self, influence: Float[Array, "errors numbers"]
@@ -172,7 +171,7 @@ class Noise:
         covariance = self._in_errors(influence)
         own = jnp.diagonal(covariance)
         apart = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
-        return self._heavy_share(influence) * apart
+        return self._heavy_share(influence.dtype) * apart
 
     def reach(self, level: float) -> float:
         """The least t with P(max_i \\|w_i\\| <= t) >= ``level`` for equal noise on all numbers.
@@ -222,8 +221,8 @@ class Noise:
         scale = jnp.asarray(self.scale, fourth.dtype)
         return _VARIANCES[self.kind] * scale * scale * jnp.sqrt(fourth)
 
-    def _heavy_share(self, influence: Array) -> Array:
-        return jnp.sqrt(jnp.asarray(self.excess, influence.dtype) / 3)
+    def _heavy_share(self, dtype: DTypeLike) -> Array:
+        return jnp.sqrt(jnp.asarray(self.excess, dtype) / 3)
 
     def _in_errors(self, influence: Array) -> Array:
         return product(product(influence, self.covariance(dtype=influence.dtype)), influence.T)

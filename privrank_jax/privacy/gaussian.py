@@ -1,9 +1,9 @@
 r"""ε, δ and σ of the Gaussian mechanism, on the host, proven by balls; never rounded down.
 
 With r = Δ₂/σ, δ(ε) = Φ(r/2 - ε/r) - e^ε Φ(-r/2 - ε/r) (Balle and Wang 2018, Theorem 8), which falls with ε and with σ.
-With a = ε/r - r/2 and b = ε/r + r/2, b² - a² = 2ε, so 2δ(ε) = e^{-a²/2} (E(a) - E(b)), where E(x) = 2e^{x²/2} Φ(-x) =
-U(1/2, 1/2, x²/2)/√π for x >= 0, Tricomi's function, and E(x) = 2e^{x²/2} - E(-x) otherwise. For small r both terms
-share nearly all of their digits: bits are doubled until a ball of δ(ε) decides.
+Let a = ε/r - r/2 and b = ε/r + r/2, so that b² - a² = 2ε. Then 2δ(ε) = e^{-a²/2} (E(a) - E(b)) with E(x) = 2e^{x²/2}
+Φ(-x). For x >= 0, E(x) = U(1/2, 1/2, x²/2)/√π by Tricomi's function U, and else E(x) = 2e^{x²/2} - E(-x). For small r
+both terms share nearly all of their digits: bits are doubled until a ball of δ(ε) decides.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from privrank_jax._arguments import is_whole
 from privrank_jax._balls import Ball, ball, precision, sharp, sign
 from privrank_jax._search import furthest
-from privrank_jax._validate import check_delta, check_epsilon, check_positive
+from privrank_jax._validate import check_delta, check_epsilon, check_positive, check_whole
 from privrank_jax.privacy.host import HostNumber, host_number
 
 _CLOSE = 1e-12  # relative distance at which a search ends
@@ -109,8 +108,7 @@ def calibrate_gaussian(
     check_epsilon(float(total))
     check_delta(float(failure), positive=True)
     check_positive("sensitivity", float(host_number("sensitivity", sensitivity)), infinite=False)
-    if not is_whole(releases) or releases < 1:
-        raise ValueError(f"releases must be a whole number, at least 1, got {releases!r}.")
+    check_whole("releases", releases)
     if math.isinf(total):
         return 0.0
     ratio = gaussian_ratio_at(Fraction(total), Fraction(failure))

@@ -3,25 +3,30 @@ r"""K-norm noise, in the shape of what one user can change, for simulation: cube
 **Mechanism.** T is a vector whose differences between neighbors lie in a convex body K, symmetric around 0, of
 dimension p. Noise Z of density ∝ e^{-ε‖z‖_K}, ‖z‖_K = min{r : z ∈ rK}, makes T + Z ε-DP: ‖·‖_K is a norm and at most 1
 on the differences, so the density at a point changes by a factor of at most e^ε between neighbors. It is attained along
-every vertex of K that is a difference (Hardt and Talwar 2010). Z is r·U with U uniform in K and r ~ Gamma(p + 1, 1/ε),
-since the volume of rK grows as r^p. :mod:`privrank_jax.exact.k_norm` is its twin on a lattice.
+every vertex of K that is a difference (Hardt and Talwar 2010).
+
+Z is r·U with U uniform in K and r ~ Gamma(p + 1, 1/ε), since the volume of rK grows as r^p.
+:mod:`privrank_jax.exact.k_norm` is its twin on a lattice.
 
 **Cube** [-1, 1]^d: each coordinate changes by at most 1, whatever the others do. An example is the number of users who
 rank i before j, for every pair, when one ranking is replaced.
+
 **Zonotope** Z = Σ_{i<j} [-l_ij, l_ij](e_i - e_j), l_ij >= 0 the lengths: each pair moves at most l_ij points from one
 of its items to the other. Win totals change within it where a user is asked each pair l_ij times and changes all
 answers; so do n times the Borda scores, with all lengths 1 (a *complete* zonotope), when one ranking is replaced.
+
 Entries sum to 0 over each component of the graph of pairs of positive length, and p is the number of items less that of
 components. By the max-flow min-cut theorem the norm of z is the maximum of z(S)/cut(S) over the sets S of items, cut(S)
 the sum of the lengths between S and the others: max over k of (sum of the k largest entries)/(k(m - k)) if complete.
 
 **A uniform point.** Lift e_i - e_j to (e_i - e_j, h_ij) with generic heights: the lower faces of the lifted zonotope
 project onto tiles that cover Z, one for each spanning forest S (Shephard 1974). Its volume is ∝ ∏_S l_ij, since the e_i
-- e_j of a forest are a basis of the same lattice. So draw a forest with these odds (below) and a uniform point of its
-tile: with y_i - y_j = h_ij on S, t_ij is uniform in [-l_ij, l_ij] on S, l_ij where y_i - y_j > h_ij and -l_ij
-elsewhere. Heights are fixed and have two parts of 30 - log₂ m random bits, the second of which decides where sums of
-the first agree. Over their choice, both sums over the cycle that a pair closes are 0 with a chance of at most
-(m/2^30)²; its side is arbitrary then. The exact twin has no such ties.
+- e_j of a forest are a basis of the same lattice.
+
+So draw a forest with these odds (below) and a uniform point of its tile: with y_i - y_j = h_ij on S, t_ij is uniform in
+[-l_ij, l_ij] on S, l_ij where y_i - y_j > h_ij and -l_ij elsewhere. Heights are fixed and have two parts of 30 - log₂ m
+random bits, the second of which decides where sums of the first agree. Over their choice, both sums over the cycle that
+a pair closes are 0 with a chance of at most (m/2^30)²; its side is arbitrary then. The exact twin has no such ties.
 
 **A random spanning forest** has one tree for each component of the graph; its probability is ∝ the product of the
 lengths of its pairs. It is given by the parent of each item; that of a root, or of an item without pairs, is itself. Of
@@ -29,22 +34,28 @@ lengths of its pairs. It is given by the parent of each item; that of a root, or
 (Aldous 1990, Algorithm 2). The order is shuffled by Durstenfeld's method.
 
 *Other graphs* are taken apart item by item and put together again. Let v be an item with pairs of lengths c_x to
-others, D = Σ_x c_x > 0. Without v, and with another pair of length c_a c_b/D between any a and b, G turns into G'.
-**Lemma.** Draw a forest of G', and draw whether each of its pairs is an old one of G or a new one, with odds ∝ the
-lengths. The new pairs join k + 1 parts, k >= 0, of the tree in which they lie. Drop them and join v to one item of
-each part: to an endpoint of a new pair in that part, or if k = 0 to an item drawn with odds ∝ c. Which endpoint is
-chosen may depend on which pairs of parts are joined and on the endpoints in other parts. The result is a forest of G
-with its probability. *Proof.* Given the old pairs F, whose parts A_i have C_i = Σ_{A_i} c_x, a way to join the parts by
-new pairs has weight D^{-k} ∏ c over all endpoints. Their sum is w(F) D^{-k} ∏ C_i (ΣC_i)^{k-1} = w(F) ∏ C_i/D (Cayley),
-ΣC_i = D. Given which parts are joined, all endpoints are independent, with odds ∝ c in their part, and so are the
-chosen ones. In G, F with the pairs (v, x_i) has weight w(F) ∏ c_{x_i}: the sum over all x_i is w(F) ∏ C_i, and the x_i
-are independent with odds ∝ c.
+others, D = Σ_x c_x > 0.
+
+Without v, and with another pair of length c_a c_b/D between any a and b, G turns into G'. **Lemma.** Draw a forest of
+G', and draw whether each of its pairs is an old one of G or a new one, with odds ∝ the lengths. The new pairs join k +
+1 parts, k >= 0, of the tree in which they lie.
+
+Drop them and join v to one item of each part: to an endpoint of a new pair in that part, or if k = 0 to an item drawn
+with odds ∝ c. Which endpoint is chosen may depend on which pairs of parts are joined and on the endpoints in other
+parts. The result is a forest of G with its probability.
+
+*Proof.* Given the old pairs F, whose parts A_i have C_i = Σ_{A_i} c_x, a way to join the parts by new pairs has weight
+D^{-k} ∏ c over all endpoints. Their sum is w(F) D^{-k} ∏ C_i (ΣC_i)^{k-1} = w(F) ∏ C_i/D (Cayley), ΣC_i = D. Given
+which parts are joined, all endpoints are independent, with odds ∝ c in their part, and so are the chosen ones. In G, F
+with the pairs (v, x_i) has weight w(F) ∏ c_{x_i}: the sum over all x_i is w(F) ∏ C_i, and the x_i are independent with
+odds ∝ c.
 
 Item m - 1 is taken out first and put back last; the lowest item of a component has D = 0 and becomes a root. A part
 without the root has one new pair toward it, and v becomes the parent of that pair's child. In the part with the root
-the endpoint is the parent's end of the last new pair on the way from the lowest of these children to the root. A pair
-of length w_s in the graph of the items up to s and of length w_t <= w_s in that up to t > s is still an old one at t
-with probability w_t/w_s: one uniform number U for each pair, kept until U w_s >= w_t, decides it at all steps. All
+the endpoint is the parent's end of the last new pair on the way from the lowest of these children to the root.
+
+A pair of length w_s in the graph of the items up to s and of length w_t <= w_s in that up to t > s is still an old one
+at t with probability w_t/w_s: one uniform number U for each pair, kept until U w_s >= w_t, decides it at all steps. All
 terms are sums and products of numbers >= 0, so the error of rounding is relative to each. About √m of the graphs are
 kept, and those between two of these are found again when needed: memory ∝ m^2.5, time ∝ m² for each draw.
 """
@@ -279,7 +290,7 @@ def weighted_forest(key: Key, lengths: PairMatrix) -> Int[Array, "items"]:
 
 
 class _Step(NamedTuple):
-    """What a forest of the items below ``item`` needs to take it in."""
+    """The data by which a forest of the items below ``item`` takes it in."""
 
     key: Key
     item: Int[Array, ""]  # v

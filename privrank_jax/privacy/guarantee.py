@@ -58,10 +58,10 @@ class Guarantee:
             of ``attained``; the noise has the scale Σc/ε, or more. () if not known.
         rho: of Gaussian noise, where it is proven: the release is ρ-zCDP for the neighbors of ``attained``.
 
-    Facts in ``public``: ``"items"`` (the list of items, taken from the data), ``"participation"`` (which users gave an
-    answer at all), ``"questionnaire"`` (which pairs each user was asked), ``"ranked-items"`` (which items each user
-    ranked), ``"budgets"`` (each user's or answer's own ε), ``"ties"`` (which answers are ties), ``"covariates"`` (the
-    covariates of each comparison, and which item was shown first).
+    Facts in ``public``: ``"items"`` is the list of items, taken from the data; ``"participation"`` is which users gave
+    an answer at all; ``"questionnaire"`` is which pairs each user was asked; ``"ranked-items"`` is which items each
+    user ranked; ``"budgets"`` is each user's or answer's own ε; ``"ties"`` is which answers are ties; ``"covariates"``
+    is the covariates of each comparison, and which item was shown first.
     """
 
     promise: Privacy

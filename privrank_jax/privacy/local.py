@@ -154,11 +154,7 @@ def local_guarantee(epsilon: NumbersLike, reports_per_user: NumbersLike = 1) -> 
     (2.0, 10.0)
     """
     check_nonnegative("reports_per_user", reports_per_user)
-    return _guarantee(_as_float(check_epsilon(epsilon)), jnp.asarray(reports_per_user))
-
-
-@jax.jit
-def _guarantee(epsilon: Array, reports: Array) -> Guarantee:
+    epsilon, reports = _as_float(check_epsilon(epsilon)), jnp.asarray(reports_per_user)
     gave = reports > 0
     one = jnp.where(gave, epsilon, 0)
     whole = jnp.where(gave, epsilon * jnp.where(gave, reports, 1).astype(epsilon.dtype), 0)
@@ -255,5 +251,4 @@ def report_values(
 
 def _as_float(epsilon: NumbersLike) -> Float[Array, "..."]:
     epsilon = jnp.asarray(epsilon)
-    floating = jnp.issubdtype(epsilon.dtype, jnp.floating)
-    return epsilon if floating else epsilon.astype(jnp.result_type(float))
+    return epsilon.astype(jnp.result_type(epsilon, float))

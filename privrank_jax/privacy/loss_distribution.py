@@ -1,4 +1,4 @@
-r"""What several releases come to, by dp-accounting's privacy loss distributions (extra ``release``), on the host.
+r"""Composition of several releases by dp-accounting's privacy loss distributions (extra ``release``), on the host.
 
 **What dominates a release.** Whatever is (ε, δ)-DP for some neighboring relation is an image of this pair of laws
 (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016): with probability δ the two are distinguished for certain; otherwise
@@ -10,12 +10,13 @@ taken independently (Zhu, Dong and Wang 2022, Theorem 10).
 numbers. A pair of laws with loss L has φ(t) = E min(1, e^{t-L}) = 1 - δ(t), and dominates another one if its φ is
 nowhere larger. Losses are counted in units of 1/s here, so that e^t stands for q^{-t}.
 
-*One number that changes by a.* The loss is a with probability 1/(1+q), -a with q^a/(1+q), and a - 2j with
-q^j (1-q)/(1+q) for j between 0 and a. So φ_a = 1 from a on, e^t up to -a, and q^j at the knots a - 2j, between which it
-is linear in e^t. Hence randomized response is the case a = 1, and φ_a falls in a. A larger s gives a dominated pair, as
-its noise is that at s plus independent noise. To leave out knots, but not the ends, gives a dominating pair. Noise on
-real numbers has φ = min(1, e^t, e^{(t-a)/2}), which is concave in e^t and passes through the same knots: it is
-dominated by that on integers.
+*One number that changes by a.* The loss is a with probability 1/(1+q), -a with q^a/(1+q), and a - 2j with q^j
+(1-q)/(1+q) for j between 0 and a. So φ_a = 1 from a on, e^t up to -a, and q^j at the knots a - 2j, between which it is
+linear in e^t. Hence randomized response is the case a = 1, and φ_a falls in a.
+
+A larger s gives a dominated pair, as its noise is that at s plus independent noise. To leave out knots, but not the
+ends, gives a dominating pair. Noise on real numbers has φ = min(1, e^t, e^{(t-a)/2}), which is concave in e^t and
+passes through the same knots: it is dominated by that on integers.
 
 *Two numbers that change by a and b, a <= b.* φ(-t) = e^{-t} φ(t) for every such pair, so let t >= 0. A sum over the
 losses of the first number gives φ_ab(t) = q^j (1 + min(a, j) (1-q)/(1+q)) at the knots t = a + b - 2j. Pairs with the
@@ -30,12 +31,13 @@ of step lowers φ.
 So Laplace noise composes as one independent release for each entry of c, for any c that holds for all neighbors. The c
 of a release is proven where its noise is, and its guarantee states it (``Guarantee.changes``).
 
-**In the library**, each entry a is a discrete Laplace mechanism of sensitivity a (of one beyond 2^12 every k-th knot
-stays, and a grows to a multiple of k), and any other ε-DP release one of sensitivity 1. It puts losses on the multiples
-of a step by a dominating pair (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). It computes in float64, for which
-δ is lowered by 10^-12 plus 10^-15 per release, at least ten times the largest loss observed. Of three bounds the least
-is returned: this one, zCDP, and the sum Σε_i, with δ - Σδ_i left to the Gaussians. Of releases whose ρ is known beside
-ε and δ, all count by ρ, or none, whichever is less.
+**In the library**, each entry a is a discrete Laplace mechanism of sensitivity a. Of an entry beyond 2^12 every k-th
+knot stays, and a grows to a multiple of k. Any other ε-DP release has sensitivity 1. It puts losses on the multiples of
+a step by a dominating pair (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). It computes in float64, for which δ
+is lowered by 10^-12 plus 10^-15 per release, at least ten times the largest loss observed.
+
+Of three bounds the least is returned: this one, zCDP, and the sum Σε_i, with δ - Σδ_i left to the Gaussians. Of
+releases whose ρ is known beside ε and δ, all count by ρ, or none, whichever is less.
 
 **zCDP.** A mechanism is ρ-zCDP if Rényi's divergence D_α(M(x) ‖ M(x')) ≤ ρα for every order α > 1 and all neighbors x,
 x' (Bun and Steinke 2016). Several are together Σρ_i-zCDP, even if each is chosen after seeing the earlier ones (their

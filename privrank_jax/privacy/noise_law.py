@@ -6,12 +6,14 @@ Z = r·U, r ~ Gamma(p + 1) and U uniform in the body K of dimension p, independe
 **Cube**, p = d: U has independent coordinates, uniform in [-1, 1]. Var Z_i = (d + 1)(d + 2)/3, E|Z_i| = (d + 1)/2.
 The maximum of |Z_i| is the norm of Z, and it has density ∝ r^{d-1} e^{-r}, that of Gamma(d).
 
-**Complete zonotope of m items**: Cov U is invariant under permutations of the items and U sums to 0, so it is
-v(I - J/m) with v = M_m/(m - 1), M_m = E‖U‖². The facets of K lie over the sets of k items, 1 <= k < m. Each is centered
-at the sum of the pairs that leave its set, whose squared length is h_k² = k(m - k)m. It is a product of complete
-zonotopes of k and of m - k items, orthogonal to its center. K is the union of the pyramids from 0 over the facets, and
-E‖U‖² over such a pyramid is p/(p + 2)·(h_k² + M_k + M_{m-k}). A complete zonotope of k items has k^{k-2} tiles of
-volume 2^{k-1}√k, so the pyramids over sets of k items take shares ∝ C(m, k)·k^{k-1}·(m - k)^{m-k-1}.
+**Complete zonotope of m items**: Cov U is invariant under permutations of the items and U sums to 0, so it is v(I -
+J/m) with v = M_m/(m - 1), M_m = E‖U‖².
+
+The facets of K lie over the sets of k items, 1 <= k < m. Each is centered at the sum of the pairs that leave its set,
+whose squared length is h_k² = k(m - k)m. It is a product of complete zonotopes of k and of m - k items, orthogonal to
+its center. K is the union of the pyramids from 0 over the facets, and E‖U‖² over such a pyramid is p/(p + 2)·(h_k² +
+M_k + M_{m-k}). A complete zonotope of k items has k^{k-2} tiles of volume 2^{k-1}√k, so the pyramids over sets of k
+items take shares ∝ C(m, k)·k^{k-1}·(m - k)^{m-k-1}.
 
 **Other quantities of zonotopes** are means over 1,024 to 16,384 simulated U, as E|Z_i| = (p + 1)·E|U_i| and P(|Z_i| >
 t) = E Q(p + 1, t/|U_i|), each raised by four standard errors. Draws of the items of a complete zonotope are pooled.
@@ -26,10 +28,12 @@ has the law of Gamma(d)/ρ, up to a factor of e^ρ after normalization: P(M > t 
 whole c_e, uniform in {-r, ..., r}. It accepts at least T(2r)^p of the T(2r + 1)^p pairs (S, c) at radius r, and at
 least one; T, the number of forests, is at most ∏_i l_i, l_i = Σ_j l_ij, as each item but the roots has a parent. So
 whatever holds of X is at most w/w' times as likely as it is for proposals, w' = Σ_r e^{-ρr} max((2r)^p, 1/∏ l_i), w =
-Σ_r w_r. In a proposal, X_i is the sum of ±c_e over the pairs of S at i and of ±r over the others. Add to each c_e an
-independent number, uniform in [-1/2, 1/2], and take r + 1/2 for r: this is a point Y, uniform in (r + 1/2)K, since each
-tile of it has the volume (2r + 1)^p. With l the largest l_i, \|X_i - Y_i\| ≤ l/2. Hence P(max_i \|X_i\| > t + l/2) ≤
-Σ_r (w_r/w') P(max_i \|U_i\| > t/(r + 1/2)).
+Σ_r w_r.
+
+In a proposal, X_i is the sum of ±c_e over the pairs of S at i and of ±r over the others. Add to each c_e an independent
+number, uniform in [-1/2, 1/2], and take r + 1/2 for r: this is a point Y, uniform in (r + 1/2)K, since each tile of it
+has the volume (2r + 1)^p. With l the largest l_i, \|X_i - Y_i\| ≤ l/2. Hence P(max_i \|X_i\| > t + l/2) ≤ Σ_r (w_r/w')
+P(max_i \|U_i\| > t/(r + 1/2)).
 
 For small ρ that sum is long. There let G(R) = R^p P(max_i \|U_i\| > t/R), which grows with R: so Σ_r e^{-ρr} G(r + 1/2)
 ≤ e^{3ρ/2} ∫ e^{-ρR} G(R) dR and Σ_r e^{-ρr} r^p ≥ e^{-ρ} ∫ e^{-ρR} R^p dR, and the bound is at most e^{5ρ/2} times the

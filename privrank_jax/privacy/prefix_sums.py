@@ -7,16 +7,19 @@ which the first t rows need the first t rows of Y only, and computing them is po
 
 **Sensitivity.** Let C >= 0, and let c_t be its column t. A unit adds up to k rows u_l, each of nonnegative numbers with
 sum at most 1, at steps t_l of its choice. *Added or removed*: CX moves by P = Σ_l c_{t_l} u_lᵀ, and in ℓ₁ or ℓ₂ over
-all its entries ‖P‖ <= Σ_l ‖c_{t_l}‖ ‖u_l‖ <= k max_t ‖c_t‖. *Replaced* (other rows, at other steps): CX moves by P - Q
-with both of this kind. In ℓ₁ this is at most 2k max_t ‖c_t‖₁. In ℓ₂, ‖P - Q‖² = ‖P‖² + ‖Q‖² - 2⟨P, Q⟩, where no entry
-of P or Q is negative, hence ‖P - Q‖ <= √2 k max_t ‖c_t‖₂. *Flipped*: a special case. All are attained, by k comparisons
-in the step of the longest column that one item loses and another one wins. So **the sensitivity of CX is that of the
-totals of one release times the length of the longest column of C**, whichever steps a user's comparisons fall into.
+all its entries ‖P‖ <= Σ_l ‖c_{t_l}‖ ‖u_l‖ <= k max_t ‖c_t‖.
 
-**Adaptive streams.** Comparisons may depend on what was published before: those who answer see the leaderboard. Let
-the rows of two neighboring streams, and so the change M of CX, be functions of what was published before, with ‖M‖ <= Δ
-always; row t of M is known once Y_1, ..., Y_{t-1} are. For Laplace noise of scale λ the loss is at most ‖M‖₁/λ. For
-Gaussian noise, add a last row whose change is known from all others and makes ‖M‖₂ = Δ; leaving it out again is
+*Replaced* (other rows, at other steps): CX moves by P - Q with both of this kind. In ℓ₁ this is at most 2k max_t
+‖c_t‖₁. In ℓ₂, ‖P - Q‖² = ‖P‖² + ‖Q‖² - 2⟨P, Q⟩, where no entry of P or Q is negative, hence ‖P - Q‖ <= √2 k max_t
+‖c_t‖₂. *Flipped*: a special case. All are attained, by k comparisons in the step of the longest column that one item
+loses and another one wins. So **the sensitivity of CX is that of the totals of one release times the length of the
+longest column of C**, whichever steps a user's comparisons fall into.
+
+**Adaptive streams.** Comparisons may depend on what was published before: those who answer see the leaderboard. Let the
+rows of two neighboring streams, and so the change M of CX, be functions of what was published before, with ‖M‖ <= Δ
+always; row t of M is known once Y_1, ..., Y_{t-1} are. For Laplace noise of scale λ the loss is at most ‖M‖₁/λ.
+
+For Gaussian noise, add a last row whose change is known from all others and makes ‖M‖₂ = Δ; leaving it out again is
 post-processing. The loss is Σ_t (⟨Z_t, M_t⟩ + ‖M_t‖²/2)/σ², whose terms ⟨Z_t, M_t⟩/σ² are, given the past, normal with
 variance ‖M_t‖²/σ². These are the increments of a Brownian motion that is stopped at the fixed time Δ²/σ², so the loss
 is exactly N(Δ²/2σ², Δ²/σ²), that of the Gaussian mechanism on one number, and so is δ(ε).
@@ -45,16 +48,20 @@ sequence is approached by events of the first T steps, in probability under both
 
 *Root* (``unbounded-root``), for Gaussian noise. C is Toeplitz with coefficients a_0, a_1, ..., integers in units of
 2^-b. Let S_k >= 0 be nondecreasing with S_0 = 0, W_k = ⌊4^b (1 + S_k/5)⁻³⌋ and a_k = ⌊√(W_k - W_{k+1})⌋. **Theorem.**
-Every column has squared length Σ_k a_k² <= 4^b. *Proof.* W never increases, so a_k is well defined, and Σ_{k<n} a_k² <=
-Σ_{k<n} (W_k - W_{k+1}) = W_0 - W_n <= W_0 = 4^b for every n. Nothing is asked of S but that it does not decrease, so
-rounding in its computation costs no privacy. All of this is done in integers. S_k = Σ_{j<k} f_j², rounded down to
-multiples of 2^-64: the variance grows with log⁵ t (a variant of Jacobsen and Fawaz 2025, arXiv 2506.15018).
+Every column has squared length Σ_k a_k² <= 4^b.
+
+*Proof.* W never increases, so a_k is well defined, and Σ_{k<n} a_k² <= Σ_{k<n} (W_k - W_{k+1}) = W_0 - W_n <= W_0 = 4^b
+for every n. Nothing is asked of S but that it does not decrease, so rounding in its computation costs no privacy. All
+of this is done in integers. S_k = Σ_{j<k} f_j², rounded down to multiples of 2^-64: the variance grows with log⁵ t (a
+variant of Jacobsen and Fawaz 2025, arXiv 2506.15018).
 
 *Tree* (``unbounded-tree``), for Laplace noise. A step t that is divisible by 32^j and not by 32^{j+1} publishes the sum
 of the last 32^j steps, t among them, with 2^j times the noise; as a matrix, row t of C holds 2^-j in these places. B
-adds up the intervals that make up (0, t]. **Theorem.** Every column has a sum of at most 2. *Proof.* The intervals of
-one j end at different multiples of 32^j and have length 32^j, so they don't overlap: a column has at most one entry
-2^-j for each j, and Σ_j 2^-j = 2. There are at most 31 intervals of each j, so the deviation grows with t^{1/5}.
+adds up the intervals that make up (0, t]. **Theorem.** Every column has a sum of at most 2.
+
+*Proof.* The intervals of one j end at different multiples of 32^j and have length 32^j, so they don't overlap: a column
+has at most one entry 2^-j for each j, and Σ_j 2^-j = 2. There are at most 31 intervals of each j, so the deviation
+grows with t^{1/5}.
 
 Dwork, Naor, Pitassi, Rothblum (2010); Chan, Shi, Song (2011): trees. Li, Miklau, Hay, McGregor, Rastogi (2015):
 strategies. Matousek, Nikolov, Talwar (2020): the bound. Denisov, McMahan, Rush, Smith, Thakurta (2022): adaptive
@@ -72,8 +79,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int, Num
 
-from privrank_jax._arguments import is_whole
-from privrank_jax._validate import check_choice
+from privrank_jax._validate import check_choice, check_whole
 
 STRATEGIES = ("square-root", "tree", "independent", "increments")  # of streams of T steps
 UNBOUNDED = ("unbounded-root", "unbounded-tree")  # of streams without a last step
@@ -92,9 +98,7 @@ class Strategy:
 
     kind: str  # of STRATEGIES or UNBOUNDED
     steps: int | None = None  # T; None without a last step
-    digits: int | None = (
-        None  # b: roots are rounded to multiples of 2^-b; None: the square root is not
-    )
+    digits: int | None = None  # b: roots are rounded to multiples of 2^-b; None: not rounded
 
     @property
     def unit(self) -> int:
@@ -102,11 +106,11 @@ class Strategy:
         return 1 << (self.digits or 0)
 
     def growth(self, step: int) -> int:
-        """How many times the scale of other rows that of row ``step`` (from 0) is; C holds entries over it."""
+        """The scale of row ``step`` (from 0), in units of that of other rows; C holds entries over it."""
         return 2 ** level_of(step + 1) if self.kind == "unbounded-tree" else 1
 
     def width(self, step: int) -> int:
-        """How many steps row ``step`` sums up, if C holds zeros and ones."""
+        """The number of steps that row ``step`` sums up, if C holds zeros and ones."""
         if self.kind in _RADIX:
             radix = _RADIX[self.kind]
             return radix ** level_of(step + 1, radix)
@@ -187,7 +191,7 @@ def usual_strategy(steps: int | None, noise: str) -> str:
         return "unbounded-root" if noise == "gaussian" else "unbounded-tree"
     if noise == "gaussian":
         return "square-root"
-    check_steps(steps)
+    check_whole("steps", steps)
     # The longest column of the tree has 1 + ⌊log₂ T⌋ ones, and its longest row as many as a number up to T in binary.
     of_tree = math.sqrt((steps + 1).bit_length() - 1) * steps.bit_length()
     return "increments" if math.sqrt(steps) <= of_tree else "tree"
@@ -230,7 +234,7 @@ def level_of(step: int, radix: int = 32) -> int:
 def simulated(strategy: str, steps: int) -> Strategy:
     """A strategy in floating point."""
     check_choice("strategy", strategy, (*STRATEGIES, *UNBOUNDED))
-    check_steps(steps)
+    check_whole("steps", steps)
     return Strategy(strategy, steps, _DIGITS if strategy == "unbounded-root" else None)
 
 
@@ -289,12 +293,6 @@ def prefix_sum_error_bound(steps: int) -> float:
     >>> round(prefix_sum_error_bound(1000), 3)
     2.902
     """
-    check_steps(steps)
+    check_whole("steps", steps)
     angles = (2 * np.arange(1, steps + 1) - 1) * np.pi / (4 * steps + 2)
     return float(np.mean(0.5 / np.sin(angles)))
-
-
-def check_steps(steps: int) -> None:
-    """Raise ``ValueError`` unless T is a whole number, at least 1."""
-    if not is_whole(steps) or steps < 1:
-        raise ValueError(f"steps must be a whole number, at least 1, got {steps!r}.")

@@ -8,8 +8,8 @@ from typing import Any
 
 import jax
 
-from privrank_jax._neighbors import ADJACENCIES, COMPARISON_KINDS, COVERS, UNITS
-from privrank_jax._promise import LEAVES, STATIC, Kind, Privacy, in_words, unflattened
+from privrank_jax._neighbors import ADJACENCIES, COMPARISON_KINDS, COVERS, UNITS, in_words
+from privrank_jax._promise import LEAVES, STATIC, Kind, Privacy, unflattened
 
 __all__ = ["ADJACENCIES", "COMPARISON_KINDS", "UNITS", "Kind", "Privacy"]
 
@@ -25,9 +25,7 @@ def _flatten_with_keys(privacy: Privacy) -> tuple[tuple[Any, ...], tuple[Any, ..
 
 
 def _unflatten(static: tuple[Any, ...], leaves: Iterable[Any]) -> Privacy:
-    epsilon, delta, contributions = leaves
-    fields = dict(zip(STATIC, static))
-    return unflattened({**fields, "delta": delta, "contributions": contributions}, epsilon)
+    return unflattened(dict(zip((*LEAVES, *STATIC), (*leaves, *static))))
 
 
 # Not register_dataclass: it would validate whatever a transformation puts in place of ε and δ.
@@ -35,7 +33,7 @@ jax.tree_util.register_pytree_with_keys(Privacy, _flatten_with_keys, _unflatten,
 
 
 def kept(privacy: Privacy, by: str, *kinds: Kind) -> Privacy:
-    """What a mechanism for these ``kinds``, the weakest first, attains when ``privacy`` is asked for.
+    """The promise that a mechanism for these ``kinds``, the weakest first, attains when ``privacy`` is asked for.
 
     That is ``privacy`` itself if its kind is one of them, else the same ε and δ for the first kind that covers it.
     """

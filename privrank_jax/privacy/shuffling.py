@@ -8,20 +8,25 @@ e^ε Q)₊ the hockey-stick divergence, so that δ(ε) is the largest H of neigh
 its answer, one bit by randomized response at ε₀ (a fair coin where the user has no answer). Let users 2..n hold any
 data, and let user 1 hold x or x', whose answers differ in a share d > 0 of the questions. With probability 1-d user 1
 draws another question, and sends the same under x and x'. Otherwise the report is uniform on the dN questions, with x's
-answer with probability q (under x) or p (under x'). For every other user, each of the 2dN reports "question and
-answer" has probability at least p/N, so this user's law is a mixture that with probability 2pd is uniform on them: a
-*clone*. Tell the observer more: the reports that are not clones (their law is the same under x and x'), and of clones
-and user 1's report, where it differs, only how many agree with x and how many with x' (which of the questions each has
-is independent of this). With C ~ Bin(n-1, 2pd) clones, A ~ Bin(C, 1/2) of them as x and B = C - A as x', the observer
-holds (A + Δ, B + 1 - Δ) with probability d, Δ ~ Bernoulli(q) under x and Bernoulli(p) under x', and (A, B) otherwise.
-All of this is what remains of the pair at d = 1 if each report is kept with probability d: post-processing. So
+answer with probability q (under x) or p (under x').
+
+For every other user, each of the 2dN reports "question and answer" has probability at least p/N, so this user's law is
+a mixture that with probability 2pd is uniform on them: a *clone*.
+
+Tell the observer more: all reports that are not clones, whose law is the same under x and x'. Let the observer learn of
+the clones, and of user 1's report where it differs, only how many agree with x and how many with x'; which of the
+questions each has is independent of this.
+
+Let there be C ~ Bin(n-1, 2pd) clones, A ~ Bin(C, 1/2) of them as x and B = C - A as x'. The observer holds (A + Δ, B +
+1 - Δ) with probability d, with Δ ~ Bernoulli(q) under x and Bernoulli(p) under x', and (A, B) otherwise. All of this is
+what remains of the pair at d = 1 if each report is kept with probability d: post-processing. So
 
 .. math:: δ(ε) ≤ \sum_c \Pr[C = c]\, δ_c(ε), \qquad C \sim \mathrm{Bin}(n-1, 2p),
 
-with δ_c = H of Bin(c, 1/2) + Bernoulli(q) and Bin(c, 1/2) + Bernoulli(p); swapping A and B swaps the two. With a =
-q - e^ε p, b = e^ε q - p and f, T the probability and the upper tail of Bin(c, 1/2), the likelihood ratio of s is above
-e^ε iff f(s-1)/f(s) = s/(c-s+1) > b/a, that is c+1-s < (c+1) a/(a+b). With s* the first such s, δ_c = a T(s*-1) - b
-T(s*). A larger n and a smaller ε₀ only decrease δ: reports of known data can be added, and bits flipped again.
+with δ_c = H of Bin(c, 1/2) + Bernoulli(q) and Bin(c, 1/2) + Bernoulli(p); swapping A and B swaps the two. Let a = q -
+e^ε p and b = e^ε q - p, and let f, T be the probability and the upper tail of Bin(c, 1/2). The likelihood ratio of s is
+above e^ε iff f(s-1)/f(s) = s/(c-s+1) > b/a, that is c+1-s < (c+1) a/(a+b). With s* the first such s, δ_c = a T(s*-1) -
+b T(s*). A larger n and a smaller ε₀ only decrease δ: reports of known data can be added, and bits flipped again.
 
 The questions must be drawn independently by the users and stay secret; else a report is only hidden among the answers
 to its own question:
@@ -29,9 +34,11 @@ to its own question:
 **One question** (``question="public"``). All n users answer the same question, and the multiset is the number of ones.
 If k of the other n-1 answer 1, it is S_k = Bin(k, q) + Bin(n-1-k, p) plus the report of user 1, and the law of S_k is
 log-concave; as above δ_k = max_s a P(S_k ≥ s-1) - b P(S_k ≥ s), and δ(ε) is exactly the largest of them over k (the
-other direction is that of n-1-k). A user without an answer sends a fair coin, which is a mixture of the laws of 0 and 1
-in equal parts; H is convex, so such users never make it larger. Beyond n = 500 users the smaller of δ at 500 and of the
-bound above is used, which both hold.
+other direction is that of n-1-k).
+
+A user without an answer sends a fair coin, which is a mixture of the laws of 0 and 1 in equal parts; H is convex, so
+such users never make it larger. Beyond n = 500 users the smaller of δ at 500 and of the bound above is used, which both
+hold.
 
 **Against the shuffler** only ε₀ holds: n must count honest users alone. A user who sends S reports is protected only by
 the composition of S releases. Numbers are rounded up by a relative 1e-9 of the largest terms.
@@ -54,9 +61,8 @@ from privrank_jax.privacy.host import HostNumber, host_number
 QUESTIONS = ("secret", "public")
 MOST_USERS = 10**9
 _EXACT_USERS = 500  # of one question up to whom all numbers of ones are compared
-_MOST_TERMS = (
-    10_000  # numbers of clones; of more, blocks count as their smallest, which only adds to δ
-)
+# Numbers of clones; of more, blocks count as their smallest, which only adds to δ.
+_MOST_TERMS = 10_000
 _SAFETY = 1e-9
 _LARGEST_EPSILON = 600.0  # e^ε is finite
 _OUTSIDE = 1e-38  # more than the tails of a binomial law that are left out

@@ -5,8 +5,8 @@ opposite, with probabilities (1 ± ‖v‖/r)/2, so that the mean is v. Then the
 radius B, drawn evenly from the cap {z : ⟨z, û⟩ ≥ Bγ} with probability p and evenly from the rest otherwise. With q the
 share of the sphere that the cap takes, the density is p/q on the cap and (1-p)/(1-q) off it, whatever û is.
 
-**Theorem (privacy).** At p/(1-p) = e^ε q/(1-q) the two densities differ by the factor e^ε exactly, so a report is
-ε-DP in the local model under any change of v, and the loss ε is attained where caps don't coincide.
+**Theorem (privacy).** At p/(1-p) = e^ε q/(1-q) the two densities differ by the factor e^ε exactly. So a report is ε-DP
+in the local model under any change of v, and the loss ε is attained where caps don't coincide.
 
 **Theorem (no bias, error).** With M = ∫_γ^1 t f(t) dt, f the density of one coordinate of an even point of the unit
 sphere, E⟨z, û⟩/B = M(p/q - (1-p)/(1-q)) = (e^ε-1)M/(1 + (e^ε-1)q) =: c(γ); at B = r/c the mean of z is v, and
@@ -45,9 +45,8 @@ from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.local import flip_threshold
 
 Vectors: TypeAlias = Real[ArrayLike, "*users d"]
-_ROUNDINGS = (
-    24  # of a logarithm of q, in units of the last place of its terms: ten times what was seen
-)
+# Of a logarithm of q, in units of the last place of its terms: ten times what was seen.
+_ROUNDINGS = 24
 _PANELS, _REACH = 64, 9.0  # exp(-9²/2) of the mass, 3e-18, lies beyond the reach
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -195,8 +194,7 @@ def _checked(
     epsilon = check_epsilon(epsilon)
     check_positive("radius", radius, infinite=False)
     vectors = jnp.asarray(vectors)
-    if not jnp.issubdtype(vectors.dtype, jnp.floating):
-        vectors = vectors.astype(jnp.result_type(float))
+    vectors = vectors.astype(jnp.result_type(vectors, float))
     if vectors.ndim < 1 or vectors.shape[-1] - zero_sum < 1:
         raise ValueError(
             f"vectors need shape (..., d) and a dimension left to report, got {vectors.shape}."

@@ -3,8 +3,9 @@ r"""Audited consensus of rankings in the central model: two users and three item
 **Private weights** are Borda scores and all pairs at once, half of the budget for each. The scales of the two releases
 are found from the standard deviations that the mechanism reports. With K-norm noise σ_c² = λ²(d + 1)(d + 2)/3 of pairs,
 and 1/σ_g² - 1/σ_c² is the precision of the scores alone, m/v₁ (the head of
-:mod:`privrank_jax.aggregation.split_weights`). The two noises are independent, so their log densities add up. With
-Gaussian noise the whole release is one point and isotropic noise, once the gradient part is divided by σ_g and the
+:mod:`privrank_jax.aggregation.split_weights`). The two noises are independent, so their log densities add up.
+
+With Gaussian noise the whole release is one point and isotropic noise, once the gradient part is divided by σ_g and the
 cycle part by σ_c. The weights are published without shrinkage; a statistic of shrunk ones loses no more.
 """
 

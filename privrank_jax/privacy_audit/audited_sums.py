@@ -1,7 +1,7 @@
 """Audited noise on linear numbers: sums over comparisons, choices, rankings and ballots, once or after every step.
 
-What a continual mechanism publishes determines Y = CX + Z, with independent noise Z of one scale, and is a function of
-it. So the loss is that of noise on the numbers CX, which the rows compute from all small streams.
+The publications of a continual mechanism determine Y = CX + Z, with independent noise Z of one scale, and are a
+function of it. So the loss is that of noise on the numbers CX, which the rows compute from all small streams.
 """
 
 from __future__ import annotations

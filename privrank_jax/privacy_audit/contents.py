@@ -35,7 +35,7 @@ Pairs = Sequence[tuple[int, int]]
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Units:
-    """What one unit of one type of data can hold, and the numbers with noise that are released of all.
+    """All contents of one unit of one type of data, and the numbers with noise that are released of all units.
 
     Attributes:
         contents: ``(K, ...)``, all that one unit can hold.
@@ -81,7 +81,7 @@ class Units:
         return {"promise": promise, "instances": instances}
 
     def moved(self, adjacency: str, center: float = 0.0) -> np.ndarray:
-        """What neighbors differ by in their numbers less each user's center, as if none were divided, ``(P, d)``."""
+        """Differences of neighbors in their numbers less each user's center, as if none were divided, ``(P, d)``."""
         contents, pairs = self._of(adjacency)
         numbers = self.numbers(contents) - center * self._users(contents)
         return numbers[pairs[:, 0]] - numbers[pairs[:, 1]]
@@ -152,7 +152,7 @@ def with_ties_of(num_items: int, *rows: tuple[int, int, float], ties: int = 0) -
 
 
 def answers(num_items: int, limit: int, asked: Pairs | None = None) -> np.ndarray:
-    """All that a user can say in at most ``limit`` comparisons, or of each question that is asked; nothing comes first.
+    """Every answer of a user in at most ``limit`` comparisons, or of each question that is asked; nothing comes first.
 
     ``(K, 2, m, m)``: wins with half wins for ties, and the half wins alone.
     """
@@ -362,7 +362,7 @@ def _halves(ranks: Sequence[int], missing: str) -> list[np.ndarray]:
 
 
 def pair_shares(ranks: Sequence[int], missing: str = "last") -> np.ndarray:
-    """What one user gives to "i before j", by the rule for items that are not ranked, and 1 on the diagonal."""
+    """The share of one user in "i before j", by the rule for items that are not ranked, and 1 on the diagonal."""
     before = [(np.sign(half - half[:, None]) + 1) / 4 for half in _halves(ranks, missing)]
     return sum(before, np.eye(len(ranks)) / 2)
 

@@ -30,9 +30,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy import special
 
-from privrank_jax._arguments import is_whole
 from privrank_jax._types import Key
-from privrank_jax._validate import check_level
+from privrank_jax._validate import check_level, check_whole
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit.enumeration import (
@@ -146,8 +145,7 @@ def audit(
     row = get(mechanism) if isinstance(mechanism, str) else mechanism
     epsilon, delta = checked_epsilon(row, epsilon), float(row.promise.delta)
     check_level(confidence)
-    if not is_whole(draws) or draws < FEWEST_DRAWS:
-        raise ValueError(f"draws must be an integer of at least {FEWEST_DRAWS:,}, got {draws!r}.")
+    check_whole("draws", draws, FEWEST_DRAWS)
     drawn, half = draw(key, row, epsilon, draws=draws), draws // 2
     thresholds = None if row.outcomes else _thresholds(drawn[:, :half])
     chosen_on, tested_on = (

@@ -1,4 +1,5 @@
-r"""What somebody who knows all but one person's data can tell from a publication: in full if exact, little if private.
+r"""The data of one person, guessed from a publication by somebody who knows all others: in full if exact, little if
+private.
 
 **Exact.** Totals are sums over people, so what two publications differ by, or what one leaves beyond the people whose
 answers are known, are the answers of the others: :func:`battles_between` reads them off.
@@ -10,7 +11,7 @@ Bayes, and as p_j(o) ≥ e^{-ε} p_i(o),
 .. math:: P(i | o) = \frac{π_i p_i(o)}{\sum_j π_j p_j(o)} ≤ \frac{π_i}{π_i + e^{-ε}(1 - π_i)}.
 
 The right side grows with π_i. So no guess of the value is right with a probability of more than e^ε π/(e^ε π + 1 - π),
-π the largest prior. The same holds for any question about the value, with the prior probabilities of its answers:
+π the largest prior. This holds for any question about the value too, with the prior probabilities of its answers:
 averages of the p_i over two groups of values are within e^ε of each other too. Randomized response with k answers
 attains it. For (ε, δ)-DP it does not hold.
 """

@@ -3,10 +3,9 @@
 **Exact releases.** Every mechanism, such as :data:`privrank_jax.aggregation.dp_borda`, has a method ``release``, which
 takes the same arguments but the key; where there is no exact sampler, it refuses and says what to use. It runs on the
 host, takes nothing that is traced, and draws exact noise from the operating system's entropy
-(:mod:`privrank_jax.exact`). The guarantee has ``numerics="exact"``, and arrays are NumPy
-arrays, of float64 unless said otherwise. Beside the errors of the simulation it raises ``ValueError`` for ε = ∞,
-several ε, or an ε and δ so extreme that no noise can be drawn, and for items that only pad the data, which would be
-published.
+(:mod:`privrank_jax.exact`). The guarantee has ``numerics="exact"``, and arrays are NumPy arrays, of float64 unless said
+otherwise. Beside the errors of the simulation it raises ``ValueError`` for ε = ∞, several ε, or an ε and δ so extreme
+that no noise can be drawn. It refuses items that only pad the data too, as they would be published.
 
 Names are loaded on first use, so that :mod:`~privrank_jax.release.ledger` needs no JAX.
 """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import ArrayLike, Bool, Integer, Shaped
 
-from privrank_jax._validate import check_positive
+from privrank_jax._validate import check_positive, check_shape
 from privrank_jax.exact.entropy import random_words
 
 
@@ -48,8 +48,7 @@ def exact_bound(
     """
     check_positive("max_per_user", max_per_user)
     users = np.asarray(users)
-    if users.ndim != 1:
-        raise ValueError(f"users must have shape (N,), got {users.shape}.")
+    check_shape("users", users, ("N",))
     words = random_words(users.size)
     order = np.lexsort((words, users))
     if max_per_item is not None:

@@ -5,11 +5,10 @@ rows so far: :meth:`PrefixSums.rows <privrank_jax.pairwise.continual.PrefixSums.
 that module. Under ``flip`` it is public who compared what, and X holds win totals, to which scores are fitted. Else X
 holds wins, losses and pair counts, and scores are fitted to their noisy sums: post-processing of what is on disk.
 
-**One key** from the operating system, drawn for the first step, decides all noise. Row t of Z is drawn from a
-secret stream (:mod:`privrank_jax.exact.entropy`) whose label is the terms of the leaderboard and all of X_1,
-..., X_t. So a step that is drawn again from the same data, by a copy or an older state, comes out the same, bit for
-bit, and one that is drawn from other data has independent noise, never the same noise, which would reveal what has
-changed.
+**One key** from the operating system, drawn for the first step, decides all noise. Row t of Z is drawn from a secret
+stream (:mod:`privrank_jax.exact.entropy`) whose label is the terms of the leaderboard and all of X_1, ..., X_t. So a
+step that is drawn again from the same data, by a copy or an older state, comes out the same, bit for bit. One that is
+drawn from other data has independent noise, never the same noise, which would reveal what has changed.
 
 *Proof.* Where each step is published once, or again from equal data, each label is used for one row. If HMAC-SHA-256 is
 a pseudorandom function, its streams can't be told from independent uniform bits, whatever labels were chosen after
@@ -18,12 +17,16 @@ the function, as it does for every draw from an operating system, whose generato
 unbounded ones.
 
 *Where a step would be published from other data*, two publications lose more than one: their equality tells whether the
-data are equal, and unequal ones add up. So a *witness* of each step, a keyed hash of what was published, of all counts
-behind it and of a note, is kept in the state, in a file of that name and ``.published`` beside it, and in a ledger if
-one is used. A step is published only if its witness is that of each memory which has one: an older state goes on from
-any of the three. A state with steps and no file beside it is refused, and so is a new state beside the steps of another
-one. If all of them were put back to the same day, or if two copies of a state are run on different data with no ledger
-that both share, nobody can notice, and the guarantee covers only what one of them published.
+data are equal, and unequal ones add up. So each step has a *witness*, a keyed hash of what was published, of all counts
+behind it and of a note. It is kept in the state, in a file of that name and ``.published`` beside it, and in a ledger
+if one is used.
+
+A step is published only if its witness is that of each memory which has one: an older state goes on
+from any of the three. A state with steps and no file beside it is refused, and so is a new state beside the steps of
+another one.
+
+Nobody can notice if all of them were put back to the same day, or if two copies of a state are run on different data
+with no ledger that both share. Then the guarantee covers only what one of them published.
 
 **Order.** Steps are on disk in the state, then in the other memories, then they are returned. A process killed in
 between leaves steps that nobody has seen; the next one to open the state catches up. Steps are drawn in the transaction
@@ -74,8 +77,8 @@ class Leaderboard(contextlib.AbstractContextManager["Leaderboard"]):
     """Noisy sums after each step, with or without a last one, and scores by them; a context manager.
 
     **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that all steps together publish,
-    for the promised unit and adjacency, whichever steps the L comparisons of a user fall into, and where these depend
-    on what was published before (heads of this module, of :mod:`privrank_jax.privacy.prefix_sums` and of
+    for the promised unit and adjacency. It holds whichever steps the L comparisons of a user fall into, and where these
+    depend on what was published before (heads of this module, of :mod:`privrank_jax.privacy.prefix_sums` and of
     :mod:`privrank_jax.pairwise.continual`).
 
     Args:

@@ -1,11 +1,13 @@
 r"""The budget of a data set: an SQLite file from which every release spends before it shows anything.
 
-**Promise.** All releases through this ledger together are (ε, δ) differentially private for the neighbors of the
-ledger (unit, adjacency, what is public, what a user is), with the ε and δ of its budget. Budgets add up: releases with
-(ε_i, δ_i), each of which may be chosen after seeing the earlier ones, are together (Σ ε_i, Σ δ_i) private, and this
-stays true for a rule that stops before the sums exceed the budget (basic composition as a filter; Rogers, Roth, Ullman,
-Vadhan 2016), for releases of a trusted curator and for those of local randomizers. A ledger that keeps a part of its δ
-as *slack* adds up Rényi divergences too, which come to less (:mod:`privrank_jax.release.ledger_filter`).
+**Promise.** All releases through this ledger together are (ε, δ) differentially private for the neighbors of the ledger
+(unit, adjacency, what is public, what a user is), with the ε and δ of its budget. Budgets add up: releases with (ε_i,
+δ_i), each of which may be chosen after seeing the earlier ones, are together (Σ ε_i, Σ δ_i) private. This stays true
+for a rule that stops before the sums exceed the budget (basic composition as a filter; Rogers, Roth, Ullman, Vadhan
+2016). It holds for releases of a trusted curator and for those of local randomizers.
+
+A ledger that keeps a part of its δ as *slack* adds up Rényi divergences too, which come to less
+(:mod:`privrank_jax.release.ledger_filter`).
 
 A release counts at its own ε if its promise covers that of the ledger
 (:meth:`~privrank_jax.privacy.Privacy.covers`): replacing a unit includes changing its answers, and all of a user
@@ -20,8 +22,11 @@ known by a hash of their content, whose key is in the file; neither is ever prin
 **A series** of data sets with a public name, such as a survey of every year, has one ledger and one budget. Its
 neighbors differ in one unit of each of its data sets: D = (D_1, ..., D_k) and D' are neighbors if, for each i, D_i and
 D'_i are equal or neighbors of the ledger. So they cover a person who is in all of the files, whatever that person
-answered in each, and rows that several files repeat. Theorem: releases of (ε_j, δ_j), each of one D_i, with noise of
-its own, which may be chosen after seeing the earlier ones, are together (Σ ε_j, Σ δ_j) private for these neighbors.
+answered in each, and rows that several files repeat.
+
+Theorem: releases of (ε_j, δ_j), each of one D_i, with noise of its own, which may be chosen after seeing the earlier
+ones, are together (Σ ε_j, Σ δ_j) private for these neighbors.
+
 Proof: given what came before, release j is a function of D_i and of its own noise alone; D_i and D'_i are equal or
 neighbors, so it is (ε_j, δ_j) private for D and D' too, and composition, with its filter, is that of one data set. That
 also covers files which come into being later, and answers in them that depend on earlier releases, for it allows that

@@ -12,11 +12,15 @@ first release on that exceeds it, δ_i of those with a ρ_i count no more. A rel
 there is one more, may depend on all results so far. *Proof.* Let P_i and Q_i be the laws of release i for the two data
 sets, given what came before. If δ_i counts, take from P_i its failure: leave what the dominating pair has besides, or
 min(P_i, e^{ε_i} Q_i) where there is a ρ_i. Call the rest P_i'; it is P_i if δ_i does not count. All that is taken comes
-to at most δ - δ'. The rest adds E' (1 - e^{ε-L})₊ to δ, with E' the integral over ΠP_i' and L = ΣL_i, where L_i is log
-P_i'/Q_i. By definition of r_i, and as P_i' <= P_i where r_i = αρ_i, the factors of M = Π e^{(α-1)(L_i - r_i)} have
-conditional integrals of at most 1. So E' M <= 1 wherever the rule stops (Feldman and Zrnic 2021). If the plain sum
-holds there, all L_i <= ε_i, so L <= ε, which adds nothing. If not, (1 - e^{-y})₊ <= κ e^{(α-1)y} for all y, so that
-(1 - e^{ε-L})₊ <= κ e^{(α-1)(L-ε)} = κ e^{(α-1)(Σr_i-ε)} M <= δ' M. All of it adds at most δ' E' M <= δ'. ∎
+to at most δ - δ'.
+
+The rest adds E' (1 - e^{ε-L})₊ to δ, with E' the integral over ΠP_i' and L = ΣL_i, where L_i is log P_i'/Q_i. By
+definition of r_i, and as P_i' <= P_i where r_i = αρ_i, the factors of M = Π e^{(α-1)(L_i - r_i)} have conditional
+integrals of at most 1. So E' M <= 1 wherever the rule stops (Feldman and Zrnic 2021).
+
+If the plain sum holds there, all L_i <= ε_i, so L <= ε, which adds nothing. If not, (1 - e^{-y})₊ <= κ e^{(α-1)y} for
+all y, so that (1 - e^{ε-L})₊ <= κ e^{(α-1)(L-ε)} = κ e^{(α-1)(Σr_i-ε)} M <= δ' M. All of it adds at most δ' E' M <= δ'.
+∎
 
 So whatever the plain sum allows within ε and δ - δ' is allowed. Until it is exceeded δ_i must count, for results decide
 whether it ever will be, and where it is not, a Gaussian release has failures.

@@ -97,12 +97,11 @@ def identity(program: Program) -> str:
     words += [program.metrics, _sources(), jax.__version__, jaxlib.__version__]
     found.update(f"{(*words, program.devices.kind)!r}\0".encode())
     found.update(program.lowered().as_text().encode())
-    closed = [value for value in program.closed.consts if hasattr(value, "dtype")]
     equations = list(_equations(program.closed.jaxpr))
     atoms = (atom for equation in equations for atom in equation.invars)
-    literals = (
-        atom.val for atom in atoms if isinstance(atom, Literal)
-    )  # which the text may leave out
+    # The text may leave out literals.
+    literals = (atom.val for atom in atoms if isinstance(atom, Literal))
+    closed = [value for value in program.closed.consts if hasattr(value, "dtype")]
     closed += (value for value in literals if isinstance(value, jax.Array | np.ndarray))
     for value in (program.key, *program.columns.values(), *closed):
         if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):

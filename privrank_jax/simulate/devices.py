@@ -100,24 +100,23 @@ def exchange(values: np.ndarray | None, shape: tuple[int, int]) -> np.ndarray | 
     """Gather the values of all processes, each of the given ``shape``; None if any of them has none."""
     if jax.process_count() == 1:
         return values
-    from jax.experimental import multihost_utils
-
     packed = np.zeros((shape[0] + 1, shape[1]))  # a last row says whether there are values
     if values is not None:
         packed[:-1], packed[-1] = values, 1.0
-    parts = multihost_utils.process_allgather(packed.view(np.uint32)).view(np.float64)
-    if not parts[:, -1].all():
-        return None
-    return np.concatenate(list(parts[:, :-1]), axis=1)
+    parts = _of_all(packed.view(np.uint32)).view(np.float64)
+    return np.concatenate([*parts[:, :-1]], axis=1) if parts[:, -1].all() else None
 
 
 def least(value: int) -> int:
     """The smallest of the values that the processes hold."""
-    if jax.process_count() == 1:
-        return value
+    return value if jax.process_count() == 1 else int(_of_all(np.array([value], np.uint32)).min())
+
+
+def _of_all(array: np.ndarray) -> np.ndarray:
+    """The arrays of all processes, of one shape, along a new leading axis."""
     from jax.experimental import multihost_utils
 
-    return int(multihost_utils.process_allgather(np.array([value], np.uint32)).min())
+    return multihost_utils.process_allgather(array)
 
 
 def from_first(state: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:

@@ -4,9 +4,9 @@ Cells with the same static values run as one compiled program over a flat batch 
 equal batches as memory requires, each split evenly over all devices.
 
 Replicate ``r`` uses the key ``fold_in(key, r)`` in every cell: **common random numbers**, so that a difference between
-two cells is usually more precise than their standard errors suggest (return it as a metric to get its own). The same
-key gives the same table for any batch size and any number of devices and processes: bit for bit for what is sampled and
-counted, to rounding for what XLA or LAPACK may reassociate (1e-12 for solved estimates in float64).
+two cells is usually more precise than their standard errors suggest (return it as a metric to get its own). A key gives
+the same table for any batch size and any number of devices and processes: bit for bit for what is sampled and counted,
+to rounding for what XLA or LAPACK may reassociate (1e-12 for solved estimates in float64).
 
 **On a GPU or TPU** a key gives the same random words as on a CPU, and counts are exact up to 2²⁴ in float32. Other
 numbers agree to rounding, so a draw that lies within rounding of a boundary may fall on its other side. A GPU adds in
@@ -30,6 +30,7 @@ import jax.numpy as jnp
 
 from privrank_jax._backend import processors
 from privrank_jax._types import Key
+from privrank_jax._validate import check_whole
 from privrank_jax._workarounds.threads import one_blas_thread
 from privrank_jax.simulate.checkpoint import Checkpoint, Checkpoints
 from privrank_jax.simulate.devices import Devices, is_first
@@ -90,7 +91,14 @@ def run(
         OSError: a checkpoint cannot be written.
     """
     studies = [study] if isinstance(study, Study) else list(study)
-    _check(key, studies, replicates, batch_size, memory_limit)
+    if not studies:
+        raise ValueError("no study to run: give at least one")
+    check_whole("replicates", replicates, most=2**32 - 1)
+    check_whole("batch_size", 1 if batch_size is None else batch_size)
+    check_whole("memory_limit", 1 if memory_limit is None else memory_limit)
+    typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
+    if not typed or key.shape != () or str(jax.random.key_impl(key)) != "threefry2x32":
+        raise ValueError("key must be one threefry key: pass jax.random.key(seed)")
     mesh, notice = Devices(devices), notice or (lambda _: None)
     memory_limit = mesh.memory_for_batches() if memory_limit is None else memory_limit
     if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
@@ -113,9 +121,8 @@ def run(
             every = [*itertools.chain(*jobs)]
             ahead = {job.program.ahead: job for job in every if job.program.ahead is not None}
             now = [job for job in every if job.program.ahead is None]
-            with (
-                one_blas_thread()
-            ):  # the programs compiled here, then the others, each as soon as it is compiled
+            with one_blas_thread():
+                # The programs compiled here, then the others, each as soon as it is compiled.
                 for job in itertools.chain(now, (ahead[done] for done in as_completed(ahead))):
                     ran += job.run(notice, functools.partial(advance, job.study))
                     advance(job.study, 0, running=False)
@@ -167,26 +174,6 @@ class _Job:
         for position, cell in enumerate(self.indices):
             head = {"study": self.study.name, **self.study.cells[cell]}
             yield cell, list(self.moments.rows(position, head, self.program.metrics))
-
-
-def _check(
-    key: Key,
-    studies: Sequence[Study],
-    replicates: int,
-    batch_size: int | None,
-    memory_limit: int | None,
-) -> None:
-    if not studies:
-        raise ValueError("no study to run: give at least one")
-    if not 1 <= replicates < 2**32:
-        raise ValueError(f"replicates must be between 1 and 2**32 - 1, got {replicates}")
-    if batch_size is not None and batch_size < 1:
-        raise ValueError(f"batch_size must be at least 1 (None chooses it), got {batch_size}")
-    if memory_limit is not None and memory_limit < 1:
-        raise ValueError(f"memory_limit is a number of bytes, at least 1, got {memory_limit}")
-    typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
-    if not typed or key.shape != () or str(jax.random.key_impl(key)) != "threefry2x32":
-        raise ValueError("key must be one threefry key: pass jax.random.key(seed)")
 
 
 @contextmanager

@@ -8,12 +8,11 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr
 
 from privrank_jax._types import Key
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import Optimized, compiled, out_of_memory
-from privrank_jax.simulate.axes import Outcome, columns
+from privrank_jax.simulate.axes import columns
 from privrank_jax.simulate.devices import Devices, exchange, least
 from privrank_jax.simulate.memory import peak_bytes
 from privrank_jax.simulate.result import ProgramFacts
@@ -52,7 +51,11 @@ class Program:
         asked = study.optimized
         self.optimized: Optimized = asked(self.static) if callable(asked) else asked
         self.num_cells, self.total = len(indices), len(indices) * replicates
-        program, self.closed, shapes = _traced(key, study, indices[0], self.columns)
+        told = key, study, indices[0], self.columns
+        try:  # fused draws, where all sampling works with them
+            program, self.closed, shapes = trace(*told, fused)
+        except NotImplementedError:  # with JAX's generator only: poisson, 2**32 numbers of one key
+            program, self.closed, shapes = trace(*told, lambda key: key)
         self._order = np.array(shapes.order)
         self.metrics = [columns(labels, study.axes) for labels in shapes.labels]
         self._fixed = sum(column.nbytes for column in self.columns.values())
@@ -168,16 +171,6 @@ class Program:
         """The diagnostics of this program."""
         found = self.num_cells, self._compilations, self.size, self._measured
         return ProgramFacts(self.name, self.static, *found)
-
-
-def _traced(
-    key: Key, study: Study, index: int, columns: dict[str, jax.Array]
-) -> tuple[Callable[..., Outcome], ClosedJaxpr, Outcome]:
-    """The traced trial, with fused draws where all of its sampling works with them."""
-    try:
-        return trace(key, study, index, columns, fused)
-    except NotImplementedError:  # with JAX's generator only: poisson, 2**32 numbers of one key
-        return trace(key, study, index, columns, lambda key: key)
 
 
 def _compiled_bytes(compiled: Any) -> int | None:

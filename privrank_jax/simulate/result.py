@@ -30,9 +30,8 @@ class ProgramFacts:
     cells: int
     compilations: int
     batch_size: int  # on each device
-    compiled_peak_bytes: (
-        int | None
-    )  # of a batch on each device, by XLA's buffer assignment, where it is reported
+    # Of a batch on each device, by XLA's buffer assignment, where it is reported.
+    compiled_peak_bytes: int | None
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,9 @@ class StudyResult:
     Attributes:
         study: the name of the study, or of all studies.
         rows: one dict per (cell, metric) with the columns ``study``, the cell's parameters, the axes of the metrics,
-            ``metric``, ``mean``, ``standard_error`` (of the mean, from the sample variance with n − 1), ``replicates``
-            and ``nonfinite``, the number of values left out. A column that does not apply to a row is None.
-        diagnostics: how it was computed.
+        ``metric``, ``mean``, its ``standard_error``, by the sample variance with n − 1, ``replicates`` and
+        ``nonfinite``, the number of values left out. A column that does not apply to a row is None. diagnostics: how it
+        was computed.
     """
 
     study: str

@@ -10,11 +10,11 @@ import pytest
 
 from privrank_jax.exact import k_norm
 from privrank_jax.exact.k_norm import (
-    Tile,
     cube_noise,
     discrete_cube,
     discrete_zonotope,
     draw_radius,
+    placed,
     zonotope_noise,
 )
 from privrank_jax.exact.spanning_trees import Forest, Graph
@@ -91,6 +91,6 @@ def test_tiles_are_those_of_exact_fractions(name):
             places = [forest.edge.tolist().index(index) for index in chosen]
             walls = [0, 1, radius, 2 * radius - 1, 2 * radius]
             for inside in generator.choice(walls, (6, graph.dimension)):
-                point, kept = Tile(graph, forest).place(inside, radius)
+                point, kept = placed(graph, forest, inside, radius)
                 wanted = naive.place(chosen, edges, items, inside[places].tolist(), radius)
                 assert (point.tolist(), kept) == wanted

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.exact.k_norm import Tile, cube_noise, zonotope_noise
+from privrank_jax.exact.k_norm import cube_noise, placed, zonotope_noise
 from privrank_jax.exact.spanning_trees import Forest, Graph
 from tests.exact.graphs import GRAPHS, edges_of
 from tests.exact.laws import LESS, RATE, assert_mean, assert_shares, power
@@ -42,9 +42,9 @@ def drawn_at(name, radius):
         return Counter({(0,) * items: Fraction(len(forests), graph.count_forests())})
     found = Counter()
     for chosen in forests:
-        tile = Tile(graph, Forest(graph, naive.rooted(chosen, edges, graph.components)))
+        forest = Forest(graph, naive.rooted(chosen, edges, graph.components))
         for inside in itertools.product(range(2 * radius + 1), repeat=graph.dimension):
-            point, kept = tile.place(np.array(inside), radius)
+            point, kept = placed(graph, forest, np.array(inside), radius)
             found[tuple(point.tolist())] += int(kept)
     return found
 

@@ -95,7 +95,7 @@ def test_calibrated_releases_compose_to_the_budget(count):
             (lambda d=d: epsilon([(1.0, d), GaussianRelease(1.0)], d), "Gaussian")
             for d in (0.03121, 0.003906, 0.08891)
         ),
-        (lambda: compose([USER, ANSWER], delta=0), "adjacency flip"),
+        (lambda: compose([USER, ANSWER], delta=0), "adjacency 'flip'"),
         (lambda: compose([USER, ANSWER], delta=0, **USERS), "release 2"),
         (lambda: compose([USER], delta=0, neighbors=Neighbors("rank", "flip")), "'rank'"),
         (lambda: compose([USER, (0.5, 0)], delta=0), "neighbors="),

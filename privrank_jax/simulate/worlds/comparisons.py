@@ -7,13 +7,13 @@ JAX's default generator the padded size does not affect what is drawn for the re
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, overload
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, DTypeLike, Int, Num, Real
+from jaxtyping import Bool, DTypeLike, Int, Real
 
 from privrank_jax._types import (
     Count,
@@ -25,17 +25,13 @@ from privrank_jax._types import (
     Scores,
     ScoresLike,
 )
-from privrank_jax._validate import is_traced
+from privrank_jax._validate import check_whole, is_traced
 from privrank_jax._workarounds.threefry import below, fused
 from privrank_jax.comparisons import Comparisons, WinCounts
 from privrank_jax.links import Link, get_link
 
 
-@overload
-def cai_top_k(num_items: int | np.integer) -> int: ...
-@overload
-def cai_top_k(num_items: Num[Array, ""]) -> Int[Array, ""]: ...
-def cai_top_k(num_items: Count) -> int | Int[Array, ""]:
+def cai_top_k(num_items: Count) -> Any:
     """The size of the true top set in Cai's simulations: k = round(m / 4), halves to even.
 
     Args:
@@ -78,11 +74,6 @@ def cai_scores(
     """
     max_items = padded_size("num_items", num_items, "max_items", max_items)
     dtype = jnp.result_type(float) if dtype is None else jnp.dtype(dtype)
-    return _cai_scores(key, num_items, max_items, dtype)
-
-
-@partial(jax.jit, static_argnums=(2, 3))
-def _cai_scores(key: Key, num_items: Count, max_items: int, dtype: np.dtype) -> tuple[Scores, Mask]:
     item = jnp.arange(max_items)
     mask = item < num_items
     strength = jax.random.uniform(fused(key), (max_items,), dtype, 0.2, 0.7)
@@ -185,6 +176,7 @@ def _repeated_comparisons(
     return _masked(matrix, mask)
 
 
+@partial(jax.jit, static_argnames="num_items")
 def exposed_comparisons(
     key: Key,
     num_items: int,
@@ -211,13 +203,6 @@ def exposed_comparisons(
     >>> theta.shape, 800 < float(wins.matrix.sum()) < 1200
     ((5,), True)
     """
-    return _exposed_comparisons(key, num_items, total, exposure, near, spread)
-
-
-@partial(jax.jit, static_argnums=1)
-def _exposed_comparisons(
-    key: Key, num_items: int, total: Count, exposure: Scalar, near: Any, spread: Scalar
-) -> tuple[Scores, WinCounts]:
     score_key, order_key, count_key, win_key = jax.random.split(key, 4)
     theta = jax.random.normal(score_key, (num_items,))
     theta = theta - theta.mean()
@@ -289,8 +274,7 @@ def user_comparison_records(
     """
     scores = _checked_scores(scores)
     max_users = padded_size("num_users", num_users, "max_users", max_users)
-    if comparisons_per_user < 1:
-        raise ValueError(f"comparisons_per_user must be at least 1, got {comparisons_per_user}")
+    check_whole("comparisons_per_user", comparisons_per_user)
     if scores.shape[0] > 46_340:  # pairs of items must fit int32 where they are counted
         raise ValueError(f"at most 46,340 items, got {scores.shape[0]}")
     most = max_users, comparisons_per_user
@@ -355,11 +339,9 @@ def _masked(matrix: PairMatrix, mask: Mask | None) -> WinCounts:
 
 def _checked_scores(scores: ScoresLike) -> Scores:
     scores = jnp.asarray(scores)
-    if not jnp.issubdtype(scores.dtype, jnp.floating):
-        scores = scores.astype(jnp.result_type(float))
     if scores.ndim != 1 or scores.shape[0] < 2:
         raise ValueError(f"scores must have shape (m,) with m >= 2, got {scores.shape}")
-    return scores
+    return scores.astype(jnp.result_type(scores, float))
 
 
 def padded_size(name: str, actual: Count, limit_name: str, limit: int | None) -> int:

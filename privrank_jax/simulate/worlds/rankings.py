@@ -15,7 +15,7 @@ from jaxtyping import Array, Int
 
 from privrank_jax._backend import map_parts, on_cpu, sum_of_parts
 from privrank_jax._types import Count, Key, Scalar
-from privrank_jax._validate import check_nonnegative
+from privrank_jax._validate import check_nonnegative, check_whole
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.footrule import PositionHistograms
 from privrank_jax.aggregation.weights import PairWeights
@@ -182,8 +182,5 @@ def _block(
 
 def _check(users: int, items: int, spread: Scalar) -> None:
     check_nonnegative("spread", spread)
-    for name, size in (("num_users", users), ("num_items", items)):
-        if not isinstance(size, int | np.integer) or size < 1:
-            raise ValueError(f"{name} must be an integer of at least 1, got {size!r}")
-    if items > np.iinfo(np.int16).max:
-        raise ValueError(f"num_items must be at most {np.iinfo(np.int16).max}, got {items}")
+    check_whole("num_users", users)
+    check_whole("num_items", items, most=np.iinfo(np.int16).max)

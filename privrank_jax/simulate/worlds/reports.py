@@ -19,7 +19,7 @@ from jaxtyping import ArrayLike, DTypeLike, Float, Real
 
 from privrank_jax._backend import sum_of_parts
 from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
-from privrank_jax._validate import check_epsilon, is_traced
+from privrank_jax._validate import check_epsilon, check_shape, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
@@ -222,8 +222,7 @@ def _checked(
         raise ValueError(
             f"chances must hold m(m-1)/2 pairs and mask m items, got {chances.shape} and {masked}"
         )
-    if np.ndim(epsilon) != 1:
-        raise ValueError(f"epsilon must be one number per user, got shape {np.shape(epsilon)}")
+    check_shape("epsilon", epsilon, ("users",))
     if not is_traced(probability) and not 0 <= probability <= 1:
         raise ValueError(f"probability must lie in [0, 1], got {probability}")
     return chances, jnp.asarray(epsilon, chances.dtype)

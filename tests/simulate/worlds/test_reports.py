@@ -120,7 +120,7 @@ def test_bad_arguments_are_refused():
     good = {"key": KEY, "chances": jnp.full(3, 0.5), "epsilon": jnp.ones(4)}
     for change, message in (
         ({"chances": jnp.full(4, 0.5)}, "pairs"),
-        ({"epsilon": jnp.ones(())}, "one number per user"),
+        ({"epsilon": jnp.ones(())}, "epsilon must have shape"),
         ({"epsilon": jnp.zeros(4)}, "epsilon"),
         ({"probability": 1.5}, "probability"),
         ({"mask": jnp.ones(4, bool)}, "mask"),
