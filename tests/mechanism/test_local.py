@@ -29,7 +29,6 @@ from tests.reference import borda, local_pairs
 from tests.reference import local_reports as two_sets
 
 ITEMS, ALARM, EPSILON, DELTA = 3, 1e-6, 1.5, 1e-3
-PAIRS = list(itertools.combinations(range(ITEMS), 2))
 ABOVE = np.triu_indices(ITEMS, 1)
 CONTENTS = list(itertools.product((-1, 0, 1, 2), repeat=ITEMS))
 CROWD = np.array([[2, 0, 1], [0, 1, 2], [0, 0, 1], [-1, 0, -1], [1, 0, 2], [0, 1, -1]])
@@ -297,29 +296,6 @@ def test_exact_releases_are_unbiased(case, monkeypatch):
     value = case.weights(case.record.release(unanimous, case.promise(60.0), **case.rules).value)
     if case.truth is signs:
         np.testing.assert_allclose(value, case.wanted(unanimous, "last"), atol=1e-9)
-
-
-@each
-def test_transformations_leave_the_value_alone(case, key):
-    """jit, vmap over keys and ε; the derivative by ε is that of finite differences, as no coin changes."""
-    users = np.tile(CROWD, (4, 1))
-
-    def run(key, epsilon):
-        return case.record(key, users, case.promise(epsilon), **case.rules).value
-
-    keys, budgets = jax.random.split(key, 2), jnp.array([1.0, 2.0])
-    both = jax.jit(jax.vmap(run))(keys, budgets)
-    for place in range(2):
-        alone = run(keys[place], float(budgets[place]))
-        np.testing.assert_allclose(both[place], alone, rtol=1e-4, atol=1e-4)
-    if case.delta:  # ε of a report is found on the host
-        return
-    with jax.enable_x64(True):
-        total = lambda epsilon: jnp.sum(run(key, epsilon) ** 2)  # noqa: E731
-        slope = float(jax.grad(total)(2.0))
-        near = float(total(2.0 + 1e-6) - total(2.0 - 1e-6)) / 2e-6
-        assert slope == pytest.approx(near, rel=1e-4, abs=1e-6)
-        assert slope != 0
 
 
 REFUSED = [

@@ -1,4 +1,4 @@
-"""Fits to win counts, edge lists, choices and released totals, against other libraries and SciPy."""
+"""Fits to win counts, edge lists, choices, released totals and mixed effects, against other libraries and SciPy."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ import scipy.stats
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts, WinEdges
-from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import Choices, mle
 from privrank_jax.pairwise.debiased_fit import debiased_sums
 from privrank_jax.pairwise.maximum_likelihood import select_link
 from privrank_jax.pairwise.minimizer import CONVERGED, OUT_OF_STEPS, STALLED
-from privrank_jax.pairwise.ridges import default_ridges
-from privrank_jax.privacy import Privacy
+from privrank_jax.pairwise.mixed_models import mixed_effects
 from tests import reference
 from tests.quick import quick_jit
+from tests.reference import mixed_effects as mixed
 from tests.reference import mle as reference_fits
 
 LINKS = ("logistic", "normal", "laplace")
@@ -90,15 +89,6 @@ def test_agrees_with_choix_and_evalica(form):
     np.testing.assert_allclose(found.value, centered(ridged), atol=1e-6)
 
 
-@pytest.mark.parametrize("link", LINKS)
-def test_float32_stays_float32(link):
-    found = mle(dense(counts(2).astype(np.float32)), link)
-    assert found.value.dtype == found.diagnostics.gradient_norm.dtype == np.float32
-    wanted = reference_fits.scipy_fit(link, counts(2))
-    np.testing.assert_allclose(found.value, wanted, atol=1e-5)
-    assert int(found.diagnostics.code) in (CONVERGED, STALLED)
-
-
 @pytest.mark.parametrize(("dtype", "slack"), [(np.float64, 1e-8), (np.float32, 1e-3)])
 def test_far_scores_are_found(dtype, slack):
     """Scores from -7 to 7 where only neighbors are compared; the wins are the expected ones."""
@@ -106,35 +96,20 @@ def test_far_scores_are_found(dtype, slack):
     chance = 1 / (1 + np.exp(truth[None, :] - truth[:, None]))
     near = np.abs(np.subtract.outer(np.arange(SIZE), np.arange(SIZE))) == 1
     found = mle(dense(np.where(near, 1000 * chance, 0).astype(dtype)))
+    assert found.value.dtype == found.diagnostics.gradient_norm.dtype == dtype
     np.testing.assert_allclose(found.value, truth, atol=slack)
     assert int(found.diagnostics.code) in (CONVERGED, STALLED)
 
 
-def test_ties_are_half_a_win_for_both():
-    winners, losers = rows_of(counts(3, 6))
-    tied = np.random.default_rng(3).random(winners.size) < 0.4
-    outcome = [evalica.Winner.Draw if tie else evalica.Winner.X for tie in tied]
-    wins = WinCounts.from_comparisons(winners, losers, num_items=SIZE, tied=tied)
-    np.testing.assert_allclose(mle(wins).value, evalica_scores(winners, losers, outcome), atol=1e-6)
-
-
-def test_edge_lists_may_hold_a_pair_twice_and_either_way_round():
-    one, other = counts(4), counts(5)
-    turned = edges(other)
-    turned = WinEdges(
-        turned.second, turned.first, turned.second_wins, turned.first_wins, turned.num_items
-    )
-    found = mle(edges(one) + turned)
-    np.testing.assert_allclose(found.value, mle(dense(one + other)).value, atol=1e-8)
-
-
 DESCENT, LINE_SEARCH = optax.sgd(1.0), optax.lbfgs()
+ADAM = optax.adam(optax.exponential_decay(0.1, 100, 0.5))
 
 
 @pytest.mark.parametrize(
     ("form", "optimizer"),
     [
         (dense, DESCENT),
+        (dense, ADAM),
         (edges, LINE_SEARCH),
         (lambda _: Choices.from_top1(CHOSEN, num_items=4), LINE_SEARCH),
     ],
@@ -207,25 +182,6 @@ def test_masked_items_do_not_count():
 # --- derivatives, batches, compilations ----------------------------------------------------------
 
 
-@pytest.mark.parametrize(("form", "link"), [(dense, "normal"), (edges, "logistic")])
-def test_derivatives_are_those_of_finite_differences(form, link):
-    """Derivatives of a random combination of the scores, by counts and by ridge."""
-    matrix, rng = jnp.asarray(counts(9)), np.random.default_rng(9)
-    direction, mix = rng.random((SIZE, SIZE)) * (1 - np.eye(SIZE)), rng.standard_normal(SIZE)
-
-    def score(along, ridge):
-        return mix @ mle(form(matrix + along * direction), link, ridge).value
-
-    first, derivatives = quick_jit(score), quick_jit(jax.grad(score, (0, 1)))
-    for ridge in (0.7, 0.0):
-        slopes = derivatives(0.0, ridge)
-        near = (first(1e-3, ridge) - first(-1e-3, ridge)) / 2e-3
-        np.testing.assert_allclose(slopes[0], near, rtol=1e-5)
-        if ridge:
-            near = (first(0.0, ridge + 1e-3) - first(0.0, ridge - 1e-3)) / 2e-3
-            np.testing.assert_allclose(slopes[1], near, rtol=1e-5)
-
-
 @both_forms
 def test_vmap_is_the_loop(form):
     problems, ridges = jnp.stack([counts(seed) for seed in range(4)]), np.arange(4.0)
@@ -244,19 +200,6 @@ def test_vmap_is_the_loop(form):
 
 def fitted(totals, comparisons, gamma, mask=None):
     return pairwise.fit(pairwise.designs.Counts(comparisons, mask), totals, gamma)
-
-
-def test_the_default_gamma_knows_the_variance_of_k_norm_noise(key):
-    """γ = (h + v)/h, v the mean variance over the dimensions of the noise, here by simulation, within 5 %."""
-    wins, asked = dense(counts(0, 9)), Privacy(0.5, unit="user", adjacency="flip")
-    cycle = pairwise.questionnaire_counts([(i, (i + 1) % SIZE) for i in range(SIZE)], SIZE)
-    release = jax.vmap(lambda k: pairwise.noisy_counts(k, wins, asked, questionnaire=cycle))
-    each = release(jax.random.split(key, 4000)).value
-    variance = np.sum(np.var(np.asarray(each), axis=0)) / (SIZE - 1)
-    h = float(np.asarray(wins.degrees).mean()) / 5
-    law = pairwise.noisy_counts.noise(asked, Facts(SIZE, told={"questionnaire": cycle}))
-    found, _ = default_ridges(pairwise.designs.Counts(wins.comparisons), law)
-    assert float(found) == pytest.approx((h + variance) / h, rel=0.05)
 
 
 def chosen(data, **gamma):
@@ -301,3 +244,56 @@ def test_links_are_selected_by_sums_of_answers_as_by_win_counts():
     np.testing.assert_allclose(summed.value, clear.value, atol=1e-6)
     np.testing.assert_allclose(summed.diagnostics.losses, clear.diagnostics.losses, rtol=1e-9)
     assert LINKS[int(clear.diagnostics.best)] == "normal"
+
+
+def crowd(seed, items, users, share=1.0):
+    """Answers of users with effects of their own, and which of them are seen."""
+    random = np.random.default_rng(seed)
+    theta, gamma = random.uniform(-1, 1, items), random.normal(size=users)
+    first, second = np.triu_indices(items, 1)
+    chance = 1 / (1 + np.exp(-(gamma[:, None] + theta[first] - theta[second])))
+    answers = (random.uniform(size=chance.shape) < chance).astype(float)
+    return answers, random.uniform(size=chance.shape) < share
+
+
+def test_mixed_effects_minimize_their_objective():
+    """Of answers, and of debiased reports, which enter linearly."""
+    answers, observed = crowd(1, 5, 8, 0.8)
+    for reports in (answers, 0.5 + 1.1 * (answers - 0.5)):
+        found = mixed_effects(reports, observed, gamma=2 * 0.4 / 8)
+        theta, gamma = mixed.mixed_fit(reports, observed, 5, 0.4 / 8)
+        assert not np.any(found.diagnostics.separated)
+        np.testing.assert_allclose(found.value.scores, theta - theta.mean(), atol=1e-5)
+        np.testing.assert_allclose(found.value.user_effects, gamma, atol=1e-5)
+        assert float(found.value.sigma) == pytest.approx(np.std(gamma, ddof=1), abs=1e-5)
+        assert int(found.diagnostics.code) == CONVERGED
+        assert float(found.diagnostics.gradient_norm) < 1e-10
+
+
+def test_users_without_a_finite_effect_are_left_out():
+    answers, observed = crowd(3, 5, 8)
+    answers[0], answers[1], observed[2] = 1.0, 0.0, False
+    found = mixed_effects(answers, observed, gamma=2 * 1.2 / 8)
+    np.testing.assert_array_equal(np.flatnonzero(found.diagnostics.separated), [0, 1, 2])
+    np.testing.assert_array_equal(found.value.user_effects[:3], [np.inf, -np.inf, np.nan])
+    theta, gamma = mixed.mixed_fit(answers[3:], observed[3:], 5, 1.2 / 8)
+    np.testing.assert_allclose(found.value.scores, theta - theta.mean(), atol=1e-5)
+    np.testing.assert_allclose(found.value.user_effects[3:], gamma, atol=1e-5)
+    assert float(found.value.sigma) == pytest.approx(np.std(gamma, ddof=1), abs=1e-5)
+    first, second = np.triu_indices(5, 1)
+    chance = 1 / (1 + np.exp(-(gamma[:, None] + theta[first] - theta[second])))
+    known = (chance * (1 - chance) * observed[3:]).sum(1)
+    corrected = np.sqrt(max(np.var(gamma, ddof=1) - np.mean(1 / known), 0))
+    assert float(found.value.sigma_corrected) == pytest.approx(corrected, abs=1e-5)
+
+
+def test_derivatives_of_mixed_effects_flow_past_users_who_are_left_out():
+    answers, _ = crowd(4, 5, 8)
+    answers[0] = 1.0
+
+    def spread(gamma):
+        return jnp.sum(mixed_effects(answers, gamma=gamma).value.scores ** 2)
+
+    step = 1e-4
+    slope = (spread(0.25 + step) - spread(0.25 - step)) / (2 * step)
+    assert float(jax.grad(spread)(0.25)) == pytest.approx(float(slope), rel=1e-5)
