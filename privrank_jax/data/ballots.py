@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.data.cells import approval_of, rank_of, rating_reader, scale_of
-from privrank_jax.data.columns import Column, Table
+from privrank_jax.data.columns import Column, Reading, Table
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.file import SEPARATORS
 from privrank_jax.data.header import (
@@ -37,7 +37,6 @@ from privrank_jax.data.header import (
 )
 from privrank_jax.data.names import form, public_items
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings, before, check_size
-from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import SEEN, RankingRoles, RatingRoles
 
 SYNTHETIC = "synthetic_epsilon"

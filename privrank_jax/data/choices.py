@@ -20,13 +20,12 @@ from jaxtyping import Bool, Int
 
 from privrank_jax.data.cells import mark_of, text_of
 from privrank_jax.data.cells import reader_of as number_reader
-from privrank_jax.data.columns import Column, Table
+from privrank_jax.data.columns import Column, Reading, Table
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.header import span_of, usual_column, without
 from privrank_jax.data.kinds import Answers, named_once
 from privrank_jax.data.names import form
-from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import BestWorstRoles, ChoiceRoles, reader_of
 
 if TYPE_CHECKING:

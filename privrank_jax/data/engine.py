@@ -40,13 +40,12 @@ from privrank_jax._neighbors import of_column
 from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts, default_float
 from privrank_jax.data.columns import Column, Table
-from privrank_jax.data.comparisons import Comparisons, read_comparisons
+from privrank_jax.data.comparisons import Comparisons, plan_of, read_comparisons
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import File
 from privrank_jax.data.header import spelled_in, without
 from privrank_jax.data.kinds import NO_USERS, Data, named_once
 from privrank_jax.data.names import MISSING, Names, named_twice, person
-from privrank_jax.data.outcomes import plan_of
 from privrank_jax.data.roles import ComparisonRoles, Roles
 from privrank_jax.data.table import of_arrow
 

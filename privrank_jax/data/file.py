@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import dataclasses
 import functools
 import gzip
 import hashlib
@@ -16,9 +17,11 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from privrank_jax.data.errors import DataError
 
@@ -152,6 +155,29 @@ class File(os.PathLike[str]):
             raise DataError("standard input is a keyboard: pipe data in, or give a file")
         stream: Any = getattr(sys.stdin, "buffer", None)
         return sys.stdin.read().encode() if stream is None else stream.read()
+
+
+def checksum(content: Any) -> str:
+    """The SHA-256 of data in memory: arrays, numbers and texts, also in tuples, lists, mappings and dataclasses."""
+    digest = hashlib.sha256()
+
+    def add(one: Any) -> None:
+        if dataclasses.is_dataclass(one):
+            one = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+        if isinstance(one, Mapping):
+            one = [part for key in sorted(one) for part in (key, one[key])]
+        if isinstance(one, np.ndarray) and one.dtype != object:
+            digest.update(f"{one.dtype.str} {one.shape} ".encode())
+            digest.update(np.ascontiguousarray(one).tobytes())
+        elif isinstance(one, (tuple, list, np.ndarray)):
+            digest.update(f"{len(one)} ".encode())
+            for part in one:
+                add(part)
+        else:
+            digest.update(f"{one!r} ".encode("utf-8", "surrogatepass"))
+
+    add(content)
+    return digest.hexdigest()
 
 
 class Origin:

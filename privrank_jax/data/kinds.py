@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int, Integer
 
-from privrank_jax.data.columns import checksum
 from privrank_jax.data.errors import DataError, listed
-from privrank_jax.data.file import Origin
+from privrank_jax.data.file import Origin, checksum
 from privrank_jax.data.names import users_alike
 
 SEEN_ITEMS = "the list of items was taken from the file and is treated as public"

@@ -14,11 +14,11 @@ import numpy as np
 
 from privrank_jax.data.cells import is_nothing, number_of, parsed_time
 from privrank_jax.data.columns import Column
+from privrank_jax.data.comparisons import plan_of
 from privrank_jax.data.errors import DataError, listed, quoted, short
 from privrank_jax.data.file import File
 from privrank_jax.data.header import letters
 from privrank_jax.data.names import unclear
-from privrank_jax.data.outcomes import plan_of
 from privrank_jax.data.reader import KINDS, defines_users, kind_of, open_source, read_told
 from privrank_jax.data.roles import ComparisonRoles
 

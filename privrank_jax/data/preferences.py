@@ -30,9 +30,8 @@ from jaxtyping import Bool, Float, Integer
 
 from privrank_jax._neighbors import NO_COLUMN, of_column
 from privrank_jax._whole_file import whole_file
-from privrank_jax.data.columns import checksum
 from privrank_jax.data.errors import BadCell, DataError
-from privrank_jax.data.file import File, Origin
+from privrank_jax.data.file import File, Origin, checksum
 from privrank_jax.data.names import Names, did_you_mean
 from privrank_jax.data.randomized import check_writable, epsilon_of, largest_sum
 from privrank_jax.data.roles import PreferenceRoles, reader_of

@@ -28,13 +28,12 @@ from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._whole_file import beside, whole_file
 from privrank_jax.data.ballots import SYNTHETIC, read_wide, wide_items
 from privrank_jax.data.cells import reader_of as number_reader
-from privrank_jax.data.columns import Faults, Table
+from privrank_jax.data.columns import Faults, Reading, Table
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.header import column_of, spelled_in
 from privrank_jax.data.kinds import Answers
 from privrank_jax.data.names import Names
 from privrank_jax.data.rankings import Rankings
-from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import SEEN, RankingRoles, ReportRoles, SyntheticRoles, reader_of
 from privrank_jax.data.table import DELIMITERS, PARQUET
 

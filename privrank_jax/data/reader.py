@@ -11,14 +11,14 @@ from privrank_jax._neighbors import OWN
 from privrank_jax.data import roles as of
 from privrank_jax.data.ballots import SYNTHETIC
 from privrank_jax.data.choices import chooses
-from privrank_jax.data.columns import Table, checksum
+from privrank_jax.data.columns import Table
+from privrank_jax.data.comparisons import plan_of
 from privrank_jax.data.errors import DataError, listed
-from privrank_jax.data.file import File, Origin
+from privrank_jax.data.file import File, Origin, checksum
 from privrank_jax.data.header import places_of, usual_column, without
 from privrank_jax.data.kinds import Data
 from privrank_jax.data.named import load, named_sets
 from privrank_jax.data.names import did_you_mean
-from privrank_jax.data.outcomes import plan_of
 from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.data.roles import TEXT, RankingRoles, Roles, later
 from privrank_jax.data.table import PARQUET, open_file, open_frame
