@@ -43,6 +43,7 @@ SYNTHETIC = "synthetic_epsilon"
 """Column of ε that marks synthetic rankings, never an item."""
 _SIGNS = {**SEPARATORS, "newline": "\n", "\\n": "\n", "blank": " ", "≻": ">"}
 _NUMBER = re.compile(r"\s*\d+(\.\d*)?\s*")
+_NO_ITEM = "; where a column is no item, list the `items`, `ignore` it, or name their `question`"
 _TWICE = "{} stands twice in one order: keep one place for each item"
 _BY_RATINGS = "give the scale of ratings, as ratings='1:5'; if they are ranks, say ranks=True"
 
@@ -182,7 +183,8 @@ def _made(
     ends = (0.0, len(ends) - 1.0) if isinstance(ends[0], str) else ends
     turned = sum(ends) * (ends[0] > ends[1])  # these were read as minus the rating
     kind = Ratings if isinstance(roles, RatingRoles) else Approvals
-    return kind.of_levels(levels, scale + turned, ends=(min(ends), max(ends)), **said)
+    said["ends"] = min(ends), max(ends)
+    return kind(levels, levels=levels, scale=scale + turned, **said)
 
 
 def read_wide(
@@ -199,10 +201,7 @@ def read_wide(
     try:
         reading.stop()
     except DataError as error:
-        more = (
-            "; where a column is no item, list the `items`, `ignore` it, or name their `question`"
-        )
-        raise DataError(f"{error}{more * (roles.public is None and counted)}") from None
+        raise DataError(f"{error}{_NO_ITEM * (roles.public is None and counted)}") from None
     check_size(table.name, reading.repeated().size, len(columns))
     return _made(reading, levels, scale, tuple(columns)), levels
 
@@ -286,7 +285,7 @@ def _places(reading: Reading, columns: Sequence[Column]) -> _Entries:
     codes = np.stack([reading.faults.read(one, code_of) for one in columns], axis=1)
     for k, column in enumerate(columns[1:], start=1):
         again = (codes[:, k] >= 0) & np.any(codes[:, :k] == codes[:, k : k + 1], axis=1)
-        reading.faults.where(again, column.name, functools.partial(column.quoted, _TWICE))
+        reading.faults.where(again, column, _TWICE)
     rows, at = np.nonzero(codes >= 0)
     return rows, codes[rows, at], at
 

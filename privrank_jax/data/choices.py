@@ -134,7 +134,7 @@ def read_sets(table: Table, roles: Any) -> Any:
         what = f"no single {one} item: name one of those shown, for each answer another one"
         faults.append((np.sum(marks == mark, axis=1) != 1, what))
     for column, (wrong, what) in zip((columns[0], *columns), faults):
-        reading.faults.where(wrong, column, lambda _: f"its set has {what}")  # noqa: B023
+        reading.faults.where(wrong, column, f"its set has {what}")
     users, each = reading.settle()
     names, place = reading.items.in_order()
     chosen_first = np.where(sets < 0, 3, np.array([2, 0, 1])[marks])

@@ -8,7 +8,6 @@ still says where it is: the first row that has the word.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -58,10 +57,6 @@ class Column:
         """Which cells have one of these forms of names, that of a blank is "", ``(N,)`` bool."""
         found = [not isinstance(word, tuple) and form(word or "") in forms for word in self.words]
         return np.array(found, bool)[self.codes]
-
-    def quoted(self, message: str, row: int) -> str:
-        """A message with the cell of a row in the place of ``{}``."""
-        return message.format(quoted(self.words[self.codes[row]]))
 
     def in_order(self) -> Iterator[tuple[int, int, Any]]:
         """First row, code and word of all that occur, in order of rows."""
@@ -114,19 +109,15 @@ class Table:
 class Faults:
     """The first fault of a table, or of its ``rows``, in order of rows and, within a row, of columns as checked."""
 
-    def __init__(self, table: Table, rows: Int[np.ndarray, "rows"] | None = None) -> None:
-        self.table, self.rows = table, rows
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.rows: Int[np.ndarray, "rows"] | None = None
         self._checks = 0
         self._found: tuple[Any, ...] | None = None  # row, check, column, message
 
-    def add(self, row: int, column: str, message: str | BadCell) -> None:
-        """Note a fault, if none before it was found."""
-        self._checks += 1
-        self._note(row, self._checks, column, message)
-
-    def _note(self, row: int, check: int, column: str, message: str | BadCell) -> None:
+    def _note(self, row: int, column: str, message: str) -> None:
         number = row if self.rows is None else int(self.rows[row])
-        found = number, check, column, str(message)
+        found = number, self._checks, column, message
         self._found = found if self._found is None else min(found, self._found)
 
     def values(
@@ -139,7 +130,7 @@ class Faults:
             try:
                 found[code] = reader(word)
             except BadCell as error:
-                self._note(row, self._checks, column.name, error)
+                self._note(row, column.name, str(error))
                 break
         return found
 
@@ -158,18 +149,24 @@ class Faults:
         return [self.read(column, names.__getitem__) for column in columns]
 
     def where(
-        self,
-        wrong: Bool[np.ndarray, "rows"],
-        column: str | np.ndarray,
-        message: Callable[[int], str | BadCell],
+        self, wrong: Bool[np.ndarray, "rows"], column: Any, message: str, said: Column | None = None
     ) -> None:
-        """Note the first row of these, if there is one; rows may have columns of their own."""
+        """Note the first row that is wrong, if there is one; its cell stands for the first ``{}`` of the message.
+
+        Args:
+            wrong: of each row.
+            column: with the cells, or its name; or the name of a column for each row.
+            message: what is wrong, and what to do.
+            said: the cells; default: those of the column.
+        """
         self._checks += 1
         if wrong.any():
             row = int(np.argmax(wrong))
-            self._note(
-                row, self._checks, str(np.broadcast_to(column, wrong.shape)[row]), message(row)
-            )
+            if isinstance(column, Column):
+                column, said = column.name, column
+            if said is not None:
+                message = message.replace("{}", quoted(said.words[said.codes[row]]), 1)
+            self._note(row, str(np.broadcast_to(column, wrong.shape)[row]), message)
 
     def some_key(self, columns: Sequence[Column]) -> None:
         """Note the first JSON object with none of these keys, not even null: another row's keys made the columns."""
@@ -178,7 +175,7 @@ class Faults:
         absent = [np.array([w is None for w in one.words], bool)[one.codes] for one in columns]
         names = listed([column.name for column in columns], 3)
         message = f"it has no key {names}: write null if its user said nothing, or remove it"
-        self.where(np.all(absent, axis=0), "", lambda _: message)
+        self.where(np.all(absent, axis=0), "", message)
 
     def stop(self) -> None:
         """Raise :class:`DataError` with the first fault, if there is one."""
@@ -278,8 +275,7 @@ class Reading:
         """Note the first row that says what a row before it said, with its cell of a role in the message."""
         again = np.ones(said.size, bool)
         again[np.unique(said, return_index=True)[1]] = False
-        column = self.cells[one]
-        self.faults.where(again, column.name, functools.partial(column.quoted, message))
+        self.faults.where(again, self.cells[one], message)
 
     def stop(self, what: str = "rows") -> None:
         """Raise the first fault, or refuse a table without rows."""

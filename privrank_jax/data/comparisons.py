@@ -15,7 +15,6 @@ row names two items and an outcome, these are named after the columns of items: 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -441,8 +440,7 @@ def _covariates(
         places = {"": -1} | {name.strip(): k for k, name in enumerate(names)}
         item = faults.read(column, lambda word: places.get(str(word or "").strip(), -2))
         what = "{} is neither of the two items: name the one shown first, or leave the cell blank"
-        wrong = (item != first) & (item != second) & (item != -1)
-        faults.where(wrong, column.name, functools.partial(column.quoted, what))
+        faults.where((item != first) & (item != second) & (item != -1), column, what)
     known = item >= 0
     ahead = np.where(known, item == first, first < second)
     values: dict[str, np.ndarray] = {}
@@ -452,13 +450,13 @@ def _covariates(
         numbers = [faults.read(column, value_of, float) for column in several]
         if len(several) == 1:
             what = "which item was shown first is blank, so the sign of the number is not known"
-            faults.where(~known, several[0].name, lambda _: what)  # noqa: B023
+            faults.where(~known, several[0].name, what)
             values[one] = numbers[0]
         else:  # adding 0 makes the difference of equal values 0 whoever won, and never -0
             values[one] = np.where(ahead, 1.0, -1.0) * (numbers[0] - numbers[1]) + 0.0
     at, sides = np.zeros(first.size, int), [str(side)] * (side is not None)
     if group := cells.get("group"):
-        faults.where(group.among({""}), group.name, lambda _: "blank: name the group")
+        faults.where(group.among({""}), group.name, "blank: name the group")
         kinds = sorted({str(word or "").strip() for _, _, word in group.in_order()})
         if len(kinds) > _MOST_GROUPS:
             raise DataError(f"{reading.table.name}: more than {_MOST_GROUPS} groups of judges")
@@ -475,7 +473,7 @@ def _of_rows(reading: Reading, plan: Plan) -> tuple[np.ndarray, ...]:
     faults, cells = reading.faults, reading.cells
     first, second = faults.named([cells["left"], cells["right"]], reading.items)
     what = "an item is compared with itself: correct or remove the row"
-    faults.where(first == second, cells["right"].name, lambda _: what)
+    faults.where(first == second, cells["right"].name, what)
     tied = np.zeros(first.size, bool)
     if "tie" in cells:
         tied = faults.read(cells["tie"], mark_of).astype(bool)
@@ -493,7 +491,7 @@ def _of_rows(reading: Reading, plan: Plan) -> tuple[np.ndarray, ...]:
     number = np.stack([faults.read(one, count_of, np.int64) for one in counts], axis=1)
     if not plan.several:
         what = f"one of {listed(column.name for column in counts)} must be 1, the others 0"
-        faults.where(number.sum(axis=1) != 1, counts[0].name, lambda _: what)
+        faults.where(number.sum(axis=1) != 1, counts[0].name, what)
     rows, outcome = np.nonzero(number)
     reading.take(rows)
     reading.number = number[rows, outcome] * (1 if reading.number is None else reading.number)
@@ -511,12 +509,9 @@ def _of_pairs(reading: Reading, plan: Plan) -> tuple[np.ndarray, ...]:
         raise DataError(f"{reading.table.name}: {error}") from None
     first, second = codes[answers].T
     reading.take(rows)
-    words = list(dict.fromkeys(word for column in columns for word in column.words))
-    places = {word: k for k, word in enumerate(words)}
-    of_columns = [
-        np.array([places[word] for word in one.words], np.int64)[one.codes] for one in columns
-    ]
-    said = Column("", np.stack(of_columns, axis=1)[rows, answers], words)
+    starts = np.cumsum([0, *(len(one.words) for one in columns)])
+    cells = np.stack([one.codes + start for one, start in zip(columns, starts)], axis=1)
+    said = Column("", cells[rows, answers], [word for one in columns for word in one.words])
     of = np.array([column.name for column in columns])[answers]
     return first, second, _outcomes(reading, plan, said, of, (first, second))
 
@@ -540,11 +535,10 @@ def _outcomes(
     by_item = np.where(item == left, LEFT, np.where(item == right, RIGHT, -1))
     found = np.where(by_item < 0, word, by_item)
     found = np.where(tied & said.among({""}), TIE, found)
-    hint = f" does not say which item is preferred: write {plan.sides}; or give `words`, `blank` ones, a column `tie`"
-    faults.where(found < 0, at, lambda row: said.quoted("{}", row) + hint)
+    hint = f"write {plan.sides}; or give `words`, `blank` ones, a column `tie`"
+    faults.where(found < 0, at, f"{{}} does not say which item is preferred: {hint}", said)
     what = "{} names an item and is also a word for an outcome: rename the item in the whole file"
-    clash = (like == 1) & (word >= 0) & (word != by_item)
-    faults.where(clash, at, functools.partial(said.quoted, what))
+    faults.where((like == 1) & (word >= 0) & (word != by_item), at, what, said)
     what = "{} is no tie, and another column marks one: correct one of them"
-    faults.where(tied & (found != TIE), at, functools.partial(said.quoted, what))
+    faults.where(tied & (found != TIE), at, what, said)
     return found

@@ -28,13 +28,7 @@ import numpy as np
 from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.file import File
 from privrank_jax.data.names import form
-from privrank_jax.data.rankings import (
-    Approvals,
-    Rankings,
-    Ratings,
-    check_size,
-    ranks_from_orders,
-)
+from privrank_jax.data.rankings import Approvals, Rankings, Ratings, check_size, ranks_from_orders
 
 Ballot: TypeAlias = tuple[int, int, list[list[str]]]
 """Its line, how often it counts, and the numbers of what stands at each place."""
@@ -153,10 +147,10 @@ def read_pabulib(file: File) -> Rankings:
     if kind == "ordinal":
         return Rankings(table, **said)
     if kind == "approval":
-        return Approvals.of_levels(1 - table, np.array([1.0, 0.0]), **said)
+        return Approvals(1 - table, levels=1 - table, scale=np.array([1.0, 0.0]), **said)
     scale, levels = np.unique(-table, return_inverse=True)
     levels = levels.reshape(table.shape).astype(np.int32)
-    return Ratings.of_levels(levels, -scale.astype(float), **said)
+    return Ratings(levels, levels=levels, scale=-scale.astype(float), **said)
 
 
 def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:

@@ -120,7 +120,7 @@ def read_reports(table: Table, roles: ReportRoles) -> Reports:
     faults, cells = reading.faults, reading.cells
     first, second = faults.named([cells["item_1"], cells["item_2"]], reading.items)
     message = "an item is compared with itself: correct or remove the row"
-    faults.where(first == second, cells["item_2"].name, lambda _: message)
+    faults.where(first == second, cells["item_2"].name, message)
     reports = faults.read(cells["report"], _bit_of).astype(bool)
     epsilon = faults.read(cells["epsilon"], epsilon_of, float)
     users, _ = reading.settle()
@@ -148,7 +148,7 @@ def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np
         users = faults.read(people, Names("user").__getitem__)
         each = found[np.unique(users, return_index=True)[1]]
         what = "this user has another epsilon in a row before: write one epsilon for each"
-        faults.where(found != each[users], columns[0].name, lambda _: what)  # noqa: B023
+        faults.where(found != each[users], columns[0].name, what)
         found = each
     faults.stop()
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -135,13 +135,6 @@ class Ratings(Rankings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._freeze(levels=self.levels, scale=self.scale)
-
-    @classmethod
-    def of_levels(
-        cls, levels: Int[np.ndarray, "users items"], scale: Float[np.ndarray, "levels"], **said: Any
-    ) -> Self:
-        """Ratings by their places on the scale; ``said`` are the other attributes of rankings."""
-        return cls(levels, levels=levels, scale=scale, **said)
 
     @property
     def ratings(self) -> Float[np.ndarray, "users items"]:
