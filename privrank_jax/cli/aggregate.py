@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privrank_jax.cli.options import argument, command, said, taken
 from privrank_jax.cli.request import Published
-from privrank_jax.jobs.methods import CONSENSUS, described, solvers
-from privrank_jax.jobs.rules import HELP as RULES_HELP
-from privrank_jax.jobs.rules import KEMENY
+from privrank_jax.jobs.methods import CONSENSUS, KEMENY, RULES_HELP, described, solvers
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Asked

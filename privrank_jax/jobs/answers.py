@@ -43,9 +43,8 @@ class Prepared:
     source: Randomness
     model: str  # of the answers, see privrank_jax.jobs.asked.MODELS
     counted: Any  # what the model sees of rows that stay: WinCounts, Choices or a CovariateTable
-    privacy: (
-        Any  # Privacy | None, with L, what is public and what a user is; None: nothing is promised
-    )
+    # Privacy | None, with L, what is public and what a user is; None: nothing is promised.
+    privacy: Any
     warnings: tuple[str, ...] = ()  # for the holder of the data; not covered by the guarantee
     weights: np.ndarray | None = None  # (N,), what each comparison counts; None: all count once
     noise: str = ""

@@ -37,9 +37,8 @@ class Schedule:
     """The public ends of steps: those that end by ``until`` are to be published."""
 
     every: str
-    starts: Shaped[
-        np.ndarray, "steps+1"
-    ]  # of steps; the last one ends the last step, or the one that goes on now
+    # Of steps; the last one ends the last step, or the one that goes on now.
+    starts: Shaped[np.ndarray, "steps+1"]
     until: np.datetime64
     steps: int | None  # None: without a last step
 
@@ -146,9 +145,8 @@ class Arrivals:
     data: Comparisons
     times: Shaped[np.ndarray, "rows"]
     schedule: Schedule
-    limit: (
-        int | None
-    )  # L, the most rows of a user in all steps; None where single comparisons are protected
+    # L, the most rows of a user in all steps; None where single comparisons are protected.
+    limit: int | None
     pairs_are_public: bool  # neighbors differ in answers alone
     steps: Int[np.ndarray, "rows"]  # from 0; -1 before the first, T beyond the last
     kept: Bool[np.ndarray, "rows"]

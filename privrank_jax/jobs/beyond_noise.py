@@ -19,8 +19,8 @@ from privrank_jax.aggregation.scores import PointTotals, points_change
 from privrank_jax.aggregation.vector_reports import score_radius
 from privrank_jax.exact.k_norm import zonotope_parts
 from privrank_jax.jobs.mechanisms import Drawn
+from privrank_jax.jobs.methods import KEMENY, scores_by
 from privrank_jax.jobs.result import Certainty, of_noise
-from privrank_jax.jobs.rules import KEMENY, scores_by
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Cube, Zonotope
@@ -56,9 +56,8 @@ def weight_reach(num_items: int, num_users: int, noise: str, drawn: Drawn) -> fl
     pairs = num_items * (num_items - 1) // 2
     if noise != "k-norm" and not hasattr(about, "cycle_scale"):
         return _independent_reach(drawn, noise, pairs, 0.5 / divisor)
-    gradient, cycle = (
-        float(getattr(about, f"{part}_scale", 0.0)) for part in ("gradient", "cycle")
-    )
+    gradient = float(getattr(about, "gradient_scale", 0.0))
+    cycle = float(getattr(about, "cycle_scale", 0.0))
     if not math.isfinite(cycle):
         return None
     if noise == "k-norm":  # all of the budget is spent on pairs

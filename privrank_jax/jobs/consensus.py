@@ -15,7 +15,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Int
 
 from privrank_jax import aggregation
 from privrank_jax._quickly import quickly
@@ -31,12 +30,11 @@ from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.data.reader import AGREED, data_of
-from privrank_jax.jobs import beyond_noise, checks
+from privrank_jax.jobs import beyond_noise, checks, methods
 from privrank_jax.jobs.mechanisms import LAWS, MECHANISMS, Drawn, Randomness, draw
-from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, Method, check_trust
+from privrank_jax.jobs.methods import CONSENSUS, RULES, TRUSTS, Method, ordered
 from privrank_jax.jobs.points import by_points, scale_of
 from privrank_jax.jobs.result import Certainty, Ranking, best_first, made, of_noise
-from privrank_jax.jobs.rules import RULES, check_rule, ordered
 from privrank_jax.jobs.spending import Payment
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
 from privrank_jax.privacy.privacy import Privacy
@@ -136,10 +134,7 @@ def consensus(
 
 
 def agreed(
-    data: Rankings | SyntheticRankings,
-    privacy: Privacy | None,
-    asked: Asked,
-    source: Randomness,
+    data: Rankings | SyntheticRankings, privacy: Privacy | None, asked: Asked, source: Randomness
 ) -> Ranking:
     """The consensus, before anything is paid; arguments and errors as of :func:`consensus`."""
     with jax.enable_x64(True):
@@ -208,7 +203,7 @@ class Asked:
         check_choice("trust", self.trust, TRUSTS)
         if self.noise is not None:
             check_choice("noise", self.noise, tuple(LAWS))
-        check_rule(self.rule, self.xi)
+        methods.check_rule(self.rule, self.xi)
         checks.check_top_k(self.top_k)
         if privacy is None:
             return
@@ -233,7 +228,7 @@ class Asked:
         checks.check_top_k(self.top_k, needed_by=self.method if record.lists else "")
         if self.points is not None:
             scale_of(self.points)
-        check_trust(record, self.trust, CONSENSUS)
+        methods.check_trust(record, self.trust, CONSENSUS)
         checks.check_noise(privacy, self.noise, shuffled=shuffled)
         noises = MECHANISMS[self.mechanism].noises
         if self.noise_drawn not in noises or (shuffled and self.noise is not None):
@@ -259,9 +254,8 @@ class Work:
 
     table: Rankings  # as they were read
     asked: Asked  # with the method that was chosen
-    privacy: (
-        Any  # Privacy | None, with what is public and what a user is; None: nothing is promised
-    )
+    # Privacy | None, with what is public and what a user is; None: nothing is promised.
+    privacy: Any
     source: Randomness
     warnings: tuple[str, ...]  # for the holder of the data; not covered by the guarantee
 
@@ -291,11 +285,6 @@ class Work:
             return "one-pair"
         return _REPORTS.get(self.mechanism)
 
-    @property
-    def ranks(self) -> Int[np.ndarray, "users items"]:
-        """Ranks of users one by one."""
-        return self.table.ranks
-
     @functools.cached_property
     def weights(self) -> PairWeights:
         """How users order each pair."""
@@ -313,9 +302,9 @@ class Work:
         if len(MECHANISMS[self.mechanism].noises) > 1:
             options["noise"] = self.asked.noise_drawn
         if self.asked.at_home:
-            votes, options["missing"] = self.ranks, missing
+            votes, options["missing"] = self.table.ranks, missing
         elif self.mechanism == "dp-footrule":
-            votes = counted_histograms(self.ranks, missing)
+            votes = counted_histograms(self.table.ranks, missing)
         else:
             votes = self.weights
         return draw(self.mechanism, self.source, votes, self.privacy, **options)

@@ -72,13 +72,10 @@ def page(ranking: Ranking) -> str:
     guarantee = [] if ranking.guarantee is None else [ranking.guarantee_in_words]
     if guarantee and not ranking.rehearsal:
         guarantee.append("Each release draws new noise and spends the budget again.")
-    warned = "".join(
-        f'<p class="warning" role="note">{escape(text)}</p>' for text in ranking.cautions
-    )
     drawing, notes = ranking.drawing(), ranking.notes
     figure = f'<figure role="img" aria-label="The table above as a picture">{drawing}</figure>'
     parts = [
-        warned,
+        *(f'<p class="warning" role="note">{escape(text)}</p>' for text in ranking.cautions),
         html_of(ranking.title, ranking.columns(), "item", ranking.words),
         figure if drawing else "",
         "<h2>What is protected, and how well</h2>" if guarantee else "",

@@ -16,9 +16,8 @@ from typing import Any
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._neighbors import ADJACENCIES
 from privrank_jax._promise import Privacy
-from privrank_jax.jobs.methods import CONSENSUS
+from privrank_jax.jobs.methods import CONSENSUS, KEMENY, RULES
 from privrank_jax.jobs.page import frame_of, html_of, text_of
-from privrank_jax.jobs.rules import KEMENY, RULES
 
 _METHODS = ("weights", "borda", "kwiksort", "noise-all", "exponential")
 _MOST_ENUMERATED = 12
@@ -189,9 +188,7 @@ _KINDS = {
     ),
     "consensus": _Kind(
         what="a consensus of rankings",
-        seen={
-            "central": "A curator sees all rankings and publishes only a noisy consensus.",
-        },
+        seen={"central": "A curator sees all rankings and publishes only a noisy consensus."},
         options=("adjacency", "rankings", "method", "rule"),
         facts=("pairs", "rule"),
         errors=("cost", *_OF_ORDER),

@@ -38,17 +38,15 @@ from privrank_jax.aggregation.majority_rules import RULES
 from privrank_jax.aggregation.scores import PointTotals, dp_scores, least_noise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.jobs.mechanisms import MECHANISMS, function_of
-from privrank_jax.jobs.methods import CONSENSUS
+from privrank_jax.jobs.methods import CONSENSUS, KEMENY
 from privrank_jax.jobs.points import scale_of
-from privrank_jax.jobs.rules import KEMENY
 from privrank_jax.links import get_link
 from privrank_jax.pairwise.debiased_fit import DebiasedSums, coefficients, scores_from_sums
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 from privrank_jax.rankings import ranks_from_scores
 
-Design = (
-    types.SimpleNamespace
-)  # the arguments of :func:`privrank_jax.plan`, and what follows from them
+Design = types.SimpleNamespace
+"""The arguments of :func:`privrank_jax.plan`, and what follows from them."""
 Errors = dict[str, Array]
 World = tuple[Callable[[np.random.Generator, int], Any], Callable[..., Errors]]
 """What happens once: a crowd by a generator and a number of draws, arrays with an axis of these; and errors by name, of
@@ -220,11 +218,8 @@ def _survey(design: Design) -> World:
 
 def _scores(design: Design) -> World:
     """A curator publishes scores."""
-    most, ahead, noise = (
-        design.max_per_user,
-        _ahead(design),
-        "gaussian" if design.delta else "laplace",
-    )
+    most, ahead = design.max_per_user, _ahead(design)
+    noise = "gaussian" if design.delta else "laplace"
 
     def errors(key: Key, crowd: Array, users: Array, epsilon: Array) -> Errors:
         met = binomial(crowd[0], users * most, 1 / design.pairs)

@@ -301,12 +301,8 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
     guarantee = guarantee.given(public=("budgets",) * (np.ndim(asked.epsilon) > 0))
     # For whole users, what the file shows whatever is drawn is public: who took part, where it keeps users, and items
     # that were read off the rankings; which items each user ranked says these too. A changed rank changes neither.
-    shown = (
-        {*table.public} - {"items"}
-        if "ranked-items" in guarantee.attained.public
-        else {*table.public}
-    )
-    shown |= {"participation"} if asked.keep_users else set()
+    said_by_ranks = {"items"} if "ranked-items" in guarantee.attained.public else set()
+    shown = ({*table.public} - said_by_ranks) | ({"participation"} if asked.keep_users else set())
     also = tuple(other.given(public=shown) for other in guarantee.also)
     said = (n for n in table.notes if n.startswith("the cells are") or "names no users" in n)
 

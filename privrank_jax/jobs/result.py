@@ -320,9 +320,8 @@ class Ranking:
         shown: list[Any] = [float(one) for of in promised for one in (of.epsilon, of.delta)]
         shown += [fact for fact in self.facts.values() if isinstance(fact, float)]
         shown += [one for one in (self.scores, self.matrix) if one is not None]
-        if not all(
-            np.all(np.isfinite(one)) for one in (*shown, *self.certainty.intervals.values())
-        ):
+        shown += self.certainty.intervals.values()
+        if not all(np.all(np.isfinite(one)) for one in shown):
             raise ValueError(
                 "the result has numbers beyond the range of floating point: take an epsilon, a level or a gamma that "
                 "is nearer to usual values. Nothing is shown."
