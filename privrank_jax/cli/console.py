@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
@@ -39,35 +39,27 @@ class Refusal(ValueError):
     """A request that a command refuses; the message says what is wrong and what to do."""
 
 
-def refusing(
-    spell: Callable[[Argument], str | None],
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+@contextlib.contextmanager
+def refusing(spell: Callable[[Argument], str | None]) -> Iterator[None]:
     """Turn errors that a user can fix into one paragraph on stderr and exit code 2.
 
     ``spell`` maps an argument named in a message of the library to the option of this command.
     """
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        def run(*args: Any, **kwargs: Any) -> None:
-            out = sys.stdout
-            try:
-                with contextlib.ExitStack() as stack:
-                    stack.callback(_STACK.reset, _STACK.set(stack))
-                    stack.callback(_interrupt.release)
-                    if out is None:  # before it spends anything on a result
-                        raise Refusal("standard output is closed: send it to /dev/null.")
-                    command(*args, **kwargs)
-            except BrokenPipeError:  # who reads has seen enough, as `head` has
-                with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
-                    os.dup2(nowhere.fileno(), sys.stdout.fileno())  # takes what stdout still holds
-                raise typer.Exit(CUT) from None
-            except (ValueError, ImportError, OSError, MemoryError) as error:
-                _to_stderr("privrank:", "bold red", " ".join(_words(error, spell).split()))
-                raise typer.Exit(REFUSED) from None
-
-        return run
-
-    return decorate
+    out = sys.stdout
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(_STACK.reset, _STACK.set(stack))
+            stack.callback(_interrupt.release)
+            if out is None:  # before it spends anything on a result
+                raise Refusal("standard output is closed: send it to /dev/null.")
+            yield
+    except BrokenPipeError:  # who reads has seen enough, as `head` has
+        with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())  # takes what stdout still holds
+        raise typer.Exit(CUT) from None
+    except (ValueError, ImportError, OSError, MemoryError) as error:
+        _to_stderr("privrank:", "bold red", " ".join(_words(error, spell).split()))
+        raise typer.Exit(REFUSED) from None
 
 
 def at_end(close: Callable[[], None]) -> None:

@@ -88,11 +88,8 @@ def taken(function: str, *names: str) -> Any:
     """
     module, _, name = function.partition(":")
     source = pkgutil.get_data("privrank_jax", f"{module.replace('.', '/')}.py") or b""
-    (found,) = (
-        one
-        for one in ast.parse(source).body
-        if isinstance(one, ast.FunctionDef) and one.name == name
-    )
+    known = {one.name: one for one in ast.parse(source).body if isinstance(one, ast.FunctionDef)}
+    found = known[name]
     arguments: list[Any] = [*zip(found.args.args[::-1], found.args.defaults[::-1])]
     arguments += zip(found.args.kwonlyargs, found.args.kw_defaults)
     fields = []

@@ -26,9 +26,8 @@ def begin(command: str, request: Release) -> Spending:
     if request.ledger is not None and not request.private:
         raise Refusal("no ledger covers --method none, which has no guarantee: leave --ledger out.")
     spending = Spending(command, request)
-    promised = getattr(
-        request, "promised", None
-    )  # a release keeps L comparisons of each user itself
+    promised = getattr(request, "promised", None)
+    # A release keeps L comparisons of each user itself.
     spending.check(None if promised is None else promised.for_any_user())
     return spending
 
