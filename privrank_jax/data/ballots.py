@@ -177,7 +177,7 @@ def _made(
             columns = [one for role, one in reading.columns.items() if role[:4] in ("rank", "cell")]
             largest = int(levels.max()) if long else 0
             left_out = bool(reading.unused) and not long
-            check_ranks(reading.table.name, columns, levels, largest=largest, left_out=left_out)
+            check_ranks(reading.table.name, columns, levels, largest, left_out)
         return Rankings(levels, **said)
     ends = _scale(roles)
     ends = (0.0, len(ends) - 1.0) if isinstance(ends[0], str) else ends
@@ -373,12 +373,7 @@ _RATED = re.compile(
 
 
 def check_ranks(
-    name: str,
-    columns: Sequence[str],
-    ranks: np.ndarray,
-    *,
-    largest: int = 0,
-    left_out: bool = False,
+    name: str, columns: Sequence[str], ranks: np.ndarray, largest: int = 0, left_out: bool = False
 ) -> None:
     """Refuse ranks from 0, -1 for none, that are named or look like ratings, as this module's head says.
 

@@ -29,6 +29,9 @@ from privrank_jax.data.roles import Roles
 Word = str | tuple[str | None, ...] | None
 """A cell as text, None where it is blank, a tuple where it is a list."""
 
+Read = Callable[[Any], Any]
+"""What reads a word; it raises :class:`BadCell`."""
+
 _CHUNK = 4096  # rows that are encoded together
 _MOST_ROWS = 2**26
 MOST_OF_A_USER = 2**16  # rows, far more than any bound that leaves noise small
@@ -37,9 +40,12 @@ ONE_ROW_EACH = "the file names no users: each {} is taken for all that one user 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Column:
-    """A column of N cells: ``codes`` are ``(N,)`` int32, index into ``words``, the distinct cells."""
+    """A column of N cells: ``codes`` are ``(N,)`` int32, index into ``words``, the distinct cells.
 
-    name: str
+    Cells of several columns have an array for a ``name``, that of each.
+    """
+
+    name: Any
     codes: Int[np.ndarray, "rows"]
     words: list[Any]
 
@@ -120,10 +126,8 @@ class Faults:
         found = number, self._checks, column, message
         self._found = found if self._found is None else min(found, self._found)
 
-    def values(
-        self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
-    ) -> np.ndarray:
-        """The value of each word that occurs, ``(words,)``; the reader of a word raises :class:`BadCell`."""
+    def values(self, column: Column, reader: Read, dtype: Any = np.int32) -> np.ndarray:
+        """The value of each word that occurs, ``(words,)``."""
         self._checks += 1
         found = np.zeros(len(column.words), dtype)
         for row, code, word in column.in_order():
@@ -134,9 +138,7 @@ class Faults:
                 break
         return found
 
-    def read(
-        self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
-    ) -> np.ndarray:
+    def read(self, column: Column, reader: Read, dtype: Any = np.int32) -> np.ndarray:
         """The value of each cell, ``(N,)``."""
         return self.values(column, reader, dtype)[column.codes]
 
@@ -148,24 +150,18 @@ class Faults:
             return [codes]
         return [self.read(column, names.__getitem__) for column in columns]
 
-    def where(
-        self, wrong: Bool[np.ndarray, "rows"], column: Any, message: str, said: Column | None = None
-    ) -> None:
-        """Note the first row that is wrong, if there is one; its cell stands for the first ``{}`` of the message.
+    def where(self, wrong: Bool[np.ndarray, "rows"], column: Any, message: str) -> None:
+        """Note the first row that is wrong, if there is one.
 
-        Args:
-            wrong: of each row.
-            column: with the cells, or its name; or the name of a column for each row.
-            message: what is wrong, and what to do.
-            said: the cells; default: those of the column.
+        ``column`` is the name of a column, or of one for each row, or the column itself; then the cell of the row
+        stands for the first ``{}`` of the message.
         """
         self._checks += 1
         if wrong.any():
             row = int(np.argmax(wrong))
             if isinstance(column, Column):
-                column, said = column.name, column
-            if said is not None:
-                message = message.replace("{}", quoted(said.words[said.codes[row]]), 1)
+                cell = column.words[column.codes[row]]
+                column, message = column.name, message.replace("{}", quoted(cell), 1)
             self._note(row, str(np.broadcast_to(column, wrong.shape)[row]), message)
 
     def some_key(self, columns: Sequence[Column]) -> None:

@@ -480,8 +480,7 @@ def _of_rows(reading: Reading, plan: Plan) -> tuple[np.ndarray, ...]:
     if plan.kind == "winners":
         return first, second, np.where(tied, TIE, LEFT)
     if plan.kind == "battles":
-        said = cells["outcome"]
-        return first, second, _outcomes(reading, plan, said, said.name, (first, second), tied)
+        return first, second, _outcomes(reading, plan, cells["outcome"], (first, second), tied)
     if plan.kind == "scores":
         both = (cells[one] for one in ("left_score", "right_score"))
         one, other = (faults.read(column, score_of, float) for column in both)
@@ -511,21 +510,16 @@ def _of_pairs(reading: Reading, plan: Plan) -> tuple[np.ndarray, ...]:
     reading.take(rows)
     starts = np.cumsum([0, *(len(one.words) for one in columns)])
     cells = np.stack([one.codes + start for one, start in zip(columns, starts)], axis=1)
-    said = Column("", cells[rows, answers], [word for one in columns for word in one.words])
-    of = np.array([column.name for column in columns])[answers]
-    return first, second, _outcomes(reading, plan, said, of, (first, second))
+    names_of = np.array([column.name for column in columns])[answers]
+    said = Column(names_of, cells[rows, answers], [word for one in columns for word in one.words])
+    return first, second, _outcomes(reading, plan, said, (first, second))
 
 
 def _outcomes(
-    reading: Reading,
-    plan: Plan,
-    said: Column,
-    at: str | np.ndarray,
-    items: tuple[np.ndarray, np.ndarray],
-    tied: Any = False,
+    reading: Reading, plan: Plan, said: Column, pair: tuple[np.ndarray, ...], tied: Any = False
 ) -> np.ndarray:
-    """Outcomes that are ``said`` in words, or by the name of an item or a column; ``at`` are the columns of rows."""
-    names, faults, (left, right) = reading.items, reading.faults, items
+    """Outcomes of pairs of items that are ``said`` in words, or by the name of an item or a column."""
+    names, faults, (left, right) = reading.items, reading.faults, pair
     spellings, known = {form(name) for name in names}, []
     for text in (word if isinstance(word, str) else "" for word in said.words):
         word, like = folded(text), form(text) in spellings
@@ -536,9 +530,9 @@ def _outcomes(
     found = np.where(by_item < 0, word, by_item)
     found = np.where(tied & said.among({""}), TIE, found)
     hint = f"write {plan.sides}; or give `words`, `blank` ones, a column `tie`"
-    faults.where(found < 0, at, f"{{}} does not say which item is preferred: {hint}", said)
+    faults.where(found < 0, said, f"{{}} does not say which item is preferred: {hint}")
     what = "{} names an item and is also a word for an outcome: rename the item in the whole file"
-    faults.where((like == 1) & (word >= 0) & (word != by_item), at, what, said)
+    faults.where((like == 1) & (word >= 0) & (word != by_item), said, what)
     what = "{} is no tie, and another column marks one: correct one of them"
-    faults.where(tied & (found != TIE), at, what, said)
+    faults.where(tied & (found != TIE), said, what)
     return found

@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -183,9 +183,8 @@ def read_kamishima(file: File) -> Rankings:
     for line, row in rows:
         with _in_line(file.name, line):
             order = {_whole("an item", one, 0, items - 1) for one in row[2:]}
-            if not 0 < len(order) == len(row) - 2 == len(rows[0][1]) - 2 or row[1] != str(
-                len(order)
-            ):
+            lengths = {len(order), len(row) - 2, len(rows[0][1]) - 2}
+            if not order or len(lengths) > 1 or row[1] != str(len(order)):
                 raise BadCell("write 0, the length of the order, that of all, and distinct items")
     orders = np.array([row[2:] for _, row in rows], np.int64)
     known = SET_A if items == len(SET_A) else tuple(f"item {k}" for k in range(items))
@@ -225,11 +224,7 @@ def _whole(what: str, text: str, least: int = 1, most: int = 999999999) -> int:
     return int(text)
 
 
-def _preflib(file: File) -> Rankings:
-    return parse_preflib(file.lines(), file.name, file.suffix)
-
-
-READERS = {
-    **dict.fromkeys((".soc", ".soi", ".toc", ".toi"), _preflib),
-    **{".blt": read_blt, ".pb": read_pabulib, ".order": read_kamishima},
-}
+READERS: dict[str, Callable[[File], Rankings]] = dict.fromkeys(
+    (".soc", ".soi", ".toc", ".toi"),
+    lambda file: parse_preflib(file.lines(), file.name, file.suffix),
+) | {".blt": read_blt, ".pb": read_pabulib, ".order": read_kamishima}

@@ -37,7 +37,8 @@ from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.roles import SEEN, RankingRoles, ReportRoles, SyntheticRoles, reader_of
 from privrank_jax.data.table import DELIMITERS, PARQUET
 
-_COLUMNS = ("item_1", "item_2", "report", "epsilon")
+REPORT = ("item_1", "item_2", "report", "epsilon")
+"""Columns of reports, beside users."""
 epsilon_of = number_reader(
     f"a usable epsilon: write a number such as 1, from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}",
     lambda number: SMALLEST_EPSILON <= number <= LARGEST_EPSILON,
@@ -116,7 +117,7 @@ def read_reports(table: Table, roles: ReportRoles) -> Reports:
     """Read reports from an opened table, in the order of the rows; :class:`DataError` says what is wrong, and where."""
     if roles.blank or roles.count:
         raise DataError(f"{table.name} holds reports, one a row: leave out `blank` and `count`")
-    reading = Reading(table, roles, {column: column for column in _COLUMNS})
+    reading = Reading(table, roles, {column: column for column in REPORT})
     faults, cells = reading.faults, reading.cells
     first, second = faults.named([cells["item_1"], cells["item_2"]], reading.items)
     message = "an item is compared with itself: correct or remove the row"
@@ -221,7 +222,7 @@ def write_reports(
     cells = items[table.first], items[table.second], table.reports.astype(np.int8), table.epsilon
     keys = [table.reports, table.epsilon, table.second, table.first]
     people = table.user_names if users else ()
-    return write_sorted(Path(path), dict(zip(_COLUMNS, cells)), keys, people, table.users)
+    return write_sorted(Path(path), dict(zip(REPORT, cells)), keys, people, table.users)
 
 
 def write_sorted(

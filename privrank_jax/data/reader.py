@@ -19,7 +19,7 @@ from privrank_jax.data.header import places_of, usual_column, without
 from privrank_jax.data.kinds import Data
 from privrank_jax.data.named import load, named_sets
 from privrank_jax.data.names import did_you_mean
-from privrank_jax.data.randomized import SyntheticRankings
+from privrank_jax.data.randomized import REPORT, SyntheticRankings, read_epsilon
 from privrank_jax.data.roles import TEXT, RankingRoles, Roles, later
 from privrank_jax.data.table import PARQUET, open_file, open_frame
 
@@ -48,10 +48,9 @@ def _ranks(header: Sequence[str]) -> bool:
     return "order" in found or len(found) == 2 or bool(places_of(header))
 
 
-_REPORT = ("item_1", "item_2", "report", "epsilon")
 KINDS = {
     "synthetic": Kind(of.SyntheticRoles, "randomized:read_synthetic_rankings", _has(SYNTHETIC)),
-    "reports": Kind(of.ReportRoles, "randomized:read_reports", _has(*_REPORT)),
+    "reports": Kind(of.ReportRoles, "randomized:read_reports", _has(*REPORT)),
     "preferences": Kind(of.PreferenceRoles, "", _has("chosen", "rejected")),
     "best-worst": Kind(of.BestWorstRoles, "choices:read_sets", _has("best", "worst")),
     "choices": Kind(of.ChoiceRoles, "choices:read_sets", chooses),
@@ -182,11 +181,7 @@ def _listed(found: Any, name: str, given: Mapping[str, Any]) -> Any:
 
 
 def _read(
-    source: Any,
-    given: Mapping[str, Any],
-    kinds: Sequence[str] | None,
-    name: str | None,
-    sheet: str | int | None,
+    source: Any, given: Mapping[str, Any], kinds: Sequence[str] | None, name: str | None, sheet: Any
 ) -> Any:
     """A file with a table, or a table in memory or of an engine, as data of the kind that it holds."""
     try:
@@ -288,13 +283,10 @@ def budgets_of(
     file: File, data: Any, column: str, given: Mapping[str, Any], sheet: str | int | None = None
 ) -> Any:
     """Personal ε of the rows of comparisons, or the users of rankings, from a column of the file that they are of."""
-    from privrank_jax.data.randomized import read_epsilon
-
     table = open_file(file, sheet)
     long = len({*RankingRoles().find(table.header, "item", "rank"), *given} & {"item", "rank"}) == 2
-    if long and hasattr(data, "ranks"):
-        return read_epsilon(table, column, given.get("user") or "user")
-    return read_epsilon(table, column)
+    of_users = long and hasattr(data, "ranks")
+    return read_epsilon(table, column, (given.get("user") or "user") if of_users else None)
 
 
 def defines_users(source: str | os.PathLike[str]) -> bool:

@@ -20,27 +20,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from privrank_jax import mallows
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
+from privrank_jax.data import preferences, randomized
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.engine import ComparisonRows
-from privrank_jax.data.preferences import (
-    PreferenceScan,
-    check_preferences_destination,
-    labels_guarantee,
-    write_preferences,
-)
-from privrank_jax.data.randomized import (
-    Reports,
-    SyntheticRankings,
-    check_destination,
-    check_item_names,
-    write_reports,
-    write_synthetic_rankings,
-)
+from privrank_jax.data.preferences import PreferenceScan
+from privrank_jax.data.randomized import Reports, SyntheticRankings, check_destination, largest_sum
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.exact.entropy import random_words
 from privrank_jax.jobs import checks
@@ -235,7 +224,12 @@ def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
         )
     if not keep.any():
         raise ValueError("all comparisons are ties: ties='drop' would leave nothing.")
-    bits = np.where(table.tied, _coins(len(table), source), table.winners < table.losers)[keep]
+    if source.rehearsal:
+        coins = np.asarray(jax.random.bernoulli(source.key(), 0.5, (len(table),)))
+    else:
+        random = np.frombuffer(secrets.token_bytes(-(-len(table) // 8)), np.uint8)
+        coins = np.unpackbits(random, count=len(table)).astype(bool)
+    bits = np.where(table.tied, coins, table.winners < table.losers)[keep]
     budgets = asked.budgets(len(table))[keep]
     drawn = draw("randomized-response", source, bits, budgets)
     reports = Reports(
@@ -264,16 +258,8 @@ def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
         "notes": notes,
         "warnings": (*rare, *remarks, *drawn.remarks),
         "check_destination": check_destination,
-        "write": lambda path: write_reports(path, reports, users=asked.keep_users),
+        "write": lambda path: randomized.write_reports(path, reports, users=asked.keep_users),
     }
-
-
-def _coins(count: int, source: Randomness) -> Bool[np.ndarray, "rows"]:
-    """Draw fair coins, from the operating system except in a rehearsal."""
-    if source.rehearsal:
-        return np.asarray(jax.random.bernoulli(source.key(), 0.5, (count,)))
-    drawn = np.frombuffer(secrets.token_bytes(-(-count // 8)), np.uint8)
-    return np.unpackbits(drawn, count=count).astype(bool)
 
 
 # --- rankings -----------------------------------------------------------------------------------------
@@ -308,7 +294,7 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
 
     def check(path: FilePath) -> None:
         check_destination(path)
-        check_item_names(pathlib.Path(path), table.item_names)
+        randomized.check_item_names(pathlib.Path(path), table.item_names)
 
     return {
         "kind": "rankings",
@@ -320,7 +306,9 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
         "notes": (_SORTED, *said),
         "warnings": (*remarks, *drawn.remarks),
         "check_destination": check,
-        "write": lambda path: write_synthetic_rankings(path, rankings, users=asked.keep_users),
+        "write": lambda path: randomized.write_synthetic_rankings(
+            path, rankings, users=asked.keep_users
+        ),
     }
 
 
@@ -378,9 +366,8 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
         drawn = draw("randomized-response", source, bits, budgets)
         reports = drawn.value
     note = asked.note("prompts and the texts of both answers are public.")
-    guarantee = labels_guarantee(
-        scan, kept, budgets, asked=promise, numerics=drawn.numerics, note=note
-    )
+    about = {"numerics": drawn.numerics, "note": note}
+    guarantee = labels_guarantee(scan, kept, budgets, asked=promise, **about)
     if scan.ignored:  # fields of the first line may tell which answer was chosen
         remarks += checks.private_remark(
             f"fields left out: {', '.join(scan.ignored)}; `keep` keeps one."
@@ -410,9 +397,22 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
         "counts": {"labels": int(np.sum(kept)), "users": users},
         "notes": notes,
         "warnings": (*remarks, *drawn.remarks),
-        "check_destination": check_preferences_destination,
-        "write": lambda path: write_preferences(path, scan, *labels, users=keeps),
+        "check_destination": preferences.check_preferences_destination,
+        "write": lambda path: preferences.write_preferences(path, scan, *labels, users=keeps),
     }
+
+
+def labels_guarantee(
+    scan: PreferenceScan, kept: np.ndarray, epsilon: np.ndarray, *, asked: Any, **about: Any
+) -> Guarantee:
+    """Guarantee of randomized labels of the rows that are ``kept``; ``asked`` is None for personal ε of comparisons."""
+    found = [Privacy.proven(float(epsilon.max()), unit="comparison", adjacency="flip")]
+    if asked is not None and asked.unit == "user":
+        found.insert(0, Privacy.proven(float(asked.epsilon), unit="user", adjacency="flip"))
+    elif scan.has_users:
+        whole = largest_sum(scan.users[kept], epsilon)
+        found.append(Privacy.proven(whole, unit="user", adjacency="flip"))
+    return Guarantee(found[0], trust="local", **about, also=tuple(found[1:]))
 
 
 def _kept_labels(scan: PreferenceScan, asked: _Asked) -> tuple[np.ndarray, tuple[str, ...]]:
