@@ -136,21 +136,15 @@ def write_files(
                     _write_pairs(ranking, path, about, matrix=given.startswith(PAIRS[0]))
                 elif path.suffix.lower() in files.PAGES:
                     ranking.report(path)
+                elif path.suffix.lower() in TABLES:
+                    write_table(path, ranking.rows, ranking.to_dict(), about)
                 else:
-                    write_file(ranking, path, about)
+                    save(ranking.plot(), path)
             except Exception as error:
                 failed[path.name] = error
             else:
                 done.append(path.name)
     return done, failed
-
-
-def write_file(result: Ranking, path: Path, about: Pairs = ()) -> None:
-    """Write a table or a picture, by the ending of the file."""
-    if path.suffix.lower() in TABLES:
-        write_table(path, result.rows, result.to_dict(), about)
-    else:
-        save(result.plot(), path)
 
 
 def _write_pairs(ranking: Ranking, path: Path, about: Pairs, *, matrix: bool) -> None:

@@ -504,9 +504,6 @@ def _published(
         about = (*(() if work.complete else (_MISSING[table.missing],)), *table.notes)
         facts = {"missing": table.missing, **facts}
     common = {
-        "method": "none" if drawn is None else work.asked.method,
-        "data": table.name,
-        "items": table.num_items,
         "users": table.num_users if seen else None,
         **facts,
         "seed": work.source.seed,
@@ -519,8 +516,9 @@ def _published(
     if drawn is not None:
         fields["guarantee"] = drawn.guarantee
     fields |= {"notes": (*notes, *about, *simulated, *remarks), "warnings": warnings}
-    certainty = fields.pop("certainty", Certainty())
-    return _with_certainty(made(table, title or f"{of}, by {named}", common, **fields), certainty)
+    title, certainty = title or f"{of}, by {named}", fields.pop("certainty", Certainty())
+    method = "none" if drawn is None else work.asked.method
+    return _with_certainty(made(table, title, method, common, **fields), certainty)
 
 
 def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:

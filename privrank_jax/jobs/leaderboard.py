@@ -299,9 +299,6 @@ class _Job:
         end = day(schedule.starts[step + 1])
         law = (LAWS if self.source.rehearsal else ON_INTEGERS)[self.noise]
         facts = {
-            "method": "scores",
-            "data": data.name,
-            "items": data.num_items,
             "max_per_user": self.promise.contributions,
             "step": step + 1,
             "ends": end,
@@ -317,18 +314,11 @@ class _Job:
         when = ", and when each comparison was made" * self.arrivals.pairs_are_public
         public = f"taken as public: when steps end and how many there are{when}"
         seen = "the list of items was taken from the data of the first run and is treated as public"
-        what = f"{data.num_items} items by private scores (log-odds)"
-        return Ranking(
-            title=f"{data.name}: {what}, step {step + 1}{of_all}, until {end}",
-            items=data.item_names,
-            order=result.best_first(scores),
-            guarantee=guarantee,
-            facts={name: value for name, value in facts.items() if value is not None},
-            scores=scores,
-            level=self.asked.level,
-            top_k=self.asked.top_k,
-            notes=(public, seen) if "items" in data.public else (public,),
-        )
+        title = f"{data.num_items} items by private scores (log-odds), step {step + 1}{of_all}"
+        told: dict[str, Any] = {"level": self.asked.level, "top_k": self.asked.top_k}
+        told["notes"] = (public, seen) if "items" in data.public else (public,)
+        told |= {"guarantee": guarantee, "scores": scores}
+        return result.made(data, f"{title}, until {end}", "scores", facts, **told)
 
     def certainty(self, found: _Published, latest: Ranking, met: np.ndarray) -> Certainty:
         """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts.

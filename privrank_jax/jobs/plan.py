@@ -241,10 +241,10 @@ class _Design(types.SimpleNamespace):
 
     def _check(self) -> None:
         from privrank_jax._validate import check_choice
+        from privrank_jax.jobs.checks import refuse
 
         of = self.of
-        if self.items is None:
-            raise ValueError("give the number of items by `items`.")
+        refuse(self.items is None, "give the number of items by `items`.")
         check_choice("trust", self.trusted, tuple(dict.fromkeys((*of.seen, "central"))))
         others = {name for kind in _KINDS.values() for name in kind.options} - {*of.options}
         for name in self.told:
@@ -280,29 +280,25 @@ class _Design(types.SimpleNamespace):
             value = getattr(self, name)
             if value is not None and not fits(value):
                 raise ValueError(f"`{name}` must be {words}, got {value}.")
-        for wrong, words in (
-            ([self.epsilon, self.target, self.users].count(None) > 1,
-             "give two of `epsilon`, `target` and `users` to get the third."),
-            (self.trusted == "shuffled" and not self.delta,
-             "shuffled answers need a `delta` above 0, such as 1/n**2 for n users: else it adds no privacy."),
-            (self.goal in _OF_ORDER and not self.spread,
-             "items that are equally good have no right order: take a `spread` above 0."),
-            (self.goal == "first" and self.confidence is not None,
-             "the error of the first items is a chance already: leave `confidence` out."),
-            (self.kind == "scores" and self.max_per_user is None,
-             "trust='central' needs `max_per_user`, the number of comparisons of each user."),
-            (self.named == "exponential" and self.items > _MOST_ENUMERATED,
-             f"'exponential' is simulated for up to {_MOST_ENUMERATED} items: take another `method`."),
-            (self.rule is not None and not CONSENSUS[self.named].solves,
-             f"method={self.named!r} gives no weights of all pairs, by which a `rule` ranks: leave one of them out."),
-        ):  # fmt: skip
-            if wrong:
-                raise ValueError(words)
         fitting = [name for name in _METHODS if self.adjacency in CONSENSUS[name].adjacencies]
-        if self.rankings and self.named not in fitting:
-            raise ValueError(
-                f"adjacency={self.adjacency!r} is for method {' or '.join(map(repr, fitting))}: take one of these."
-            )
+        refuse(
+            [self.epsilon, self.target, self.users].count(None) > 1,
+            "give two of `epsilon`, `target` and `users` to get the third.",
+            self.trusted == "shuffled" and not self.delta,
+            "shuffled answers need a `delta` above 0, such as 1/n**2 for n users: else it adds no privacy.",
+            self.goal in _OF_ORDER and not self.spread,
+            "items that are equally good have no right order: take a `spread` above 0.",
+            self.goal == "first" and self.confidence is not None,
+            "the error of the first items is a chance already: leave `confidence` out.",
+            self.kind == "scores" and self.max_per_user is None,
+            "trust='central' needs `max_per_user`, the number of comparisons of each user.",
+            self.named == "exponential" and self.items > _MOST_ENUMERATED,
+            f"'exponential' is simulated for up to {_MOST_ENUMERATED} items: take another `method`.",
+            self.rule is not None and not CONSENSUS[self.named].solves,
+            f"method={self.named!r} gives no weights of all pairs, by which a `rule` ranks: leave one of them out.",
+            self.rankings and self.named not in fitting,
+            f"adjacency={self.adjacency!r} is for method {' or '.join(map(repr, fitting))}: take one of these.",
+        )
 
     def promise(self, epsilon: Any, **more: Any) -> Privacy:
         """What a release to users promises."""

@@ -70,9 +70,6 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
         certainty, _ = of_errors(errors, level=asked.level, words=words)
     notes = (*table.notes, *(certainty.notes if components == 1 else ()))
     facts = {
-        "method": "debiased reports",
-        "data": table.name,
-        "items": table.num_items,
         "reports": len(table),
         "users": table.num_users,
         "smallest_epsilon": float(table.epsilon.min()),
@@ -92,7 +89,7 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
     told |= {"scores": scores, "certainty": certainty, "notes": notes, "warnings": tuple(warnings)}
     title = f"{table.num_items} items by {len(table):,} debiased reports ({link} link)"
     guarantee = reports_guarantee(table, "unknown", TRUSTED)
-    return made(table, title, facts, guarantee=guarantee, **told)
+    return made(table, title, "debiased reports", facts, guarantee=guarantee, **told)
 
 
 def sums_of_table(table: Reports) -> tuple[DebiasedSums, np.ndarray]:

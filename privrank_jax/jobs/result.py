@@ -328,11 +328,12 @@ class Ranking:
             )
 
 
-def made(table: Any, title: str, facts: dict[str, Any], **fields: Any) -> Ranking:
+def made(table: Any, title: str, method: str, facts: dict[str, Any], **fields: Any) -> Ranking:
     """A ranking of the items of a table, by its scores where it has no order; ``facts`` that are None are left out."""
     fields = {"guarantee": None, **fields}
     if "order" not in fields:
         fields["order"] = best_first(fields["scores"])
+    facts = {"method": method, "data": table.name, "items": table.num_items, **facts}
     known = {name: one for name, one in facts.items() if one is not None}
     return Ranking(f"{table.name}: {title}", table.item_names, facts=known, **fields)
 
