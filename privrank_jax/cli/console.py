@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
 _NO_TERMINAL_WIDTH = 110
-_BAR = 20  # characters of a bar of progress
 CUT = 1  # exit code when the reader of stdout closed it before the end
 REFUSED = 2
 # A cell that stands at the right: a number, with its rank, its error or another end; or a gap.
@@ -105,11 +104,8 @@ def _to_stderr(head: str, style: str, message: str) -> None:
 
 
 @contextlib.contextmanager
-def busy(what: str) -> Iterator[Callable[[float], None]]:
-    """Say on a terminal, in few words, what the command does before it can print anything, and erase it in the end.
-
-    Yields a function that draws a bar of the share that is done.
-    """
+def busy(what: str) -> Iterator[None]:
+    """Say on a terminal, in few words, what the command does before it can print anything, and erase it in the end."""
     shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     def tell(words: str) -> None:
@@ -118,9 +114,7 @@ def busy(what: str) -> Iterator[Callable[[float], None]]:
 
     tell(f"privrank: {what}…")
     try:
-        yield lambda share: tell(
-            f"\rprivrank: {what} {'█' * round(_BAR * share):░<{_BAR}} {share:4.0%}"
-        )
+        yield
     finally:
         tell("\r\x1b[K")
 

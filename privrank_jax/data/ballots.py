@@ -22,19 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from privrank_jax.data import header as heads
 from privrank_jax.data.cells import approval_of, rank_of, rating_reader, scale_of
 from privrank_jax.data.columns import Column, Reading, Table
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.file import SEPARATORS
-from privrank_jax.data.header import (
-    check_no_counts,
-    places_of,
-    questions_of,
-    remainder,
-    span_of,
-    spelled_in,
-    without,
-)
+from privrank_jax.data.header import places_of, remainder, span_of, spelled_in, without
 from privrank_jax.data.names import form, public_items
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings, before, check_size
 from privrank_jax.data.roles import SEEN, RankingRoles, RatingRoles
@@ -102,7 +95,7 @@ def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[st
                 f"{name}: no columns, or two of one item, begin with the question {roles.question!r}; the columns are "
                 f"{listed(header, 40)}"
             )
-    elif roles.public is None and len(several := questions_of(found)) > 1:
+    elif roles.public is None and len(several := heads.questions_of(found)) > 1:
         raise DataError(f"{name} has several questions, {listed(several)}: name one by `question`")
     items = roles.public or (tuple(found) if roles.span else tuple(sorted(found)))
     for item in items:
@@ -194,7 +187,7 @@ def read_wide(
     cells = {f"cell {k}": one for k, one in enumerate(columns.values())}
     reading = _whole(table, roles, cells, counted)
     if counted and roles.items in (None, SEEN):
-        check_no_counts(table.name, list(columns))
+        heads.check_no_counts(table.name, list(columns))
     possible = len(table.header) - len({"user", "count"} & reading.columns.keys())
     most = None if roles.ranks else possible
     levels, scale = levels_of(reading, reading.several("cell"), most)

@@ -64,16 +64,13 @@ class Data:
         said = {field.name: getattr(self, field.name) for field in dataclasses.fields(Data)}
         return said | {"notes": (*notes, *self.notes), "reading": (*self.reading, *notes)}
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return vars(self)["item_names"]  # a field of each kind, at its own place
-
     def check_declared(self) -> None:
         """Raise :class:`DataError` on a private release of data of which something is undeclared: what to declare."""
+        names = vars(self)["item_names"]  # a field of each kind, at its own place
         if ITEMS in self.undeclared:
             raise DataError(
                 f"{self.name}: a release publishes the names of its items, and nobody has said that these are public. "
-                f"If they are, say items='seen', or list those that are: items=[{listed(self._names, 1000)}]"
+                f"If they are, say items='seen', or list those that are: items=[{listed(names, 1000)}]"
             )
         if USERS in self.undeclared:
             raise DataError(
@@ -87,7 +84,7 @@ class Data:
     @property
     def num_items(self) -> int:
         """Number m of items, whether users were asked about them or not."""
-        return len(self._names)
+        return len(vars(self)["item_names"])
 
     @property
     def users_alike(self) -> tuple[tuple[str, str], ...]:

@@ -33,9 +33,11 @@ from privrank_jax._whole_file import whole_file
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import File, Origin, checksum
 from privrank_jax.data.names import Names, did_you_mean
-from privrank_jax.data.randomized import check_writable, epsilon_of
+from privrank_jax.data.randomized import check_writable, epsilon_of, largest_sum
 from privrank_jax.data.roles import PreferenceRoles, reader_of
 from privrank_jax.data.table import name_of, records_of
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 
 MARK = "label_epsilon"
 """Field of a randomized file: the ε at which the order of its line was randomized."""
@@ -282,6 +284,19 @@ def _fields_of(record: Mapping[str, Any], roles: PreferenceRoles) -> dict[str, s
     for name in found.values():
         field(record, name)
     return found
+
+
+def labels_guarantee(
+    scan: PreferenceScan, kept: np.ndarray, epsilon: np.ndarray, *, asked: Any, **about: Any
+) -> Guarantee:
+    """Guarantee of randomized labels of the rows that are ``kept``; ``asked`` is None for personal ε of comparisons."""
+    found = [Privacy.proven(float(epsilon.max()), unit="comparison", adjacency="flip")]
+    if asked is not None and asked.unit == "user":
+        found.insert(0, Privacy.proven(float(asked.epsilon), unit="user", adjacency="flip"))
+    elif scan.has_users:
+        whole = largest_sum(scan.users[kept], epsilon)
+        found.append(Privacy.proven(whole, unit="user", adjacency="flip"))
+    return Guarantee(found[0], trust="local", **about, also=tuple(found[1:]))
 
 
 # --- randomized preferences are written ---------------------------------------------------------------

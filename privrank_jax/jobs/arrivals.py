@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from privrank_jax._validate import check_choice
 from privrank_jax.data.cells import parsed_time
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.jobs.checks import private_remark
+from privrank_jax.jobs.checks import private_remark, refuse
 from privrank_jax.pairwise.continual import MAX_PAIR_ITEMS, MAX_STEPS
 
 PERIODS = {"hour": 1, "day": 24, "week": 7 * 24, "month": 28 * 24}  # hours, at least
@@ -54,19 +54,15 @@ class Schedule:
 
     def check_ended(self, last: int, known: int = 0) -> None:
         """Refuse to publish no steps, fewer than the ``known`` ones, or at first more than anyone means."""
-        if not last:
-            raise ValueError(
-                f"no step has ended by {day(self.until)} (UTC): the first ends at {day(self.starts[1])}."
-            )
-        if last >= len(self.starts):
-            raise ValueError(
-                f"{last:,} steps were published, and by the clock of this machine fewer have ended: set the clock."
-            )
-        if self.steps is None and not known and last > MAX_STEPS:
-            raise ValueError(
-                f"{last:,} steps have ended since {day(self.starts[0])}, and a first run publishes at most "
-                f"{MAX_STEPS:,}: give a later `start`, or longer steps by `every`."
-            )
+        refuse(
+            not last,
+            f"no step has ended by {day(self.until)} (UTC): the first ends at {day(self.starts[1])}.",
+            last >= len(self.starts),
+            f"{last:,} steps were published, and by the clock of this machine fewer have ended: set the clock.",
+            self.steps is None and not known and last > MAX_STEPS,
+            f"{last:,} steps have ended since {day(self.starts[0])}, and a first run publishes at most {MAX_STEPS:,}: "
+            "give a later `start`, or longer steps by `every`.",
+        )
 
     def check_recent(self, times: Shaped[np.ndarray, "rows"], name: str) -> None:
         """Refuse data whose newest row is older than the last step that ended is long; for the holder's eyes alone."""

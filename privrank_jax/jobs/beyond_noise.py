@@ -165,13 +165,9 @@ def of_weights(
 
 def _majorities(weights: np.ndarray, ranks: np.ndarray, reach: float, more: str) -> Certainty:
     better = weights - reach > 0.5
-    ahead = better
-    while True:  # by chains of one step, two, four, ...
-        steps = ahead.astype(np.float32)
-        longer = ahead | (steps @ steps > 0)
-        if np.array_equal(longer, ahead):
-            break
-        ahead = longer
+    ahead = better.copy()
+    for between in range(len(ahead)):  # by chains through the first items, one more each time
+        ahead |= ahead[:, [between]] & ahead[between]
     best, worst = ahead.sum(axis=0), len(weights) - 1 - ahead.sum(axis=1)
     if not np.all((best <= ranks) & (ranks <= worst)):
         return Certainty(better, notes=(_IN_A_CYCLE,))

@@ -503,12 +503,8 @@ def _published(
     if about is None:
         about = (*(() if work.complete else (_MISSING[table.missing],)), *table.notes)
         facts = {"missing": table.missing, **facts}
-    common = {
-        "users": table.num_users if seen else None,
-        **facts,
-        "seed": work.source.seed,
-        "notes": list(about),
-    }
+    facts = {"users": table.num_users if seen else None, **facts, "seed": work.source.seed}
+    facts["notes"] = list(about)
     of = f"{table.num_users:,}" if seen else "all users'"
     of = f"consensus of {of} rankings of {table.num_items} items"
     simulated = (_SIMULATED[trust],) if drawn is not None and trust in _SIMULATED else ()
@@ -518,7 +514,7 @@ def _published(
     fields |= {"notes": (*notes, *about, *simulated, *remarks), "warnings": warnings}
     title, certainty = title or f"{of}, by {named}", fields.pop("certainty", Certainty())
     method = "none" if drawn is None else work.asked.method
-    return _with_certainty(made(table, title, method, common, **fields), certainty)
+    return _with_certainty(made(table, title, method, facts, **fields), certainty)
 
 
 def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:

@@ -29,7 +29,7 @@ from privrank_jax.data import preferences, randomized
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.engine import ComparisonRows
 from privrank_jax.data.preferences import PreferenceScan
-from privrank_jax.data.randomized import Reports, SyntheticRankings, check_destination, largest_sum
+from privrank_jax.data.randomized import Reports, SyntheticRankings, check_destination
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.exact.entropy import random_words
 from privrank_jax.jobs import checks
@@ -367,7 +367,7 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
         reports = drawn.value
     note = asked.note("prompts and the texts of both answers are public.")
     about = {"numerics": drawn.numerics, "note": note}
-    guarantee = labels_guarantee(scan, kept, budgets, asked=promise, **about)
+    guarantee = preferences.labels_guarantee(scan, kept, budgets, asked=promise, **about)
     if scan.ignored:  # fields of the first line may tell which answer was chosen
         remarks += checks.private_remark(
             f"fields left out: {', '.join(scan.ignored)}; `keep` keeps one."
@@ -400,19 +400,6 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
         "check_destination": preferences.check_preferences_destination,
         "write": lambda path: preferences.write_preferences(path, scan, *labels, users=keeps),
     }
-
-
-def labels_guarantee(
-    scan: PreferenceScan, kept: np.ndarray, epsilon: np.ndarray, *, asked: Any, **about: Any
-) -> Guarantee:
-    """Guarantee of randomized labels of the rows that are ``kept``; ``asked`` is None for personal ε of comparisons."""
-    found = [Privacy.proven(float(epsilon.max()), unit="comparison", adjacency="flip")]
-    if asked is not None and asked.unit == "user":
-        found.insert(0, Privacy.proven(float(asked.epsilon), unit="user", adjacency="flip"))
-    elif scan.has_users:
-        whole = largest_sum(scan.users[kept], epsilon)
-        found.append(Privacy.proven(whole, unit="user", adjacency="flip"))
-    return Guarantee(found[0], trust="local", **about, also=tuple(found[1:]))
 
 
 def _kept_labels(scan: PreferenceScan, asked: _Asked) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -10,8 +10,12 @@ import pandas as pd
 import pytest
 
 from privrank_jax.data import DataError
-from privrank_jax.data.preferences import read_preferences, scan_preferences, write_preferences
-from privrank_jax.jobs.randomize import labels_guarantee
+from privrank_jax.data.preferences import (
+    labels_guarantee,
+    read_preferences,
+    scan_preferences,
+    write_preferences,
+)
 from tests.promises import promise
 
 
