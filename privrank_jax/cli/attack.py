@@ -53,7 +53,7 @@ def made_up_arena(seed: int) -> tuple[np.ndarray, list[list[Battles]]]:
 
 
 def target_of(explained: list[list[Battles]]) -> int:
-    """Of the voters of whom all battles are revealed, the last one with the most battles."""
+    """The voter with the most battles, the last one of these, among those of whom all battles are revealed."""
     return max((len(one[0]), voter) for voter, one in enumerate(explained) if len(one) == 1)[1]
 
 

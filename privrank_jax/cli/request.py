@@ -83,7 +83,7 @@ class Columns(_Roles):
 
     @property
     def text(self) -> dict[str, Any]:
-        """What was said of the text of the file, but for how its bytes become lines."""
+        """The options on the text of the file, but for how its bytes become lines."""
         sheet = self.sheet
         return {"sheet": int(sheet) if sheet is not None and sheet.isdecimal() else sheet}
 

@@ -1,7 +1,7 @@
 """A ranking is made, paid for, written to files and printed, in this order: what ends a command early loses nothing.
 
-The options refuse what would keep a file from being written before the budget is spent. All that is written and printed
-is made from the ranking alone, so the guarantee covers it.
+The options refuse what would keep a file from being written before the budget is spent. Files and printed text are made
+from the ranking alone, so the guarantee covers them.
 """
 
 from __future__ import annotations

@@ -6,11 +6,15 @@ best first. Cells of wide and long tables are ranks (1 = best, equal ones are ti
 approvals. Of any form, what is read is one level for each user and item.
 
 Ratings read as ranks would reverse the order. So ranks must look like ranks: none exceeds the number of items, and not
-more than half of the users who ranked something have cells unlike ranks. Without ties they are like ranks if one of
-them is 1 (where columns are left out, the 1 may be there). With ties they are if each is one more than the number of
-items before it (1, 2, 2, 4), or the number of items up to it (1, 3, 3, 4), or if they count without gaps (1, 2, 2, 3)
-and there are more different ones than half of the items. Of users who give one to five stars equally often at least
-56 % are unlike, whatever the number of items, and 80 % where four stars are most frequent.
+more than half of the users who ranked something have cells unlike ranks. The cells of a user without ties are like
+ranks if one of them is 1 (where columns are left out, the 1 may be there). With ties there are three ways:
+
+- each cell is one more than the number of items before it (1, 2, 2, 4);
+- each cell is the number of items up to it (1, 3, 3, 4);
+- the cells count without gaps (1, 2, 2, 3), with more different ones than half of the items.
+
+At least 56 % of the users who give one to five stars equally often are unlike, whatever the number of items, and 80 %
+where four stars are most frequent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A file and how its bytes become text: compressed or not, in a known encoding, or standard input.
 
-What is not said is read off the first bytes and the header alone, which show the form of a file and no answer. No
-encoding is guessed: in Latin-1 every sequence of bytes is text, though often the wrong one.
+Readers take what nobody told them from the first bytes and the header alone, which show the form of a file and no
+answer. They guess no encoding: in Latin-1 every sequence of bytes is text, though often the wrong one.
 """
 
 from __future__ import annotations

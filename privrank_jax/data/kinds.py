@@ -31,12 +31,14 @@ class Data:
         notes: what the reader did, one sentence each; of the form of the data only, so that a release may show them.
         reading: what was detected in the form of a file; part of the notes, unless rows of users decide it.
         remarks: what was counted in the data or depends on rows, for the data holder only.
-        public: facts taken as public, by their names in a :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where
-            their list was read off the data, ``"participation"`` where users who said nothing leave no trace.
+        public: facts taken as public, by their names in a :class:`~privrank_jax.privacy.Guarantee`.
         users_are: what one user is, such as ``"column 'user'"``; "" where the data name none.
-        undeclared: what a private release still needs: ``"items"`` where nobody said that their names are public,
-            ``"users"`` where nobody said whose answers a row holds.
+        undeclared: what a private release still needs, ``"items"`` or ``"users"``.
         origin: where they come from; None for data made in Python.
+
+    ``public`` has ``"items"`` where their list was read off the data, and ``"participation"`` where users who said
+    nothing leave no trace. ``undeclared`` has ``"items"`` where nobody said that their names are public, and
+    ``"users"`` where nobody said whose answers a row holds.
     """
 
     user_names: tuple[str, ...] = ()

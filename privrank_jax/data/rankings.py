@@ -154,7 +154,7 @@ class Approvals(Ratings):
 
 
 def before(ranks: Int[np.ndarray, "users items"]) -> Int[np.ndarray, "users items"]:
-    """How many items of its row are ranked strictly before an item, int32; negative ranks are blanks, and -1 then."""
+    """Count the items of its row that are ranked strictly before an item, int32; -1 for blanks, which are negative."""
     keys = np.where(ranks < 0, np.iinfo(ranks.dtype).max, ranks)
     order = np.argsort(keys, axis=1, kind="stable")
     ordered = np.take_along_axis(keys, order, axis=1)

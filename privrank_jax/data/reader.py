@@ -87,21 +87,21 @@ def read(
     ``Approvals``, ``Choices``, ``BestWorst`` and ``Preferences`` of :mod:`privrank_jax.data`.
 
     Args:
-        source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; .soc, .soi, .toc, .toi, .blt, .pb, .order;
-            all but Excel's also in .gz), ``"-"`` for standard input, a named data set such as ``"coffee"``, a dict of
-            columns, a frame of pandas or polars, a table of Arrow or DuckDB, or one of Ibis or Spark, which stays there
-            if it holds comparisons.
+        source: a file, ``"-"`` for standard input, a named data set such as ``"coffee"``, or a table in memory.
         kind: what the table holds, a name of ``KINDS``; default: by the usual names.
-        user: column of users. None: there is none, so that each ranking is of another user, and comparisons can only be
-            protected one by one.
-        items: the items, which are public: names in the order to use, or ``"seen"`` for all that the data name; of a
-            table with a column for each item also a span such as ``"Q1_1..Q1_9"``. A private release needs it.
+        user: column of users. None: each ranking is of another user, and comparisons are protected one by one.
+        items: names of the items, which are public, in the order to use; ``"seen"`` for all that the data name; or a
+            span of columns such as ``"Q1_1..Q1_9"``. A private release needs it.
         blank: words that name no item, or give no answer, such as ``"overvote"``.
         ignore: columns that are not used, whatever they are called.
         name: of the data, for messages; default: the name of the file.
         separator: what separates the cells of a text: a character, or ``"tab"``, ``"semicolon"``, ``"pipe"``.
         encoding: of a text, such as ``"latin-1"``; default UTF-8, or UTF-16 by its mark.
         sheet: of an Excel file, by name or number from 1; default: the first.
+
+    Files end in .csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet, .soc, .soi, .toc, .toi, .blt, .pb or .order; all
+    but those of Excel may be compressed (.gz). Tables are a dict of columns, a frame of pandas or polars, a table of
+    Arrow or DuckDB, or one of Ibis or Spark, which stays there if it holds comparisons.
 
     Returns:
         Data of these classes, of :class:`~privrank_jax.data.Reports`, :class:`~privrank_jax.data.SyntheticRankings` or,

@@ -263,7 +263,10 @@ def _objects(name: str, rows: Sequence[tuple[str, Any]]) -> Table:
 
 
 def objects_of(file: File, **numbers: Any) -> Iterator[tuple[str, Any]]:
-    """What each line of JSON holds, or the list that a .json file is, with places; numbers as by :func:`json.loads`."""
+    """Yield the value of each line of JSON, or of each object of a .json file, after its place.
+
+    ``numbers`` are the parsers of numbers that :func:`json.loads` takes.
+    """
     lines, place = list(file.lines()), file.name
     try:
         if file.suffix == ".json" and (whole := "".join(lines)).lstrip().startswith("["):

@@ -208,7 +208,7 @@ def _counted(
     *,
     hidden: bool = False,
 ) -> WinCounts | pairwise.Choices | CovariateTable:
-    """What a model sees of all rows, or of those that are kept; ``hidden``: covariates are private."""
+    """Count all rows, or those that are kept, as a model sees them; ``hidden``: covariates are private."""
     if isinstance(table, Choices):
         return table.choices(kept)
     if isinstance(table, ComparisonRows):
@@ -235,7 +235,7 @@ def _unequal_exposure(wins: WinCounts) -> tuple[str, ...]:
 
 
 def _with_noise(data: Prepared, table: Comparisons | ComparisonRows) -> Prepared:
-    """The same with the noise on win totals, or in the objective of a fit to wins, and what it covers.
+    """Add to the answers the noise on win totals, or in the objective of a fit to wins, and what it covers.
 
     K-norm noise is the default where the pairs are known that every user was asked, unless users keep fewer comparisons
     than they were asked for, which may change less than all answers together.

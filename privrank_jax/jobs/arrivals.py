@@ -4,9 +4,9 @@ Of each user the first L rows stay, in the order of their times, and of rows wit
 that they compare: which stay depends on this user's rows alone, not on answers, on rows that arrive later, or on the
 order of rows in the data.
 
-The state remembers how many rows of each user were counted in each published step. What the data hold for these steps
-now is left out: rows that arrived too late are never counted, rows that were taken away or changed stay counted as they
-were, and of each user no more than L rows count in all steps together, whatever became of the data.
+The state remembers how many rows of each user were counted in each published step. The present rows of these steps are
+left out: rows that arrived too late are never counted, and rows that were taken away or changed stay counted as they
+were. No more than L rows of each user count in all steps together, whatever became of the data.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class Arrivals:
             )
 
     def left_out(self, published: Sequence[Counted]) -> list[str]:
-        """What of the data has no part in the steps, in words for their holder."""
+        """Tell the holder of the data which rows have no part in the steps."""
         told, starts = [], self.schedule.starts
         now = self._dated(len(published))
         changed = [step for step, one in enumerate(published) if one["rows"] != now[step]]

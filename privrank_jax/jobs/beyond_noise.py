@@ -135,7 +135,7 @@ def of_weights(
     summed: bool = False,
     more: str = "",
 ) -> Certainty:
-    """What is certain of the ranking by a rule, where no weight is off by more than ``reach``.
+    """The certainty of the ranking by a rule, where no weight is off by more than ``reach``.
 
     How far scores and paths are off then is at the head of :mod:`privrank_jax.aggregation.majority_rules`. Copeland's
     score is the number of majorities, each of which is sure, or for either item. Where majorities have no cycle,

@@ -85,24 +85,31 @@ def consensus(
 
     Without ``key`` the noise is drawn exactly, from the operating system's entropy, and the result may be published.
 
+    A ``method`` is one of these; ``"auto"`` is weights, or borda where noise is large, of approvals scores or top-k:
+
+    - ``"weights"``: the best ranking for noisy majorities whose cycles are reduced by as much as may be noise;
+    - ``"borda"``: noisy mean scores;
+    - ``"kwiksort"``: a sort by noisy majorities;
+    - ``"noise-all"``: the best ranking for noisy majorities;
+    - ``"footrule"``: the least sum of distances to noisy positions;
+    - ``"exponential"``: a random ranking, better ones more likely; up to 20 items;
+    - ``"scores"``: noisy totals of approvals or points, of which the next three publish the ``top_k`` best items alone;
+    - ``"canonical"``: their set; ``"one-shot"``: their list;
+    - ``"top-k"``: the set, or scores where ballots may name fewer items.
+
+    Weights, borda and scores also protect users who are added or removed (adjacency ``add-remove``), whose number is
+    then private. A ``rule`` takes ``method="weights"`` or ``"noise-all"``, which release the weights of all pairs as
+    ``matrix``; ``"auto"`` is one of them then.
+
     Args:
         data: of :func:`privrank_jax.read`, or what that reads. Synthetic rankings are debiased, which spends nothing.
-        privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``; of borda,
-            weights and scores also for users who are added or removed, whose number is then private. None: no privacy.
-        method: ``"auto"`` (weights, or borda where noise is large), ``"weights"`` (the best ranking for noisy
-            majorities whose cycles are reduced by as much as may be noise), ``"borda"`` (noisy mean scores),
-            ``"kwiksort"`` (a sort by noisy majorities), ``"noise-all"`` (the best ranking for noisy majorities),
-            ``"footrule"`` (the least sum of distances to noisy positions) or ``"exponential"`` (a random ranking,
-            better ones more likely; up to 20 items). Of approvals or points ``"scores"`` (noisy totals), or which are
-            the ``top_k`` best alone: ``"canonical"`` (their set), ``"one-shot"`` (their list) or ``"top-k"`` (the set,
-            or scores where ballots may name fewer items). ``"auto"`` of approvals is one of these two.
+        privacy: the promise, such as ``Privacy(1.0, unit="user", adjacency="replace")``; None: no privacy.
+        method: how the rankings become one, see above.
         trust: ``"central"`` (you hold the rankings), ``"local"`` (each user randomizes their own; simulated here) or
             ``"shuffled"`` (likewise, and a shuffler removes names and order; needs a δ).
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"`` (with a δ). Default: the best.
         xi: accept a ranking proven to cost at most 1 + ξ times the smallest cost.
-        rule: how the noisy weights of all pairs become an order, at no further cost: ``"kemeny"``, the default,
-            ``"copeland"``, ``"ranked-pairs"``, ``"schulze"``, ``"minimax"`` or ``"borda"``. It takes
-            ``method="weights"`` or ``"noise-all"``, which release them as ``matrix``; ``"auto"`` is one of them then.
+        rule: ``"kemeny"`` (the default), ``"copeland"``, ``"ranked-pairs"``, ``"schulze"``, ``"minimax"``, ``"borda"``.
         points: of scores, the public scale, such as ``"0-5"``; of approvals it is ``"0-1"``.
         limit: of scores, the most items that one user may give points to; a ballot with more counts as blank.
         top_k: how many items are shown.
@@ -520,8 +527,8 @@ def _published(
 def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:
     """Add what the noise leaves certain, or why that is little.
 
-    What is shown may lie outside of intervals that were found before cycles of weights were reduced: they are made to
-    hold it, and the truth all the more. Of tied items both the rank that they share and the place hold.
+    Intervals are found before cycles of weights are reduced, so a number that is shown may lie outside: they are made
+    to hold it, and hold the truth all the more. Of tied items both the rank that they share and the place hold.
     """
     ends, places = dict(certainty.intervals), np.argsort(found.order)
     for name, shown in (("rank_", found.ranks[places] - 1), ("rank_", places), ("", found.scores)):
@@ -558,7 +565,7 @@ def _certificate(
 
 
 def _bound(work: Work) -> tuple[dict[str, object], tuple[str, ...]]:
-    """What is proven of the expected cost, as a fact and in words, if anything is."""
+    """The bound that is proven on the expected cost, as a fact and in words, if there is one."""
     asked, items, noise = work.asked, work.table.num_items, work.reported
     if noise is None and len(MECHANISMS[work.mechanism].noises) > 1:
         noise = asked.noise_drawn

@@ -95,18 +95,22 @@ def leaderboard(
     Call it again, with the same promise, schedule and state, when more rows have arrived: published steps come out as
     they were, and the budget is that of one release for all steps together.
 
+    The first step makes the ``state``, and a file of that name with ``.published`` beside it. The state keeps what was
+    drawn and the key of all noise, so that a step comes out once. It is as private as the data: never publish it.
+
+    To protect users the promise needs ``contributions``, chosen without looking at the data: the most comparisons of
+    one user that count in all steps, of which the first ones stay.
+
     Args:
         data: the comparisons so far, with their ``times``.
-        privacy: what is promised for all steps together; for users with ``contributions``, the most comparisons that
-            count of one of them in all steps, chosen without looking at the data: their first ones stay.
+        privacy: what is promised for all steps together.
         every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
         start: public start of the first step, such as ``"2026-01-01"`` (UTC).
         steps: public number of all steps, at most 10,000; the noise grows little with it. Default: there is no last
             step, and the noise grows with how many there were.
         until: publish the steps that end by then: the data are complete up to it. Default: now, and data whose newest
             row is older than a step are refused.
-        state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made with
-            the first step, and one of that name and ``.published`` beside it. As private as the data: never publish it.
+        state: the file that keeps what was drawn; needed but in a rehearsal.
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise. Default: Laplace.
         top_k: how many items are shown. Default: all.
         level: confidence of the intervals.

@@ -64,18 +64,18 @@ def plan(
         epsilon: budget of one answer; of a user with ``rankings``, ``points`` or another trust than local.
         target: error wanted, see ``error``.
         users: number of users.
-        error: what ``target`` is about: largest (error of a score or of mean points), pairs (share in the wrong order),
-            first (chance that the ``top_k`` first items are not in the right order), place (mean error) or cost (pairs
-            per user above the best order for these users). Default: cost of rankings, else largest.
+        error: what ``target`` is about. largest: error of a score or of mean points; pairs: share in the wrong order;
+            first: chance that the ``top_k`` first items are not in the right order; place: mean error; cost: pairs per
+            user above the best order for these users. Default: cost of rankings, else largest.
         top_k: of the error of the first: how many items; 3 by default.
         confidence: the error must stay below ``target`` with this probability. Default: on average; 0.95 for the
             largest error of ``points``.
         share_observed: share of all pairs that a user is asked.
         spread: best score; at 1 the best item beats the worst 88 times of 100.
         link: of comparisons: logistic, normal or laplace.
-        trust: who sees the answers: local (each user randomizes them, the default of comparisons), shuffled (each
-            answers about a random pair that nobody else learns, and a shuffler hides who sent what) or central (a
-            curator sees all, the default of rankings and points; of comparisons: published scores).
+        trust: who sees the answers. local: each user randomizes them, the default of comparisons; shuffled: each
+            answers about a random pair that nobody else learns, and a shuffler hides who sent what; central: a curator
+            sees all, the default of rankings and points, and publishes scores of comparisons.
         delta: of shuffled reports, or of Gaussian noise.
         method: of rankings. Default: weights; borda for users who are added or removed.
         rule: of rankings: the order is made of private weights by this rule.
@@ -412,7 +412,7 @@ def _of_answers(design: _Design, found: dict[str, Any]) -> tuple[list[Any], dict
 
 
 def _of_rankings(design: _Design, found: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """What is proven of the mean cost of all methods, whatever the users prefer."""
+    """The bounds that are proven on the mean cost of all methods, whatever the users prefer."""
     from privrank_jax.aggregation import proven_errors
 
     told = {"trust": "central", "method": design.method}

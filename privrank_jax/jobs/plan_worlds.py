@@ -3,8 +3,8 @@ r"""Crowds, mechanisms and errors of plans: what happens once, from a key, a num
 A world draws a crowd and calls the function that simulates the release. n and ε are traced, and normal numbers of the
 crowd and keys of the noise are the same at all n and ε, so that errors at different ones differ little by chance.
 
-**Comparisons.** Items have scores evenly from S to -S. How often a pair is compared and who wins are quantiles of
-binomial laws, exact up to a mean of 8 and by Cornish and Fisher's expansion beyond.
+**Comparisons.** Items have scores evenly from S to -S. The number of comparisons of a pair and the number of wins are
+quantiles of binomial laws, exact up to a mean of 8 and by Cornish and Fisher's expansion beyond.
 
 **Rankings** are those of the Plackett-Luce model with these scores. Means over n users are those of the model plus 1/√n
 times a sum over a fixed pool of rankings with normal weights: the normal limit of n draws from the pool.

@@ -75,8 +75,10 @@ class Randomized:
         seed: of a rehearsal, whose noise is simulated, so that nothing may be given away; None in a release.
         warnings: remarks for the holder of the data alone.
         check_destination: raises :class:`~privrank_jax.data.DataError` unless a path is one that ``write`` takes.
-        write: writes them to a path, .csv, .tsv or .parquet, of preferences .jsonl or .jsonl.gz, with sorted rows; the
-            columns or fields. Raises :class:`~privrank_jax.data.DataError` if it can't, or preferences have changed.
+        write: writes them to a path, with sorted rows, and returns the names of the columns or fields.
+
+    Files end in .csv, .tsv or .parquet, those of preferences in .jsonl or .jsonl.gz. ``write`` raises
+    :class:`~privrank_jax.data.DataError` if it can't, or if preferences have changed.
     """
 
     name: str

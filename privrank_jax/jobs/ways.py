@@ -189,7 +189,7 @@ def _sets(choices: pairwise.Choices) -> Design:
 
 
 def _shown_together(choices: pairwise.Choices) -> PairMatrix:
-    """How often one of two items was chosen where the other was shown."""
+    """Count for two items how often one was chosen where the other was shown."""
     return choices.wins.comparisons
 
 

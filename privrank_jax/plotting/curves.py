@@ -45,7 +45,8 @@ def study_curves(
 ) -> Figure:
     """Draw every metric of a study against a parameter, with bands of ± 2 standard errors.
 
-    Each metric has a panel of its own; with ``panel`` it has a row of them, one for each value of that column.
+    Each metric has a panel of its own; with ``panel`` it has a row of them, one for each value of that column. Rows
+    without a value of ``curve``, such as metrics that all estimators share, of ``style`` or of ``panel`` are left out.
 
     >>> rows = [
     ...     {"scale": x, "estimator": e, "metric": "error", "mean": m, "standard_error": 0.1}
@@ -57,11 +58,8 @@ def study_curves(
     Args:
         result: a :class:`~privrank_jax.simulate.StudyResult`, or rows of it.
         x: column on the horizontal axis; on a logarithmic axis ∞ is drawn separately, at the right.
-        metrics: metrics to draw, in this order, or a mapping from metric to the label of its vertical axis; None for
-            all that have curves.
-        curve: column with one curve, of its own color and marker, per value; by default ``"estimator"``, or
-            ``"study"`` in a table without estimators. Rows without a value in it, such as metrics that all estimators
-            share, are left out; the same holds for ``style`` and ``panel``.
+        metrics: to draw, in this order, or a mapping to labels of vertical axes; None: all that have curves.
+        curve: column with a curve, of its own color and marker, per value; default: ``"estimator"``, or ``"study"``.
         style: column with one line style per value.
         panel: column (or columns) with one panel per value for each metric.
         x_label, curve_label: what x and the curves are (default: the names of the columns).

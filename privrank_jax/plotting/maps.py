@@ -41,9 +41,10 @@ def utility_map(
 ) -> Figure:
     """Draw a privacy-utility map: one field per pair of parameter values, colored by the value; bright is good.
 
+    Fields without a row, or with a value that is not finite, are hatched.
+
     Args:
-        rows: rows of a :class:`~privrank_jax.simulate.StudyResult`, selected so that (x, y, panel)
-            names each of them. Fields without a row, or with a value that is not finite, are hatched.
+        rows: of a :class:`~privrank_jax.simulate.StudyResult`, selected so that (x, y, panel) names each of them.
         x, y: columns on the axes, finite numbers, for instance ``"epsilon"`` and ``"num_users"``.
         value: column with the value.
         panel: column with one panel per value, for instance the method.
@@ -118,11 +119,11 @@ def method_map(
     """Draw a map of the best method: one field per pair of parameter values, in the method's color and marker.
 
     A field is pale and its marker hollow where the second best is within 2 standard errors of the difference, computed
-    as if the methods were simulated independently. Other arguments, results and errors are as :func:`utility_map`'s.
+    as if the methods were simulated independently. Rows without ``standard_error``, or with NaN there, count as exact;
+    values that are not finite are ignored. Other arguments, results and errors are as :func:`utility_map`'s.
 
     Args:
-        rows: selected so that (x, y, group, panel) names each of them. Rows without ``standard_error``, or with NaN
-            there, count as exact; values that are not finite are ignored.
+        rows: selected so that (x, y, group, panel) names each of them.
         group: column that names the method, with no more values than there are colors.
         group_label: title of the legend (default: the name of the column).
     """
