@@ -86,9 +86,8 @@ def ledger(request: Request) -> None:
     if request.series is not None:
         with Ledger(request.file) as found:
             found.make_series(request.series)
-    if request.series is not None and request.count is not None:
-        series = Ledger(request.file, series=request.series)
-        with series as found, Ledger(request.count) as other:
+    if request.count is not None:
+        with Ledger(request.file, series=request.series) as found, Ledger(request.count) as other:
             found.count(other)
     delta = None if request.delta is None else amount(request.delta, "--delta", zero=True)
     with Ledger(request.file) as found:

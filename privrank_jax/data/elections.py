@@ -30,8 +30,8 @@ from privrank_jax.data.file import File
 from privrank_jax.data.names import form
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings, check_size, ranks_from_orders
 
+# Its line, how often it counts, and the numbers of what stands at each place.
 Ballot: TypeAlias = tuple[int, int, list[list[str]]]
-"""Its line, how often it counts, and the numbers of what stands at each place."""
 _DIGITS = re.compile(r"\d{1,9}", re.ASCII)
 _ID = re.compile(r"\([^)]*\)")
 _GROUP = r"\s*(?:\d+|\{[\d\s,]*\})\s*"

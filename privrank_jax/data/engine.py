@@ -206,8 +206,7 @@ class ComparisonRows(Data):
     def ties_of_pairs(self) -> Float[np.ndarray, "items items"]:
         """``(m, m)`` symmetric, how many comparisons of each pair are ties. Private."""
         low, high, outcome = self._decoded(self.codes)
-        found = np.zeros((self.num_items,) * 2)
-        np.add.at(found, (low, high), self.number * (outcome == 1))
+        found = count_on_host(low, high, self.num_items, self.number * (outcome == 1), None)
         return found + found.T
 
     def _check_unchanged(self) -> None:

@@ -178,8 +178,12 @@ def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRan
     return SyntheticRankings(rankings, epsilon)
 
 
-def check_destination(path: str | os.PathLike[str]) -> None:
-    """Raise :class:`DataError` unless a table can be written to a file of this name."""
+def check_destination(path: str | os.PathLike[str], item_names: Iterable[str] = ()) -> None:
+    """Raise :class:`DataError` unless a table can be written to a file of this name.
+
+    Columns that are named after items must have other names than those beside them, in any case: they would be read as
+    these.
+    """
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (*DELIMITERS, *PARQUET):
@@ -187,6 +191,9 @@ def check_destination(path: str | os.PathLike[str]) -> None:
     check_writable(path)
     if suffix in PARQUET and importlib.util.find_spec("pyarrow") is None:
         raise DataError(f'{path.name} needs PyArrow: pip install "privrank-jax[tables]"')
+    names = ["user", SYNTHETIC, *map(str.casefold, item_names)]
+    if len(set(names)) < len(names):
+        raise DataError(f"an item is named like another column of {path.name}: rename it")
 
 
 def check_writable(path: Path) -> None:
@@ -257,20 +264,12 @@ def write_sorted(
     return tuple(columns)
 
 
-def check_item_names(path: Path, item_names: Iterable[str]) -> None:
-    """Raise :class:`DataError` where an item is named like another column, in any case: it would be read as that."""
-    names = ["user", SYNTHETIC, *map(str.casefold, item_names)]
-    if len(set(names)) < len(names):
-        raise DataError(f"an item is named like another column of {path.name}: rename it")
-
-
 def write_synthetic_rankings(
     path: str | os.PathLike[str], rankings: SyntheticRankings, *, users: bool = True
 ) -> tuple[str, ...]:
     """Write synthetic rankings, with arguments and results as those of :func:`write_reports`."""
     path, table = Path(path), rankings.table
-    check_destination(path)
-    check_item_names(path, table.item_names)
+    check_destination(path, table.item_names)
     ranks = np.ma.masked_less(table.ranks, 0) + 1
     columns = {SYNTHETIC: rankings.epsilon, **dict(zip(table.item_names, ranks.T))}
     keys = [*table.ranks.T[::-1], rankings.epsilon]

@@ -128,10 +128,10 @@ def day(time: np.datetime64) -> str:
     return text.removesuffix("T00:00:00").removesuffix(":00") if "T" in text else text
 
 
+# What was counted in a step, as the state keeps it: ``rows``, the number of rows that were dated in it; ``used``, how
+# many of them were counted of each user, by a hash of the name, unless single comparisons are protected; ``met``, how
+# often each pair was compared, ``[item, other, number]``, where that is public.
 Counted = dict[str, Any]
-"""What was counted in a step, as the state keeps it: ``rows``, the number of rows that were dated in it; ``used``, how
-many of them were counted of each user, by a hash of the name, unless single comparisons are protected; ``met``, how
-often each pair was compared, ``[item, other, number]``, where that is public."""
 
 
 @dataclasses.dataclass(frozen=True)

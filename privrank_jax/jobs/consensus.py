@@ -245,6 +245,7 @@ class Asked:
             )
 
 
+# Which methods take an argument that not all do.
 _TAKEN: dict[str, Callable[[Method], bool]] = {
     "rule": lambda method: method.solves,
     "xi": lambda method: method.solves,
@@ -252,7 +253,6 @@ _TAKEN: dict[str, Callable[[Method], bool]] = {
     "limit": lambda method: method.adds_points,
     "noise": lambda method: not method.lists,  # which select by noise of their own
 }
-"""Which methods take an argument that not all do."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -130,12 +130,12 @@ RANK = {method.name: method for method in _RANK}
 """Methods of :func:`privrank_jax.rank` and ``privrank rank``, whose data decide what makes the result."""
 
 
+# Arguments of plans for other mechanisms than those of a consensus.
 _OTHERS: dict[str, dict[str, Any]] = {
     "dp-scores": {"points": "0-1"},
     "perturbed-mle": {"trust": "central"},
     "randomized-response": {"trust": "local"},
 }
-"""Arguments of plans for other mechanisms than those of a consensus."""
 
 
 def design_of(mechanism: Any) -> dict[str, Any]:
@@ -330,10 +330,7 @@ def ordered(
         # One order has the first items of the other at the first places only where no tie is broken.
         places = np.maximum.accumulate(np.argsort(np.argsort(-other, kind="stable")))
         tied = places[:-1] > np.arange(len(places) - 1)
-    shown = {"scores": scores, "score_name": about.score_name} if about.score_name else {}
-    return {
-        "order": order,
-        "tied": tied,
-        "notes": (f"{about.title}: {about.words}",),
-        **shown,
-    }, None
+    told = {"order": order, "tied": tied, "notes": (f"{about.title}: {about.words}",)}
+    if about.score_name:
+        told |= {"scores": scores, "score_name": about.score_name}
+    return told, None

@@ -28,15 +28,11 @@ li, p, td { overflow-wrap: anywhere; }
 
 def text_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
     """A table as text, cells by heading, between a title and paragraphs; the cells of ``left`` stand at its left."""
-    whole = {heading: [heading, *cells] for heading, cells in columns.items()}
-    widths = {heading: max(map(len, cells)) for heading, cells in whole.items()}
-    lines = [
-        "  ".join(
-            cell.ljust(widths[heading]) if heading == left else cell.rjust(widths[heading])
-            for heading, cell in zip(whole, row)
-        ).rstrip()
-        for row in zip(*whole.values())
-    ]
+    padded = []
+    for heading, cells in columns.items():
+        width, pad = max(map(len, (heading, *cells))), str.ljust if heading == left else str.rjust
+        padded.append([pad(cell, width) for cell in (heading, *cells)])
+    lines = ["  ".join(row).rstrip() for row in zip(*padded)]
     return "\n".join([title, "", *lines, "", *paragraphs])
 
 

@@ -45,12 +45,11 @@ from privrank_jax.pairwise.debiased_fit import DebiasedSums, coefficients, score
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 from privrank_jax.rankings import ranks_from_scores
 
-Design = types.SimpleNamespace
-"""The arguments of :func:`privrank_jax.plan`, and what follows from them."""
+Design = types.SimpleNamespace  # the arguments of :func:`privrank_jax.plan`, and what follows
 Errors = dict[str, Array]
+# What happens once: a crowd by a generator and a number of draws, arrays with an axis of these; and errors by name, of
+# a key, the crowd of one draw, n, and ε of an answer or of a user.
 World = tuple[Callable[[np.random.Generator, int], Any], Callable[..., Errors]]
-"""What happens once: a crowd by a generator and a number of draws, arrays with an axis of these; and errors by name, of
-a key, the crowd of one draw, n, and ε of an answer or of a user."""
 
 LEVEL = 0.95  # of upper errors, unless another one is asked for
 _EXACT, _REACHED = 8.0, 32  # up to which mean quantiles of binomial laws are exact; what they reach

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import pathlib
 import secrets
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -294,10 +293,6 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
     also = tuple(other.given(public=shown) for other in guarantee.also)
     said = (n for n in table.notes if n.startswith("the cells are") or "names no users" in n)
 
-    def check(path: FilePath) -> None:
-        check_destination(path)
-        randomized.check_item_names(pathlib.Path(path), table.item_names)
-
     return {
         "kind": "rankings",
         "data": rankings,
@@ -307,7 +302,7 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
         "counts": {"rankings": table.num_users, "items": table.num_items},
         "notes": (_SORTED, *said),
         "warnings": (*remarks, *drawn.remarks),
-        "check_destination": check,
+        "check_destination": lambda path: check_destination(path, table.item_names),
         "write": lambda path: randomized.write_synthetic_rankings(
             path, rankings, users=asked.keep_users
         ),

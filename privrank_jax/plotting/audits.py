@@ -109,18 +109,17 @@ def audit_bounds(
 
 def _draw_bounds(axis: Axes, found: Sequence[AuditResult]) -> None:
     """Claims, exact losses and lower bounds, a line per audit."""
-    kept: dict[str, list[tuple[float, int]]] = {"claim": [], "exact": [], "keeps": [], "breaks": []}
-    for place, audit in enumerate(found):
-        kept["claim"].append((audit.promise.epsilon, place))
-        kept["breaks" if audit.verdict == "violated" else "keeps"].append((audit.lower, place))
-        if audit.exact is not None and math.isfinite(audit.exact):
-            kept["exact"].append((audit.exact, place))
+    claims = [(audit.promise.epsilon, place) for place, audit in enumerate(found)]
+    exact = [(math.inf if one.exact is None else one.exact, k) for k, one in enumerate(found)]
+    exact = [(loss, place) for loss, place in exact if math.isfinite(loss)]
+    breaks = [(one.lower, k) for k, one in enumerate(found) if one.verdict == "violated"]
+    keeps = [(one.lower, k) for k, one in enumerate(found) if one.verdict != "violated"]
     ring = {"markersize": 9, "fillstyle": "none"}
     marks = (
-        Marks("claimed ε", kept["claim"], "|", "black", {"markersize": 15, "markeredgewidth": 2}),
-        Marks("exact, these neighbors", kept["exact"], "o", "black", ring),
-        Marks("lower bound, consistent", kept["keeps"], "o", PALETTE[0], {"markersize": 5}),
-        Marks("lower bound, claim refuted", kept["breaks"], "X", PALETTE[1], {"markersize": 8}),
+        Marks("claimed ε", claims, "|", "black", {"markersize": 15, "markeredgewidth": 2}),
+        Marks("exact, these neighbors", exact, "o", "black", ring),
+        Marks("lower bound, consistent", keeps, "o", PALETTE[0], {"markersize": 5}),
+        Marks("lower bound, claim refuted", breaks, "X", PALETTE[1], {"markersize": 8}),
     )
     lines = [(0.0, audit.lower) for audit in found]
     frame.draw_marks(axis, [audit.mechanism.name for audit in found], lines, marks)

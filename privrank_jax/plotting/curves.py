@@ -167,11 +167,8 @@ def _axes(metrics: int, places: int, paneled: bool, columns: int) -> tuple[Figur
 def _said(column: str, value: Any, names: Mapping[Any, str]) -> str:
     if value in names:
         return names[value]
-    return (
-        frame.written(value)
-        if isinstance(value, str)
-        else f"{frame.spelled(column)} = {frame.written(value)}"
-    )
+    said = frame.written(value)
+    return said if isinstance(value, str) else f"{frame.spelled(column)} = {said}"
 
 
 # --- parts that other figures have too ------------------------------------------------------------------
