@@ -31,6 +31,7 @@ from privrank_jax.plotting.words import told_by
 
 # A subject and its words each, for the second sheet of an .xlsx file.
 Pairs = Sequence[tuple[str, str]]
+Rows = Sequence[Mapping[str, object]]
 
 
 def release(
@@ -173,12 +174,7 @@ def _write_pairs(ranking: Ranking, path: Path, about: Pairs, *, matrix: bool) ->
     write_table(path, table, document, [(name, meaning), *about])
 
 
-def write_table(
-    path: Path,
-    rows: Sequence[Mapping[str, object]],
-    document: Mapping[str, object],
-    about: Pairs = (),
-) -> None:
+def write_table(path: Path, rows: Rows, document: Mapping[str, Any], about: Pairs = ()) -> None:
     """Write the rows of a table, in which None leaves a cell empty, or into a ``.json`` file the whole document."""
     suffix = path.suffix.lower()
     if suffix == ".json":

@@ -364,8 +364,7 @@ def groups_of(cell: Any, sign: str, known: Container[str] = ()) -> list[list[str
 
 
 _RATED = re.compile(
-    r"(?<![a-z])(scores?|ratings?|rated|stars?|points?|grades?|likes|marks?)(?![a-z])",
-    re.IGNORECASE,
+    r"(?i)(?<![a-z])(scores?|ratings?|rated|stars?|points?|grades?|likes|marks?)(?![a-z])"
 )
 
 

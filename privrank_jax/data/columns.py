@@ -26,11 +26,9 @@ from privrank_jax.data.kinds import ITEMS, NO_USERS, SEEN_ITEMS, USERS
 from privrank_jax.data.names import Names, form
 from privrank_jax.data.roles import Roles
 
+# A cell as text, None where it is blank, a tuple where it is a list; and what reads one, or raises BadCell.
 Word = str | tuple[str | None, ...] | None
-"""A cell as text, None where it is blank, a tuple where it is a list."""
-
 Read = Callable[[Any], Any]
-"""What reads a word; it raises :class:`BadCell`."""
 
 _CHUNK = 4096  # rows that are encoded together
 _MOST_ROWS = 2**26
@@ -214,9 +212,7 @@ class Reading:
         absent = roles.user == "user" and spelled_in(kept, "user") not in kept  # as it may be
         asked = {"user": None if absent else roles.user, "count": roles.count, **columns}
         self.columns: dict[str, str] = {}
-        for one, column in asked.items():
-            if column is None:
-                continue
+        for one, column in ((one, it) for one, it in asked.items() if it is not None):
             meant = column_of(name, kept, one.partition(" ")[0], column)
             if meant in self.columns.values():
                 raise DataError(f"{name}: column {column!r} has two roles: name one for each")

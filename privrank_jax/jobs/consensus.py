@@ -299,11 +299,11 @@ class Work:
 
     def draw(self) -> Drawn:
         """A release by the mechanism: users answer for themselves, a curator uses counts."""
-        missing, options = self.table.missing, {}
-        if self.asked.method == "kwiksort":
-            options["split"] = SPLIT
-        if self.mechanism == "private-weights":
-            options["shrink"] = "none"
+        own: dict[str, Any] = {
+            "dp-kwiksort": {"split": SPLIT},
+            "private-weights": {"shrink": "none"},
+        }
+        missing, options = self.table.missing, own.get(self.mechanism, {})
         if self.reported == "one-pair":
             options["size"] = 2
         if len(MECHANISMS[self.mechanism].noises) > 1:

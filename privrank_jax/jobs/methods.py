@@ -179,11 +179,6 @@ def described(methods: Mapping[str, Method]) -> str:
     return ", ".join(found)
 
 
-def solvers(methods: Mapping[str, Method]) -> str:
-    """Names of the methods that look for the best ranking, in words."""
-    return ", ".join(method.name for method in methods.values() if method.solves)
-
-
 # --- rules --------------------------------------------------------------------------------------------
 
 KEMENY = "kemeny"

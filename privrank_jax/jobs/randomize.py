@@ -288,8 +288,9 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
     guarantee = guarantee.given(public=("budgets",) * (np.ndim(asked.epsilon) > 0))
     # For whole users, what the file shows whatever is drawn is public: who took part, where it keeps users, and items
     # that were read off the rankings; which items each user ranked says these too. A changed rank changes neither.
+    keeps = asked.keep_users
     said_by_ranks = {"items"} if "ranked-items" in guarantee.attained.public else set()
-    shown = ({*table.public} - said_by_ranks) | ({"participation"} if asked.keep_users else set())
+    shown = ({*table.public} - said_by_ranks) | ({"participation"} if keeps else set())
     also = tuple(other.given(public=shown) for other in guarantee.also)
     said = (n for n in table.notes if n.startswith("the cells are") or "names no users" in n)
 
@@ -303,9 +304,7 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
         "notes": (_SORTED, *said),
         "warnings": (*remarks, *drawn.remarks),
         "check_destination": lambda path: check_destination(path, table.item_names),
-        "write": lambda path: randomized.write_synthetic_rankings(
-            path, rankings, users=asked.keep_users
-        ),
+        "write": lambda path: randomized.write_synthetic_rankings(path, rankings, users=keeps),
     }
 
 
@@ -345,9 +344,8 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
     epsilon: Any = asked.epsilon
     source, most = asked.source, asked.max_per_user
     alike, shares, keeps = np.ndim(epsilon) == 0, asked.unit == "user", asked.keep_users
-    if (shares and not (alike and scan.has_users)) or (
-        most is not None and (not shares or most < 1)
-    ):
+    unbounded = most is not None and (not shares or most < 1)
+    if unbounded or (shares and not (alike and scan.has_users)):
         raise ValueError(
             "unit='user' divides one epsilon among at most `max_per_user` >= 1 labels of a user: name users by `user`."
         )

@@ -193,13 +193,13 @@ def _shown_together(choices: pairwise.Choices) -> PairMatrix:
     return choices.wins.comparisons
 
 
+# By model, see privrank_jax.jobs.asked.MODELS. Best and worst choices from sets would be one more.
 _WAYS = {
     "comparisons": _HalfWins,
     "ties": _Ties,
     **dict.fromkeys(("covariates", "covariates and ties"), _Covariates),
     "choices": _Chosen,
 }
-"""By model, see :data:`~privrank_jax.jobs.asked.MODELS`. Best and worst choices from sets would be one more."""
 
 
 def _drawn(data: Prepared) -> tuple[Drawn, np.ndarray, Noise]:
