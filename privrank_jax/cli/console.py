@@ -83,22 +83,20 @@ def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
 
 def warn(*messages: str) -> None:
     """Print each message as one paragraph on stderr, as a warning."""
-    for message in messages:
-        _to_stderr("Warning:", "bold yellow", message)
+    _to_stderr("Warning:", "bold yellow", *messages)
 
 
 def say(*messages: str) -> None:
     """Print each message as one paragraph on stderr, where it is no warning."""
-    for message in messages:
-        _to_stderr("privrank:", "bold", message)
+    _to_stderr("privrank:", "bold", *messages)
 
 
-def _to_stderr(head: str, style: str, message: str) -> None:
-    """One paragraph, lost where stderr is closed or full: a release that was paid for goes on without its remarks."""
-    from rich.text import Text
+def _to_stderr(head: str, style: str, *messages: str) -> None:
+    """Paragraphs, lost where stderr is closed or full: a release that was paid for goes on without its remarks."""
+    for message in messages if sys.stderr is not None else ():
+        from rich.text import Text
 
-    words = Text.assemble((head, style), " ", printable(options_of(message)))
-    if sys.stderr is not None:
+        words = Text.assemble((head, style), " ", printable(options_of(message)))
         with contextlib.suppress(OSError):
             console(sys.stderr).print(words, soft_wrap=not sys.stderr.isatty())
 

@@ -336,9 +336,7 @@ class Reading:
         # Keys of JSON are users' own: what is read off them is for the holder of the data alone.
         reading = (*self.table.reading, *reading)
         left = (f"columns not used: {', '.join(self.unused)}",) * bool(self.unused)
-        said = {"notes": tuple(told), "remarks": left}
-        if self.table.form:
-            said = {"notes": (*reading, *told, *left), "remarks": ()}
+        form = self.table.form
         return {
             "item_names": names,
             "user_names": tuple(self.people),
@@ -348,5 +346,6 @@ class Reading:
             "undeclared": (ITEMS,) * (self.roles.items is None)
             + (USERS,) * (self.whole and alone and user is not None),
             "reading": reading,
-            **said,
+            "notes": (*reading, *told, *left) if form else tuple(told),
+            "remarks": () if form else left,
         }

@@ -114,9 +114,7 @@ def look(
     told = [f"{table.name}: {rows:,} rows. For you alone: nothing here is private."]
     for content, group in itertools.groupby(columns, _content):
         told.append(f"  {listed([column.name for column in group])}: {content}")
-    by_role = ", ".join(
-        f"{one} is {column!r}" for one, column in columns_of.items() if column in table.header
-    )
+    by_role = ", ".join(f"{k} is {one!r}" for k, one in columns_of.items() if one in table.header)
     said = f"Read as {kind} by usual names{by_role and f': {by_role}'}."
     told.append(said if kind else "No usual names say what it holds: name the columns, as below.")
     told += [f"{one}." for one in getattr(found, "reading", table.reading)]

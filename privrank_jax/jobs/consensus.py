@@ -299,10 +299,7 @@ class Work:
 
     def draw(self) -> Drawn:
         """A release by the mechanism: users answer for themselves, a curator uses counts."""
-        own: dict[str, Any] = {
-            "dp-kwiksort": {"split": SPLIT},
-            "private-weights": {"shrink": "none"},
-        }
+        own: Any = {"dp-kwiksort": {"split": SPLIT}, "private-weights": {"shrink": "none"}}
         missing, options = self.table.missing, own.get(self.mechanism, {})
         if self.reported == "one-pair":
             options["size"] = 2
