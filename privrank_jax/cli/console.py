@@ -93,12 +93,13 @@ def say(*messages: str) -> None:
 
 def _to_stderr(head: str, style: str, *messages: str) -> None:
     """Paragraphs, lost where stderr is closed or full: a release that was paid for goes on without its remarks."""
-    for message in messages if sys.stderr is not None else ():
+    for message in messages:
         from rich.text import Text
 
         words = Text.assemble((head, style), " ", printable(options_of(message)))
-        with contextlib.suppress(OSError):
-            console(sys.stderr).print(words, soft_wrap=not sys.stderr.isatty())
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError):
+                console(sys.stderr).print(words, soft_wrap=not sys.stderr.isatty())
 
 
 @contextlib.contextmanager

@@ -336,7 +336,7 @@ class Reading:
         # Keys of JSON are users' own: what is read off them is for the holder of the data alone.
         reading = (*self.table.reading, *reading)
         left = (f"columns not used: {', '.join(self.unused)}",) * bool(self.unused)
-        form = self.table.form
+        of_form = self.table.form
         return {
             "item_names": names,
             "user_names": tuple(self.people),
@@ -346,6 +346,6 @@ class Reading:
             "undeclared": (ITEMS,) * (self.roles.items is None)
             + (USERS,) * (self.whole and alone and user is not None),
             "reading": reading,
-            "notes": (*reading, *told, *left) if form else tuple(told),
-            "remarks": () if form else left,
+            "notes": (*reading, *told, *left) if of_form else tuple(told),
+            "remarks": () if of_form else left,
         }
