@@ -21,8 +21,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from privrank_jax.data.errors import DataError
 
 SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
@@ -159,6 +157,8 @@ class File(os.PathLike[str]):
 
 def checksum(content: Any) -> str:
     """The SHA-256 of data in memory: arrays, numbers and texts, also in tuples, lists, mappings and dataclasses."""
+    import numpy as np  # not before data are read
+
     digest = hashlib.sha256()
 
     def add(one: Any) -> None:
