@@ -23,18 +23,18 @@ class Request(Json):
     """The options of one run.
 
     Attributes:
-        data: make a ledger of this file, or of this named data set.
-        budget: epsilon of all releases through this ledger together; it can't be changed.
+        data: make a ledger of this file, or named data set.
+        budget: epsilon of all releases together; it can't be changed.
         budget_delta: delta of all releases together; it can't be changed. 0 allows no release with a --delta.
         slack: part of --budget-delta to keep for adding releases up by Rényi divergences too, which allows more of
             them, most where Laplace noise (--noise laplace) is on many numbers. It can't be changed.
-        series: public name of a series of data sets, such as 'citizen survey', which share the budget of this ledger;
-            a ledger that exists becomes that of the series.
+        series: public name of a series of data sets, such as 'citizen survey', which share this budget; a ledger that
+            exists becomes that of the series.
         count: another ledger of data of the series, which counts at its whole budget, whatever it spends of that.
         unit: what is protected: user, comparison or rank.
         adjacency: how neighboring data differ: replace (which protects more than flip), flip or add-remove. Releases
-            that protect less are refused. Default: replace; flip for preferences, of which privrank privatize
-            protects which answer was chosen.
+            that protect less are refused. Default: replace; flip for preferences, as privatize protects which answer
+            was chosen.
         public: a fact that is public anyway, which releases may show: items (which there are), participation (which
             users answered at all), questionnaire (which pairs each user was asked), ranked-items (which items each user
             ranked), budgets (each user's epsilon), covariates (of each comparison, and which item was first), or none.

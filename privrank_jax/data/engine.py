@@ -1,8 +1,8 @@
 r"""Tables of engines, through Ibis: comparisons of any number, bounded and counted where they are.
 
-The same expressions run in a DuckDB of this process and on a cluster of Spark. All rows with the same cells say the
-same. So the distinct cells of items and outcomes are read by the reader of tables in memory like a small file, with its
-checks and messages, and what they say is joined to the rows in the engine.
+An expression runs in a DuckDB of this process as on a cluster of Spark. All rows with the same cells say the same. So
+the distinct cells of items and outcomes are read by the reader of tables in memory like a small file, with its checks
+and messages, and what they say is joined to the rows in the engine.
 
 **At most L comparisons of each user** (:func:`bounded_rows`) are chosen by a keyed hash of the user, never by the
 answers. Every user's rows are put in order by their content (which items met, then who won) and numbered 0, 1, ...; row

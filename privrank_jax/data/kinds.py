@@ -26,9 +26,9 @@ class Data:
 
     Attributes:
         item_names: the m names; public.
-        user_names: names of the users, or () when the data name none.
+        user_names: or () when the data name no users.
         name: of the file, or of the data.
-        notes: what the reader did, one sentence each; of the form of the data only, so that a release may show them.
+        notes: sentences on what the reader did, by the form of the data only, so that a release may show them.
         reading: what was detected in the form of a file; part of the notes, unless rows of users decide it.
         remarks: what was counted in the data or depends on rows, for the data holder only.
         public: facts taken as public, by their names in a :class:`~privrank_jax.privacy.Guarantee`.

@@ -1,8 +1,8 @@
 """One record per method, and per rule, that people can ask for by name: all that jobs, commands and pages say of it.
 
-What is drawn is in the records of the mechanisms of a method (:mod:`privrank_jax.jobs.mechanisms`). A rule makes an
-order of the weights of all pairs, once they are released. Nothing here imports JAX or NumPy until items are ranked, so
-that options are checked before anything heavy is loaded.
+The records of its mechanisms (:mod:`privrank_jax.jobs.mechanisms`) say how a method draws. A rule makes an order of the
+weights of all pairs, once they are released. Nothing here imports JAX or NumPy until items are ranked, so that options
+are checked before anything heavy is loaded.
 """
 
 from __future__ import annotations
