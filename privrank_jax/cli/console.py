@@ -63,8 +63,7 @@ def refusing(spell: Callable[[Argument], str | None]) -> Iterator[None]:
 
 def at_end(close: Callable[[], None]) -> None:
     """Call ``close`` when the command ends, normally or not."""
-    stack = _STACK.get()
-    if stack is not None:
+    if (stack := _STACK.get()) is not None:
         stack.callback(close)
 
 
