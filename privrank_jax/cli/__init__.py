@@ -34,7 +34,5 @@ _VERSION = typer.Option("--version", callback=_print_version, is_eager=True, hel
 
 
 @app.callback(epilog="Example:  privrank rank coffee --epsilon 1")
-def main(
-    version: Annotated[bool, _VERSION] = False,
-) -> None:
+def main(version: Annotated[bool, _VERSION] = False) -> None:
     """Differentially private rankings from pairwise comparisons and from rankings."""

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from privrank_jax.cli.options import argument, command, said, taken
 from privrank_jax.cli.request import Published
-from privrank_jax.jobs.methods import CONSENSUS, described, solvers
-from privrank_jax.jobs.rules import HELP as RULES_HELP
-from privrank_jax.jobs.rules import KEMENY
+from privrank_jax.jobs.methods import CONSENSUS, KEMENY, RULES_HELP, described
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Asked
 
-_SOLVERS = f"none, {solvers(CONSENSUS)}"
+_SOLVERS = ", ".join(["none", *(one.name for one in CONSENSUS.values() if one.solves)])
 _TAKEN = ("trust", "noise", "xi", "rule", "points", "limit", "top_k")
 _Asked: Any = taken("jobs.consensus:consensus", *_TAKEN)
 

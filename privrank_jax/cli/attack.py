@@ -53,7 +53,7 @@ def made_up_arena(seed: int) -> tuple[np.ndarray, list[list[Battles]]]:
 
 
 def target_of(explained: list[list[Battles]]) -> int:
-    """Of the voters of whom all battles are revealed, the last one with the most battles."""
+    """The voter with the most battles, the last one of these, among those of whom all battles are revealed."""
     return max((len(one[0]), voter) for voter, one in enumerate(explained) if len(one) == 1)[1]
 
 
@@ -176,10 +176,7 @@ def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
 
 
 def _figures(change: np.ndarray, noisy: np.ndarray, guesses: list[Guess]) -> dict[str, Figure]:
-    titles = (
-        "One person voted: what does the next leaderboard tell?",
-        "How often is a guess right?",
-    )
-    boards = changed_leaderboards(MODELS, change[:, 0], noisy, epsilon=EPSILON, title=titles[0])
-    shares = best_guesses(guesses, epsilon=EPSILON, title=titles[1])
+    title = "One person voted: what does the next leaderboard tell?"
+    boards = changed_leaderboards(MODELS, change[:, 0], noisy, epsilon=EPSILON, title=title)
+    shares = best_guesses(guesses, epsilon=EPSILON, title="How often is a guess right?")
     return dict(zip(PICTURES, (boards, shares), strict=True))

@@ -61,8 +61,7 @@ def audit(request: Request) -> None:
         privrank audit noisy-counts-users-published --epsilon 1 --plot audit.png
     """
     if request.listing:
-        _print_list(request.json)
-        return
+        return _print_list(request.json)
     request.check()
     with console.busy("loading"):
         import jax

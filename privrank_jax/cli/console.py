@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
 _NO_TERMINAL_WIDTH = 110
-_BAR = 20  # characters of a bar of progress
 CUT = 1  # exit code when the reader of stdout closed it before the end
 REFUSED = 2
 # A cell that stands at the right: a number, with its rank, its error or another end; or a gap.
@@ -39,41 +38,32 @@ class Refusal(ValueError):
     """A request that a command refuses; the message says what is wrong and what to do."""
 
 
-def refusing(
-    spell: Callable[[Argument], str | None],
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+@contextlib.contextmanager
+def refusing(spell: Callable[[Argument], str | None]) -> Iterator[None]:
     """Turn errors that a user can fix into one paragraph on stderr and exit code 2.
 
     ``spell`` maps an argument named in a message of the library to the option of this command.
     """
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        def run(*args: Any, **kwargs: Any) -> None:
-            out = sys.stdout
-            try:
-                with contextlib.ExitStack() as stack:
-                    stack.callback(_STACK.reset, _STACK.set(stack))
-                    stack.callback(_interrupt.release)
-                    if out is None:  # before it spends anything on a result
-                        raise Refusal("standard output is closed: send it to /dev/null.")
-                    command(*args, **kwargs)
-            except BrokenPipeError:  # who reads has seen enough, as `head` has
-                with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
-                    os.dup2(nowhere.fileno(), sys.stdout.fileno())  # takes what stdout still holds
-                raise typer.Exit(CUT) from None
-            except (ValueError, ImportError, OSError, MemoryError) as error:
-                _to_stderr("privrank:", "bold red", " ".join(_words(error, spell).split()))
-                raise typer.Exit(REFUSED) from None
-
-        return run
-
-    return decorate
+    out = sys.stdout
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(_STACK.reset, _STACK.set(stack))
+            stack.callback(_interrupt.release)
+            if out is None:  # before it spends anything on a result
+                raise Refusal("standard output is closed: send it to /dev/null.")
+            yield
+    except BrokenPipeError:  # who reads has seen enough, as `head` has
+        with contextlib.suppress(OSError), open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())  # takes what stdout still holds
+        raise typer.Exit(CUT) from None
+    except (ValueError, ImportError, OSError, MemoryError) as error:
+        _to_stderr("privrank:", "bold red", " ".join(_words(error, spell).split()))
+        raise typer.Exit(REFUSED) from None
 
 
 def at_end(close: Callable[[], None]) -> None:
     """Call ``close`` when the command ends, normally or not."""
-    stack = _STACK.get()
-    if stack is not None:
+    if (stack := _STACK.get()) is not None:
         stack.callback(close)
 
 
@@ -92,32 +82,28 @@ def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
 
 def warn(*messages: str) -> None:
     """Print each message as one paragraph on stderr, as a warning."""
-    for message in messages:
-        _to_stderr("Warning:", "bold yellow", message)
+    _to_stderr("Warning:", "bold yellow", *messages)
 
 
 def say(*messages: str) -> None:
     """Print each message as one paragraph on stderr, where it is no warning."""
+    _to_stderr("privrank:", "bold", *messages)
+
+
+def _to_stderr(head: str, style: str, *messages: str) -> None:
+    """Paragraphs, lost where stderr is closed or full: a release that was paid for goes on without its remarks."""
     for message in messages:
-        _to_stderr("privrank:", "bold", message)
+        from rich.text import Text
 
-
-def _to_stderr(head: str, style: str, message: str) -> None:
-    """One paragraph, lost where stderr is closed or full: a release that was paid for goes on without its remarks."""
-    from rich.text import Text
-
-    words = Text.assemble((head, style), " ", printable(options_of(message)))
-    if sys.stderr is not None:
-        with contextlib.suppress(OSError):
-            console(sys.stderr).print(words, soft_wrap=not sys.stderr.isatty())
+        words = Text.assemble((head, style), " ", printable(options_of(message)))
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError):
+                console(sys.stderr).print(words, soft_wrap=not sys.stderr.isatty())
 
 
 @contextlib.contextmanager
-def busy(what: str) -> Iterator[Callable[[float], None]]:
-    """Say on a terminal, in few words, what the command does before it can print anything, and erase it in the end.
-
-    Yields a function that draws a bar of the share that is done.
-    """
+def busy(what: str) -> Iterator[None]:
+    """Say on a terminal, in few words, what the command does before it can print anything, and erase it in the end."""
     shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
     def tell(words: str) -> None:
@@ -126,9 +112,7 @@ def busy(what: str) -> Iterator[Callable[[float], None]]:
 
     tell(f"privrank: {what}…")
     try:
-        yield lambda share: tell(
-            f"\rprivrank: {what} {'█' * round(_BAR * share):░<{_BAR}} {share:4.0%}"
-        )
+        yield
     finally:
         tell("\r\x1b[K")
 

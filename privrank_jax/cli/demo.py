@@ -44,8 +44,7 @@ def demo(request: Request) -> None:
     if request.attack:
         from privrank_jax.cli import attack
 
-        attack.run(key, request.seed, request.out, as_json=request.json)
-        return
+        return attack.run(key, request.seed, request.out, as_json=request.json)
     from privrank_jax.cli import survey
 
     started = time.perf_counter()
@@ -58,8 +57,8 @@ def demo(request: Request) -> None:
     if request.json:
         unbounded = {"epsilon": None}
         study = [row if math.isfinite(row["epsilon"]) else row | unbounded for row in result.rows]
-        print_json({"voters": votes, "study": study, "picture": next(iter(pictures), None)})
-        return
+        picture = next(iter(pictures), None)
+        return print_json({"voters": votes, "study": study, "picture": picture})
     survey.print_study(result)
     print_paragraphs(
         f"Picture: {pictures[0]}" if pictures else f"No picture: {remark}",

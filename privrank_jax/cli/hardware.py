@@ -11,7 +11,6 @@ from pathlib import Path
 from privrank_jax.cli.console import Refusal
 
 MOST = 2**30  # bytes of compiled programs; the oldest are deleted first
-AUTO = "auto"
 
 
 def keep_programs() -> None:
@@ -56,7 +55,7 @@ def prune(folder: Path, most: int) -> None:
 def check_group(coordinator: str | None, processes: int | None, process_id: int | None) -> None:
     """Refuse options that do not describe a group of processes, before anything is loaded."""
     right = processes is None and process_id is None
-    if coordinator not in (None, AUTO):
+    if coordinator not in (None, "auto"):
         address = re.fullmatch(r".+:\d+", coordinator or "")
         right = bool(address) and -1 < (-1 if process_id is None else process_id) < (processes or 0)
     if not right:
@@ -76,7 +75,7 @@ def join(coordinator: str | None, processes: int | None, process_id: int | None)
     ours = os.dup(1)
     os.dup2(2, 1)
     sys.stdout = os.fdopen(ours, "w", encoding=sys.stdout.encoding, errors=sys.stdout.errors)
-    address = None if coordinator == AUTO else coordinator
+    address = None if coordinator == "auto" else coordinator
     try:
         jax.distributed.initialize(address, processes, process_id)
     except (ValueError, RuntimeError) as error:

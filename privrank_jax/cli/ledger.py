@@ -23,26 +23,26 @@ class Request(Json):
     """The options of one run.
 
     Attributes:
-        data: make a ledger of these data, or this named data set.
-        budget: budget of all releases through this ledger together; it can't be changed.
-        budget_delta: budget of delta; it can't be changed either. 0 allows no release with a --delta.
-        slack: keep this part of --budget-delta to add releases up by Rényi divergences too, which allows more of them,
-            most where Laplace noise (--noise laplace) is on many numbers. It can't be changed either.
-        series: make it the ledger of the series with this public name, such as 'citizen survey': its budget is for all
-            data sets together that join the series. So becomes a ledger that exists, with its budget.
-        count: count this other ledger of data of the series too, at its whole budget, whatever it spends of that.
+        data: make a ledger of this file, or named data set.
+        budget: epsilon of all releases together; it can't be changed.
+        budget_delta: delta of all releases together; it can't be changed. 0 allows no release with a --delta.
+        slack: part of --budget-delta to keep for adding releases up by Rényi divergences too, which allows more of
+            them, most where Laplace noise (--noise laplace) is on many numbers. It can't be changed.
+        series: public name of a series of data sets, such as 'citizen survey', which share this budget; a ledger that
+            exists becomes that of the series.
+        count: another ledger of data of the series, which counts at its whole budget, whatever it spends of that.
         unit: what is protected: user, comparison or rank.
-        adjacency: how neighboring data differ: replace, flip or add-remove. Releases that protect less are refused;
-            replace is more than flip. Default: replace; flip for preferences (.jsonl with chosen and rejected), as
-            privrank privatize protects which answer was chosen.
-        public: what is public anyway, so that releases may show it; once for each of items (which there are),
-            participation (which users answered at all), questionnaire (which pairs each user was asked), ranked-items
-            (which items each user ranked), budgets (each user's epsilon), covariates (of each comparison, and which
-            item was first), or none. Default: items; none for a PrefLib file, which lists its items whatever was
-            answered; for a named data set, what it defines.
+        adjacency: how neighboring data differ: replace (which protects more than flip), flip or add-remove. Releases
+            that protect less are refused. Default: replace; flip for preferences, as privatize protects which answer
+            was chosen.
+        public: a fact that is public anyway, which releases may show: items (which there are), participation (which
+            users answered at all), questionnaire (which pairs each user was asked), ranked-items (which items each user
+            ranked), budgets (each user's epsilon), covariates (of each comparison, and which item was first), or none.
+            Once for each fact. Default: items; none for a PrefLib file, which lists its items whatever was answered;
+            for a named data set the facts that it defines.
         user: column of users; none: each row is another user. Default: user.
-        delta: also show the epsilon of all releases together at this delta, by tighter accounting, which is valid only
-            if the releases were fixed ahead of time; it is not enforced.
+        delta: show also the epsilon of all releases together at this delta, by tighter accounting. That is valid only
+            if the releases were fixed ahead of time, which is not enforced.
     """
 
     file: Path = argument("LEDGER", "The file of the ledger.")
@@ -63,10 +63,10 @@ class Request(Json):
 def ledger(request: Request) -> None:
     """Make the privacy budget of a data set, or show what was spent of it.
 
-    Each data set has its own ledger file, which identifies the data by their content. Releases with --ledger spend from
-    it before they print, are refused beyond its budget, and are never refunded: the budget of a release that was killed
-    stays spent. A series of data sets about the same people, such as a survey of every year, has one ledger and one
-    budget: with --series NAME a release adds its file to the series. Examples:
+    Each data set has its own ledger file, which knows the data by their content. Releases with --ledger spend from it
+    before they print, and are refused beyond its budget. Nothing is refunded: the budget of a release that was killed
+    stays spent. A series of data sets about the same people has one ledger and one budget: a release with --series NAME
+    adds its file to the series. Examples:
         privrank ledger votes.ledger --data votes.csv --budget 3     (make it, once)
         privrank aggregate votes.csv --epsilon 0.5 --ledger votes.ledger
         privrank ledger votes.ledger                                 (what was spent, what is left)
@@ -86,9 +86,8 @@ def ledger(request: Request) -> None:
     if request.series is not None:
         with Ledger(request.file) as found:
             found.make_series(request.series)
-    if request.series is not None and request.count is not None:
-        series = Ledger(request.file, series=request.series)
-        with series as found, Ledger(request.count) as other:
+    if request.count is not None:
+        with Ledger(request.file, series=request.series) as found, Ledger(request.count) as other:
             found.count(other)
     delta = None if request.delta is None else amount(request.delta, "--delta", zero=True)
     with Ledger(request.file) as found:

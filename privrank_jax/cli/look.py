@@ -33,8 +33,8 @@ def look(request: Request) -> None:
     from privrank_jax.data.reader import read_told
 
     if not request.told:
-        print_paragraphs(*map(options_of, look_at(request.file, **request.text).paragraphs()))
-        return
+        found = look_at(request.file, **request.text)
+        return print_paragraphs(*map(options_of, found.paragraphs()))
     data = read_told(request.file, request.told, **request.text)
     say_reading(data)
     notes = (f"- {note}" for note in getattr(data, "notes", ()))

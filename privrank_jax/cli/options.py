@@ -1,7 +1,7 @@
 """Commands from frozen dataclasses: each field is an option, written once, and an instance is the request.
 
-What the docstring of its class says of a field is its help. Groups of options that several commands share are base
-classes. On the command line a class's own options come first, then those of its bases in the order in which they stand.
+The help of a field stands in the docstring of its class. Groups of options that several commands share are base
+classes. The help shows a class's own options first, then those of its bases in the order in which they stand.
 """
 
 from __future__ import annotations
@@ -88,11 +88,8 @@ def taken(function: str, *names: str) -> Any:
     """
     module, _, name = function.partition(":")
     source = pkgutil.get_data("privrank_jax", f"{module.replace('.', '/')}.py") or b""
-    (found,) = (
-        one
-        for one in ast.parse(source).body
-        if isinstance(one, ast.FunctionDef) and one.name == name
-    )
+    known = {one.name: one for one in ast.parse(source).body if isinstance(one, ast.FunctionDef)}
+    found = known[name]
     arguments: list[Any] = [*zip(found.args.args[::-1], found.args.defaults[::-1])]
     arguments += zip(found.args.kwonlyargs, found.args.kw_defaults)
     fields = []

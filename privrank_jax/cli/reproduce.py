@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -16,10 +21,12 @@ from privrank_jax.cli.console import Refusal, print_json, print_paragraphs, prin
 from privrank_jax.cli.options import Json, Seed, argument, command, said
 
 if TYPE_CHECKING:
-    from privrank_jax.cli.studies import Finished
     from privrank_jax.experiments import Experiment, ExperimentResult
 
 _MOST_REPLICATES = 10**9
+_HEAD = "privrank: "  # of every line that a command writes to stderr
+_MEMORY = ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION")  # the second is the old one
+_FOR_ALL = 0.9  # share of an accelerator's memory for all studies together
 _GOES_ON = "the same command resumes from what is kept"
 
 
@@ -106,8 +113,6 @@ def reproduce(request: Request) -> None:
 
 def _reproduce_several(request: Request, names: Sequence[str]) -> None:
     """Run studies in processes of their own; print a table of them, and exit with an error if any failed."""
-    from privrank_jax.cli.studies import run_all
-
     for name in names:
         _asked(request, name)
     console.check_folder(request.out)
@@ -199,7 +204,7 @@ def _reproduce_one(request: Request, name: str) -> None:
         _print_result(result)
 
 
-def _print_parameters(names: Sequence[str], json: bool) -> None:
+def _print_parameters(names: Sequence[str], as_json: bool) -> None:
     from privrank_jax import experiments
     from privrank_jax.experiments.study import written
 
@@ -207,15 +212,15 @@ def _print_parameters(names: Sequence[str], json: bool) -> None:
     for study in map(experiments.get, names):
         rows = [(n, written(one.published), one.meaning) for n, one in study.parameters.items()]
         told.append({"name": study.name, "parameters": [dict(zip(heads, row)) for row in rows]})
-        if not json:
+        if not as_json:
             print_table(f"{study.name}: {study.title}", heads, rows)
-    if json:
+    if as_json:
         print_json({"studies": told})
     else:
         print_paragraphs("Change one by --set PARAMETER=VALUE, with commas between several values.")
 
 
-def _print_list(json: bool) -> None:
+def _print_list(as_json: bool) -> None:
     from privrank_jax import experiments
     from privrank_jax.data.named import not_fetched
 
@@ -229,7 +234,7 @@ def _print_list(json: bool) -> None:
         words = f"({words})" if words and one.data_optional else words
         rows.append((one.name, one.title, f"{one.replicates:,}", words, one.paper))
         files |= needed
-    if json:
+    if as_json:
         return print_json({"studies": told})
     print_table("Studies", ("name", "what it studies", "replicates", "data", "where"), rows)
     print_paragraphs(
@@ -260,3 +265,58 @@ def _print_result(result: ExperimentResult) -> None:
         f"{facts['total_seconds']:.0f} s in all; compiled {facts['compilations']} program(s) in "
         f"{facts['compile_seconds']:.1f} s, ran {facts['run_seconds']:.1f} s.",
     )
+
+
+# --- several studies, each in a process of its own, which compiles while another computes ---------------
+
+
+class Finished(NamedTuple):
+    """How a study ended: what ``--json`` prints of it, or None and why; a signal has a negative code."""
+
+    name: str
+    document: dict[str, Any] | None
+    code: int
+    reason: str
+
+
+def run_all(
+    names: Sequence[str], options: Sequence[str], jobs: int, notice: Callable[[str], None]
+) -> Iterator[Finished]:
+    """Run ``privrank reproduce`` for each study, ``jobs`` at a time; yield each as it ends, also one that fails.
+
+    Those that run at once get equal parts of an accelerator's memory, of which the first would take three quarters,
+    unless JAX's own setting says how much a process gets. ``notice`` is told what a study says while it runs.
+    """
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
+    environment, at_once = dict(os.environ), min(jobs, len(names))
+    if at_once > 1 and not any(map(os.environ.get, _MEMORY)):
+        environment[_MEMORY[0]] = f"{_FOR_ALL / at_once:.3f}"
+    with ThreadPoolExecutor(jobs, "privrank-study") as executor:
+        futures = [executor.submit(_run, name, options, environment, notice) for name in names]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _run(
+    name: str, options: Sequence[str], environment: dict[str, str], notice: Callable[[str], None]
+) -> Finished:
+    command = [sys.executable, "-m", "privrank_jax", "reproduce", name, *options, "--json"]
+    told: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace", "env": environment}
+    told |= {"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    last = "it ended without a word"
+    # A file, as a full pipe would stop the study while its other output is read here.
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
+        process = subprocess.Popen(command, stdout=printed, **told)
+        with process, _interrupt.ending(process.terminate):
+            for line in process.stderr or ():
+                last = line.strip().removeprefix(_HEAD) or last
+                if line.startswith(_HEAD):
+                    notice(f"{name}: {last}")
+        if process.returncode:
+            return Finished(name, None, process.returncode, last)
+        printed.seek(0)
+        return Finished(name, json.load(printed), 0, "")

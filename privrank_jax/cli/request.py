@@ -83,7 +83,7 @@ class Columns(_Roles):
 
     @property
     def text(self) -> dict[str, Any]:
-        """What was said of the text of the file, but for how its bytes become lines."""
+        """The options on the text of the file, but for how its bytes become lines."""
         sheet = self.sheet
         return {"sheet": int(sheet) if sheet is not None and sheet.isdecimal() else sheet}
 
@@ -215,14 +215,10 @@ class Published(Release, Saved):
     @property
     def promised(self) -> Privacy | None:
         """The promise, if there is one; the data say what is public, and what a user is."""
-        epsilon = self.epsilon if self.private else None
-        promise = Privacy(
-            1.0 if epsilon is None else epsilon,
-            unit=self.unit,
-            adjacency=self.adjacency,
-            delta=self.delta if self.private else 0.0,
-            contributions=self.max_per_user,
-        )
+        epsilon, delta = (self.epsilon, self.delta) if self.private else (None, 0.0)
+        kind: Any = {"unit": self.unit, "adjacency": self.adjacency, "delta": delta}
+        kind["contributions"] = self.max_per_user
+        promise = Privacy(1.0 if epsilon is None else epsilon, **kind)
         return None if epsilon is None else promise
 
     def check(self) -> None:

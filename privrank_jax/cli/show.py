@@ -1,7 +1,7 @@
 """A ranking is made, paid for, written to files and printed, in this order: what ends a command early loses nothing.
 
-The options refuse what would keep a file from being written before the budget is spent. All that is written and printed
-is made from the ranking alone, so the guarantee covers it.
+The options refuse what would keep a file from being written before the budget is spent. Files and printed text are made
+from the ranking alone, so the guarantee covers them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from privrank_jax.plotting.words import told_by
 
 # A subject and its words each, for the second sheet of an .xlsx file.
 Pairs = Sequence[tuple[str, str]]
+Rows = Sequence[Mapping[str, object]]
 
 
 def release(
@@ -136,21 +137,15 @@ def write_files(
                     _write_pairs(ranking, path, about, matrix=given.startswith(PAIRS[0]))
                 elif path.suffix.lower() in files.PAGES:
                     ranking.report(path)
+                elif path.suffix.lower() in TABLES:
+                    write_table(path, ranking.rows, ranking.to_dict(), about)
                 else:
-                    write_file(ranking, path, about)
+                    save(ranking.plot(), path)
             except Exception as error:
                 failed[path.name] = error
             else:
                 done.append(path.name)
     return done, failed
-
-
-def write_file(result: Ranking, path: Path, about: Pairs = ()) -> None:
-    """Write a table or a picture, by the ending of the file."""
-    if path.suffix.lower() in TABLES:
-        write_table(path, result.rows, result.to_dict(), about)
-    else:
-        save(result.plot(), path)
 
 
 def _write_pairs(ranking: Ranking, path: Path, about: Pairs, *, matrix: bool) -> None:
@@ -179,12 +174,7 @@ def _write_pairs(ranking: Ranking, path: Path, about: Pairs, *, matrix: bool) ->
     write_table(path, table, document, [(name, meaning), *about])
 
 
-def write_table(
-    path: Path,
-    rows: Sequence[Mapping[str, object]],
-    document: Mapping[str, object],
-    about: Pairs = (),
-) -> None:
+def write_table(path: Path, rows: Rows, document: Mapping[str, Any], about: Pairs = ()) -> None:
     """Write the rows of a table, in which None leaves a cell empty, or into a ``.json`` file the whole document."""
     suffix = path.suffix.lower()
     if suffix == ".json":

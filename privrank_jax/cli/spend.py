@@ -6,19 +6,16 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from privrank_jax import _interrupt
 from privrank_jax._neighbors import COVERS, Neighbors
+from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, at_end, printable, say, warn
 from privrank_jax.cli.request import Release
 from privrank_jax.data.reader import sha256_of
 from privrank_jax.jobs.spending import Payment
+from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release.ledger import Ledger, LedgerError, in_words, numbers
-
-if TYPE_CHECKING:
-    from privrank_jax._promise import Privacy
-    from privrank_jax.privacy.guarantee import Guarantee
 
 
 def begin(command: str, request: Release) -> Spending:
@@ -26,9 +23,8 @@ def begin(command: str, request: Release) -> Spending:
     if request.ledger is not None and not request.private:
         raise Refusal("no ledger covers --method none, which has no guarantee: leave --ledger out.")
     spending = Spending(command, request)
-    promised = getattr(
-        request, "promised", None
-    )  # a release keeps L comparisons of each user itself
+    promised = getattr(request, "promised", None)
+    # A release keeps L comparisons of each user itself.
     spending.check(None if promised is None else promised.for_any_user())
     return spending
 

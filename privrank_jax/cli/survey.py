@@ -40,17 +40,12 @@ METRICS = {"kendall": "share of pairs in the wrong order", "top": f"share of the
 PICTURE = "privacy-and-utility.png"
 
 
-def voter_wins() -> WinCounts:
-    """Each voter's ranking as 10 comparisons: ``(5, 5)`` win counts of the offices."""
-    place = {letter: k for k, letter in enumerate(OFFICES)}
-    pairs = [pair for voter in VOTERS for pair in itertools.combinations(voter, 2)]
-    winners, losers = ([place[letter] for letter in side] for side in zip(*pairs, strict=True))
-    return WinCounts.from_comparisons(winners, losers, num_items=len(OFFICES))
-
-
 def rank_voters(key: Key) -> dict[str, Any]:
     """Win totals of the offices: without noise, with noise at each budget, and how often the winner stays."""
-    wins = voter_wins()
+    place = {letter: k for k, letter in enumerate(OFFICES)}
+    ordered = [pair for voter in VOTERS for pair in itertools.combinations(voter, 2)]
+    winners, losers = ([place[letter] for letter in side] for side in zip(*ordered, strict=True))
+    wins = WinCounts.from_comparisons(winners, losers, num_items=len(OFFICES))
     pairs = list(itertools.combinations(range(len(OFFICES)), 2))
     # One voter may reverse the whole ranking; every pair is asked once.
     promise = Privacy(1.0, unit="user", adjacency="flip")

@@ -6,11 +6,15 @@ best first. Cells of wide and long tables are ranks (1 = best, equal ones are ti
 approvals. Of any form, what is read is one level for each user and item.
 
 Ratings read as ranks would reverse the order. So ranks must look like ranks: none exceeds the number of items, and not
-more than half of the users who ranked something have cells unlike ranks. Without ties they are like ranks if one of
-them is 1 (where columns are left out, the 1 may be there). With ties they are if each is one more than the number of
-items before it (1, 2, 2, 4), or the number of items up to it (1, 3, 3, 4), or if they count without gaps (1, 2, 2, 3)
-and there are more different ones than half of the items. Of users who give one to five stars equally often at least
-56 % are unlike, whatever the number of items, and 80 % where four stars are most frequent.
+more than half of the users who ranked something have cells unlike ranks. The cells of a user without ties are like
+ranks if one of them is 1 (where columns are left out, the 1 may be there). With ties there are three ways:
+
+- each cell is one more than the number of items before it (1, 2, 2, 4);
+- each cell is the number of items up to it (1, 3, 3, 4);
+- the cells count without gaps (1, 2, 2, 3), with more different ones than half of the items.
+
+At least 56 % of the users who give one to five stars equally often are unlike, whatever the number of items, and 80 %
+where four stars are most frequent.
 """
 
 from __future__ import annotations
@@ -22,28 +26,21 @@ from typing import Any
 
 import numpy as np
 
+from privrank_jax.data import header as heads
 from privrank_jax.data.cells import approval_of, rank_of, rating_reader, scale_of
-from privrank_jax.data.columns import Column, Table
+from privrank_jax.data.columns import Column, Reading, Table
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.file import SEPARATORS
-from privrank_jax.data.header import (
-    check_no_counts,
-    places_of,
-    questions_of,
-    remainder,
-    span_of,
-    spelled_in,
-    without,
-)
+from privrank_jax.data.header import places_of, remainder, span_of, spelled_in, without
 from privrank_jax.data.names import form, public_items
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings, before, check_size
-from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import SEEN, RankingRoles, RatingRoles
 
 SYNTHETIC = "synthetic_epsilon"
 """Column of ε that marks synthetic rankings, never an item."""
 _SIGNS = {**SEPARATORS, "newline": "\n", "\\n": "\n", "blank": " ", "≻": ">"}
 _NUMBER = re.compile(r"\s*\d+(\.\d*)?\s*")
+_NO_ITEM = "; where a column is no item, list the `items`, `ignore` it, or name their `question`"
 _TWICE = "{} stands twice in one order: keep one place for each item"
 _BY_RATINGS = "give the scale of ratings, as ratings='1:5'; if they are ranks, say ranks=True"
 
@@ -102,7 +99,7 @@ def wide_items(name: str, header: Sequence[str], roles: RankingRoles) -> dict[st
                 f"{name}: no columns, or two of one item, begin with the question {roles.question!r}; the columns are "
                 f"{listed(header, 40)}"
             )
-    elif roles.public is None and len(several := questions_of(found)) > 1:
+    elif roles.public is None and len(several := heads.questions_of(found)) > 1:
         raise DataError(f"{name} has several questions, {listed(several)}: name one by `question`")
     items = roles.public or (tuple(found) if roles.span else tuple(sorted(found)))
     for item in items:
@@ -177,13 +174,14 @@ def _made(
             columns = [one for role, one in reading.columns.items() if role[:4] in ("rank", "cell")]
             largest = int(levels.max()) if long else 0
             left_out = bool(reading.unused) and not long
-            check_ranks(reading.table.name, columns, levels, largest=largest, left_out=left_out)
+            check_ranks(reading.table.name, columns, levels, largest, left_out)
         return Rankings(levels, **said)
     ends = _scale(roles)
     ends = (0.0, len(ends) - 1.0) if isinstance(ends[0], str) else ends
     turned = sum(ends) * (ends[0] > ends[1])  # these were read as minus the rating
     kind = Ratings if isinstance(roles, RatingRoles) else Approvals
-    return kind.of_levels(levels, scale + turned, ends=(min(ends), max(ends)), **said)
+    said["ends"] = min(ends), max(ends)
+    return kind(levels, levels=levels, scale=scale + turned, **said)
 
 
 def read_wide(
@@ -193,17 +191,14 @@ def read_wide(
     cells = {f"cell {k}": one for k, one in enumerate(columns.values())}
     reading = _whole(table, roles, cells, counted)
     if counted and roles.items in (None, SEEN):
-        check_no_counts(table.name, list(columns))
+        heads.check_no_counts(table.name, list(columns))
     possible = len(table.header) - len({"user", "count"} & reading.columns.keys())
     most = None if roles.ranks else possible
     levels, scale = levels_of(reading, reading.several("cell"), most)
     try:
         reading.stop()
     except DataError as error:
-        more = (
-            "; where a column is no item, list the `items`, `ignore` it, or name their `question`"
-        )
-        raise DataError(f"{error}{more * (roles.public is None and counted)}") from None
+        raise DataError(f"{error}{_NO_ITEM * (roles.public is None and counted)}") from None
     check_size(table.name, reading.repeated().size, len(columns))
     return _made(reading, levels, scale, tuple(columns)), levels
 
@@ -287,7 +282,7 @@ def _places(reading: Reading, columns: Sequence[Column]) -> _Entries:
     codes = np.stack([reading.faults.read(one, code_of) for one in columns], axis=1)
     for k, column in enumerate(columns[1:], start=1):
         again = (codes[:, k] >= 0) & np.any(codes[:, :k] == codes[:, k : k + 1], axis=1)
-        reading.faults.where(again, column.name, functools.partial(column.quoted, _TWICE))
+        reading.faults.where(again, column, _TWICE)
     rows, at = np.nonzero(codes >= 0)
     return rows, codes[rows, at], at
 
@@ -369,18 +364,12 @@ def groups_of(cell: Any, sign: str, known: Container[str] = ()) -> list[list[str
 
 
 _RATED = re.compile(
-    r"(?<![a-z])(scores?|ratings?|rated|stars?|points?|grades?|likes|marks?)(?![a-z])",
-    re.IGNORECASE,
+    r"(?i)(?<![a-z])(scores?|ratings?|rated|stars?|points?|grades?|likes|marks?)(?![a-z])"
 )
 
 
 def check_ranks(
-    name: str,
-    columns: Sequence[str],
-    ranks: np.ndarray,
-    *,
-    largest: int = 0,
-    left_out: bool = False,
+    name: str, columns: Sequence[str], ranks: np.ndarray, largest: int = 0, left_out: bool = False
 ) -> None:
     """Refuse ranks from 0, -1 for none, that are named or look like ratings, as this module's head says.
 

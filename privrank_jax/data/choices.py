@@ -1,10 +1,13 @@
 """Choices from sets of items, and best and worst ones (MaxDiff), with their readers.
 
-A row is a set that was shown, in one column of texts such as ``A|B|C`` (also ``A;B;C``) or of lists, or in a column for
-each item, blank where fewer were shown; what was chosen is an item, a letter A, B, C for the columns in their order, or
-the name of a column. Or a row is an item that was shown (*long*): of each set, which a column of blocks and that of
-users name, one row says 1 (chosen, the best), of best-worst data one says -1 (the worst), and the others 0. Or the
-items of each set have a column of their own, whose cells mark the best and the worst (``blocks``).
+A table has one of three forms. In the first, a row is a set that was shown: in one column of texts such as ``A|B|C``
+(also ``A;B;C``) or of lists, or in a column for each item, blank where fewer were shown. The chosen item is named by
+itself, by a letter A, B, C for the columns in their order, or by its column.
+
+In the second form (*long*) a row is an item that was shown. A column of blocks and that of users name its set. One row
+of each set says 1 (chosen, the best), in best-worst data one says -1 (the worst), and the others say 0.
+
+In the third form (``blocks``) the items of each set have a column each, whose cells mark the best and the worst.
 """
 
 from __future__ import annotations
@@ -20,13 +23,12 @@ from jaxtyping import Bool, Int
 
 from privrank_jax.data.cells import mark_of, text_of
 from privrank_jax.data.cells import reader_of as number_reader
-from privrank_jax.data.columns import Column, Table
+from privrank_jax.data.columns import Column, Reading, Table
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.errors import BadCell, DataError, listed, quoted
 from privrank_jax.data.header import span_of, usual_column, without
 from privrank_jax.data.kinds import Answers, named_once
 from privrank_jax.data.names import form
-from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import BestWorstRoles, ChoiceRoles, reader_of
 
 if TYPE_CHECKING:
@@ -99,9 +101,9 @@ class BestWorst(_Sets):
     def comparisons(self) -> Comparisons:
         """Each answer as one comparison, that of the best with the worst item.
 
-        In the paired model of best and worst choices (Marley and Louviere, 2005), where the pair (i, j) is drawn from a
-        set with odds exp(θ_i - θ_j), which of the two is the best follows a Bradley-Terry model with log-odds
-        2(θ_i - θ_j), whatever else was shown.
+        The paired model of best and worst choices (Marley and Louviere, 2005) draws the pair (i, j) from a set with
+        odds exp(θ_i - θ_j). Which of the two is the best then follows a Bradley-Terry model with log-odds 2(θ_i - θ_j),
+        whatever else was shown.
         """
         note = "each answer counts as one comparison, of the best item with the worst one"
         pairs = self.users, self.sets[:, 0], self.sets[:, 1], np.zeros(len(self), bool)
@@ -135,7 +137,7 @@ def read_sets(table: Table, roles: Any) -> Any:
         what = f"no single {one} item: name one of those shown, for each answer another one"
         faults.append((np.sum(marks == mark, axis=1) != 1, what))
     for column, (wrong, what) in zip((columns[0], *columns), faults):
-        reading.faults.where(wrong, column, lambda _: f"its set has {what}")  # noqa: B023
+        reading.faults.where(wrong, column, f"its set has {what}")
     users, each = reading.settle()
     names, place = reading.items.in_order()
     chosen_first = np.where(sets < 0, 3, np.array([2, 0, 1])[marks])

@@ -20,7 +20,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -28,16 +28,10 @@ import numpy as np
 from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.file import File
 from privrank_jax.data.names import form
-from privrank_jax.data.rankings import (
-    Approvals,
-    Rankings,
-    Ratings,
-    check_size,
-    ranks_from_orders,
-)
+from privrank_jax.data.rankings import Approvals, Rankings, Ratings, check_size, ranks_from_orders
 
+# Its line, how often it counts, and the numbers of what stands at each place.
 Ballot: TypeAlias = tuple[int, int, list[list[str]]]
-"""Its line, how often it counts, and the numbers of what stands at each place."""
 _DIGITS = re.compile(r"\d{1,9}", re.ASCII)
 _ID = re.compile(r"\([^)]*\)")
 _GROUP = r"\s*(?:\d+|\{[\d\s,]*\})\s*"
@@ -153,10 +147,10 @@ def read_pabulib(file: File) -> Rankings:
     if kind == "ordinal":
         return Rankings(table, **said)
     if kind == "approval":
-        return Approvals.of_levels(1 - table, np.array([1.0, 0.0]), **said)
+        return Approvals(1 - table, levels=1 - table, scale=np.array([1.0, 0.0]), **said)
     scale, levels = np.unique(-table, return_inverse=True)
     levels = levels.reshape(table.shape).astype(np.int32)
-    return Ratings.of_levels(levels, -scale.astype(float), **said)
+    return Ratings(levels, levels=levels, scale=-scale.astype(float), **said)
 
 
 def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:
@@ -189,9 +183,8 @@ def read_kamishima(file: File) -> Rankings:
     for line, row in rows:
         with _in_line(file.name, line):
             order = {_whole("an item", one, 0, items - 1) for one in row[2:]}
-            if not 0 < len(order) == len(row) - 2 == len(rows[0][1]) - 2 or row[1] != str(
-                len(order)
-            ):
+            lengths = {len(order), len(row) - 2, len(rows[0][1]) - 2}
+            if not order or len(lengths) > 1 or row[1] != str(len(order)):
                 raise BadCell("write 0, the length of the order, that of all, and distinct items")
     orders = np.array([row[2:] for _, row in rows], np.int64)
     known = SET_A if items == len(SET_A) else tuple(f"item {k}" for k in range(items))
@@ -231,11 +224,7 @@ def _whole(what: str, text: str, least: int = 1, most: int = 999999999) -> int:
     return int(text)
 
 
-def _preflib(file: File) -> Rankings:
-    return parse_preflib(file.lines(), file.name, file.suffix)
-
-
-READERS = {
-    **dict.fromkeys((".soc", ".soi", ".toc", ".toi"), _preflib),
-    **{".blt": read_blt, ".pb": read_pabulib, ".order": read_kamishima},
-}
+READERS: dict[str, Callable[[File], Rankings]] = dict.fromkeys(
+    (".soc", ".soi", ".toc", ".toi"),
+    lambda file: parse_preflib(file.lines(), file.name, file.suffix),
+) | {".blt": read_blt, ".pb": read_pabulib, ".order": read_kamishima}

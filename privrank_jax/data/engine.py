@@ -1,8 +1,8 @@
 r"""Tables of engines, through Ibis: comparisons of any number, bounded and counted where they are.
 
-What runs in a DuckDB of this process runs on a cluster of Spark as well. All rows with the same cells say the same. So
-the distinct cells of items and outcomes are read by the reader of tables in memory like a small file, with its
-checks and messages, and what they say is joined to the rows in the engine.
+An expression runs in a DuckDB of this process as on a cluster of Spark. All rows with the same cells say the same. So
+the distinct cells of items and outcomes are read by the reader of tables in memory like a small file, with its checks
+and messages, and what they say is joined to the rows in the engine.
 
 **At most L comparisons of each user** (:func:`bounded_rows`) are chosen by a keyed hash of the user, never by the
 answers. Every user's rows are put in order by their content (which items met, then who won) and numbered 0, 1, ...; row
@@ -10,10 +10,11 @@ k of user u draws the lot SHA-256(salt : k : u), and the L rows with the smalles
 
 *Sensitivity.* For every salt, known or not, the rows kept of one user are a function of that user's rows alone: no lot
 and no number depends on another user, on the order of the rows or on the engine. So a data set and its neighbor, which
-differ in the rows of one user, keep the same rows of all other users, and at most L of that user in either. A statistic
-that adds up over rows hence moves as if one user had given L rows and replaced them, or come or gone with them; the
-noise calibrated for L rows makes the release private for every fixed salt, and so for a salt drawn without looking at
-the data. None of this depends on the quality of the hash or on the secrecy of the salt.
+differ in the rows of one user, keep the same rows of all other users, and at most L of that user in either.
+
+A statistic that adds up over rows hence moves as if one user had given L rows and replaced them, or come or gone with
+them. The noise calibrated for L rows makes the release private for every fixed salt, and so for a salt drawn without
+looking at the data. The argument uses neither the quality of the hash nor the secrecy of the salt.
 
 *Flips.* Where who compared what is public (adjacency ``flip``), the number of *kept* comparisons of each pair must be
 public too. It is: a user's rows are ordered by pair before outcome, so that other outcomes leave row k the same pair,
@@ -40,13 +41,12 @@ from privrank_jax._neighbors import of_column
 from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts, default_float
 from privrank_jax.data.columns import Column, Table
-from privrank_jax.data.comparisons import Comparisons, read_comparisons
+from privrank_jax.data.comparisons import Comparisons, plan_of, read_comparisons
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import File
 from privrank_jax.data.header import spelled_in, without
 from privrank_jax.data.kinds import NO_USERS, Data, named_once
 from privrank_jax.data.names import MISSING, Names, named_twice, person
-from privrank_jax.data.outcomes import plan_of
 from privrank_jax.data.roles import ComparisonRoles, Roles
 from privrank_jax.data.table import of_arrow
 
@@ -206,8 +206,7 @@ class ComparisonRows(Data):
     def ties_of_pairs(self) -> Float[np.ndarray, "items items"]:
         """``(m, m)`` symmetric, how many comparisons of each pair are ties. Private."""
         low, high, outcome = self._decoded(self.codes)
-        found = np.zeros((self.num_items,) * 2)
-        np.add.at(found, (low, high), self.number * (outcome == 1))
+        found = count_on_host(low, high, self.num_items, self.number * (outcome == 1), None)
         return found + found.T
 
     def _check_unchanged(self) -> None:

@@ -1,13 +1,14 @@
 """A file and how its bytes become text: compressed or not, in a known encoding, or standard input.
 
-What is not said is read off the first bytes and the header alone, which show the form of a file and no answer. No
-encoding is guessed: in Latin-1 every sequence of bytes is text, though often the wrong one.
+Readers take what nobody told them from the first bytes and the header alone, which show the form of a file and no
+answer. They guess no encoding: in Latin-1 every sequence of bytes is text, though often the wrong one.
 """
 
 from __future__ import annotations
 
 import codecs
 import contextlib
+import dataclasses
 import functools
 import gzip
 import hashlib
@@ -16,7 +17,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,31 @@ class File(os.PathLike[str]):
             raise DataError("standard input is a keyboard: pipe data in, or give a file")
         stream: Any = getattr(sys.stdin, "buffer", None)
         return sys.stdin.read().encode() if stream is None else stream.read()
+
+
+def checksum(content: Any) -> str:
+    """The SHA-256 of data in memory: arrays, numbers and texts, also in tuples, lists, mappings and dataclasses."""
+    import numpy as np  # not before data are read
+
+    digest = hashlib.sha256()
+
+    def add(one: Any) -> None:
+        if dataclasses.is_dataclass(one):
+            one = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+        if isinstance(one, Mapping):
+            one = [part for key in sorted(one) for part in (key, one[key])]
+        if isinstance(one, np.ndarray) and one.dtype != object:
+            digest.update(f"{one.dtype.str} {one.shape} ".encode())
+            digest.update(np.ascontiguousarray(one).tobytes())
+        elif isinstance(one, (tuple, list, np.ndarray)):
+            digest.update(f"{len(one)} ".encode())
+            for part in one:
+                add(part)
+        else:
+            digest.update(f"{one!r} ".encode("utf-8", "surrogatepass"))
+
+    add(content)
+    return digest.hexdigest()
 
 
 class Origin:

@@ -83,7 +83,7 @@ def check_no_counts(name: str, unused: Iterable[str]) -> None:
 
 
 def remainder(column: str, question: str) -> str | None:
-    """What the name of a column says beyond its question, without marks around; None if it is not of the question."""
+    """The rest of a column's name behind its question, without marks around; None if it is not of the question."""
     start, rest = column[: len(question)], column[len(question) :]
     if form(start) != form(question) or not rest.strip() or rest[0].isalnum():
         return None

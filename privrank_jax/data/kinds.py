@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int, Integer
 
-from privrank_jax.data.columns import checksum
 from privrank_jax.data.errors import DataError, listed
-from privrank_jax.data.file import Origin
+from privrank_jax.data.file import Origin, checksum
 from privrank_jax.data.names import users_alike
 
 SEEN_ITEMS = "the list of items was taken from the file and is treated as public"
@@ -27,17 +26,19 @@ class Data:
 
     Attributes:
         item_names: the m names; public.
-        user_names: names of the users, or () when the data name none.
+        user_names: or () when the data name no users.
         name: of the file, or of the data.
-        notes: what the reader did, one sentence each; of the form of the data only, so that a release may show them.
+        notes: sentences on what the reader did, by the form of the data only, so that a release may show them.
         reading: what was detected in the form of a file; part of the notes, unless rows of users decide it.
         remarks: what was counted in the data or depends on rows, for the data holder only.
-        public: facts taken as public, by their names in a :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where
-            their list was read off the data, ``"participation"`` where users who said nothing leave no trace.
+        public: facts taken as public, by their names in a :class:`~privrank_jax.privacy.Guarantee`.
         users_are: what one user is, such as ``"column 'user'"``; "" where the data name none.
-        undeclared: what a private release still needs: ``"items"`` where nobody said that their names are public,
-            ``"users"`` where nobody said whose answers a row holds.
+        undeclared: what a private release still needs, ``"items"`` or ``"users"``.
         origin: where they come from; None for data made in Python.
+
+    ``public`` has ``"items"`` where their list was read off the data, and ``"participation"`` where users who said
+    nothing leave no trace. ``undeclared`` has ``"items"`` where nobody said that their names are public, and
+    ``"users"`` where nobody said whose answers a row holds.
     """
 
     user_names: tuple[str, ...] = ()
@@ -65,16 +66,13 @@ class Data:
         said = {field.name: getattr(self, field.name) for field in dataclasses.fields(Data)}
         return said | {"notes": (*notes, *self.notes), "reading": (*self.reading, *notes)}
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return vars(self)["item_names"]  # a field of each kind, at its own place
-
     def check_declared(self) -> None:
         """Raise :class:`DataError` on a private release of data of which something is undeclared: what to declare."""
+        names = vars(self)["item_names"]  # a field of each kind, at its own place
         if ITEMS in self.undeclared:
             raise DataError(
                 f"{self.name}: a release publishes the names of its items, and nobody has said that these are public. "
-                f"If they are, say items='seen', or list those that are: items=[{listed(self._names, 1000)}]"
+                f"If they are, say items='seen', or list those that are: items=[{listed(names, 1000)}]"
             )
         if USERS in self.undeclared:
             raise DataError(
@@ -88,7 +86,7 @@ class Data:
     @property
     def num_items(self) -> int:
         """Number m of items, whether users were asked about them or not."""
-        return len(self._names)
+        return len(vars(self)["item_names"])
 
     @property
     def users_alike(self) -> tuple[tuple[str, str], ...]:

@@ -14,11 +14,11 @@ import numpy as np
 
 from privrank_jax.data.cells import is_nothing, number_of, parsed_time
 from privrank_jax.data.columns import Column
+from privrank_jax.data.comparisons import plan_of
 from privrank_jax.data.errors import DataError, listed, quoted, short
 from privrank_jax.data.file import File
 from privrank_jax.data.header import letters
 from privrank_jax.data.names import unclear
-from privrank_jax.data.outcomes import plan_of
 from privrank_jax.data.reader import KINDS, defines_users, kind_of, open_source, read_told
 from privrank_jax.data.roles import ComparisonRoles
 
@@ -114,9 +114,7 @@ def look(
     told = [f"{table.name}: {rows:,} rows. For you alone: nothing here is private."]
     for content, group in itertools.groupby(columns, _content):
         told.append(f"  {listed([column.name for column in group])}: {content}")
-    by_role = ", ".join(
-        f"{one} is {column!r}" for one, column in columns_of.items() if column in table.header
-    )
+    by_role = ", ".join(f"{k} is {one!r}" for k, one in columns_of.items() if one in table.header)
     said = f"Read as {kind} by usual names{by_role and f': {by_role}'}."
     told.append(said if kind else "No usual names say what it holds: name the columns, as below.")
     told += [f"{one}." for one in getattr(found, "reading", table.reading)]

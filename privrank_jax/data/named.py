@@ -117,9 +117,8 @@ def _coffee(text: str) -> Comparisons:
     names = sorted({row["winner"] for row in rows} | {row["loser"] for row in rows})
     first, second = ([names.index(row[one]) for row in rows] for one in ("winner", "loser"))
     users, tied = [row["user"] for row in rows], [row["tie"] == "yes" for row in rows]
-    return _compared(
-        zip(users, first, second, tied), names, list(combinations(range(len(names)), 2)), _MADE_UP
-    )
+    pairs = list(combinations(range(len(names)), 2))
+    return _compared(zip(users, first, second, tied), names, pairs, _MADE_UP)
 
 
 def _ranked(text: str, *notes: str, items: Sequence[str] = (), missing: str = "last") -> Rankings:

@@ -30,9 +30,8 @@ from jaxtyping import Bool, Float, Integer
 
 from privrank_jax._neighbors import NO_COLUMN, of_column
 from privrank_jax._whole_file import whole_file
-from privrank_jax.data.columns import checksum
 from privrank_jax.data.errors import BadCell, DataError
-from privrank_jax.data.file import File, Origin
+from privrank_jax.data.file import File, Origin, checksum
 from privrank_jax.data.names import Names, did_you_mean
 from privrank_jax.data.randomized import check_writable, epsilon_of, largest_sum
 from privrank_jax.data.roles import PreferenceRoles, reader_of
@@ -288,13 +287,7 @@ def _fields_of(record: Mapping[str, Any], roles: PreferenceRoles) -> dict[str, s
 
 
 def labels_guarantee(
-    scan: PreferenceScan,
-    kept: Bool[np.ndarray, "rows"],
-    epsilon: Float[np.ndarray, "labels"],
-    *,
-    asked: Privacy | None,
-    numerics: str,
-    note: str = "",
+    scan: PreferenceScan, kept: np.ndarray, epsilon: np.ndarray, *, asked: Any, **about: Any
 ) -> Guarantee:
     """Guarantee of randomized labels of the rows that are ``kept``; ``asked`` is None for personal ε of comparisons."""
     found = [Privacy.proven(float(epsilon.max()), unit="comparison", adjacency="flip")]
@@ -303,7 +296,7 @@ def labels_guarantee(
     elif scan.has_users:
         whole = largest_sum(scan.users[kept], epsilon)
         found.append(Privacy.proven(whole, unit="user", adjacency="flip"))
-    return Guarantee(found[0], trust="local", numerics=numerics, note=note, also=tuple(found[1:]))
+    return Guarantee(found[0], trust="local", **about, also=tuple(found[1:]))
 
 
 # --- randomized preferences are written ---------------------------------------------------------------

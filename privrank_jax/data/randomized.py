@@ -28,17 +28,17 @@ from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._whole_file import beside, whole_file
 from privrank_jax.data.ballots import SYNTHETIC, read_wide, wide_items
 from privrank_jax.data.cells import reader_of as number_reader
-from privrank_jax.data.columns import Faults, Table
+from privrank_jax.data.columns import Faults, Reading, Table
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.header import column_of, spelled_in
 from privrank_jax.data.kinds import Answers
 from privrank_jax.data.names import Names
 from privrank_jax.data.rankings import Rankings
-from privrank_jax.data.reading import Reading
 from privrank_jax.data.roles import SEEN, RankingRoles, ReportRoles, SyntheticRoles, reader_of
 from privrank_jax.data.table import DELIMITERS, PARQUET
 
-_COLUMNS = ("item_1", "item_2", "report", "epsilon")
+REPORT = ("item_1", "item_2", "report", "epsilon")
+"""Columns of reports, beside users."""
 epsilon_of = number_reader(
     f"a usable epsilon: write a number such as 1, from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}",
     lambda number: SMALLEST_EPSILON <= number <= LARGEST_EPSILON,
@@ -117,11 +117,11 @@ def read_reports(table: Table, roles: ReportRoles) -> Reports:
     """Read reports from an opened table, in the order of the rows; :class:`DataError` says what is wrong, and where."""
     if roles.blank or roles.count:
         raise DataError(f"{table.name} holds reports, one a row: leave out `blank` and `count`")
-    reading = Reading(table, roles, {column: column for column in _COLUMNS})
+    reading = Reading(table, roles, {column: column for column in REPORT})
     faults, cells = reading.faults, reading.cells
     first, second = faults.named([cells["item_1"], cells["item_2"]], reading.items)
     message = "an item is compared with itself: correct or remove the row"
-    faults.where(first == second, cells["item_2"].name, lambda _: message)
+    faults.where(first == second, cells["item_2"].name, message)
     reports = faults.read(cells["report"], _bit_of).astype(bool)
     epsilon = faults.read(cells["epsilon"], epsilon_of, float)
     users, _ = reading.settle()
@@ -149,7 +149,7 @@ def read_epsilon(table: Table, column: str, user: str | None = None) -> Float[np
         users = faults.read(people, Names("user").__getitem__)
         each = found[np.unique(users, return_index=True)[1]]
         what = "this user has another epsilon in a row before: write one epsilon for each"
-        faults.where(found != each[users], columns[0].name, lambda _: what)  # noqa: B023
+        faults.where(found != each[users], columns[0].name, what)
         found = each
     faults.stop()
     return found
@@ -178,8 +178,12 @@ def read_synthetic_rankings(table: Table, roles: SyntheticRoles) -> SyntheticRan
     return SyntheticRankings(rankings, epsilon)
 
 
-def check_destination(path: str | os.PathLike[str]) -> None:
-    """Raise :class:`DataError` unless a table can be written to a file of this name."""
+def check_destination(path: str | os.PathLike[str], item_names: Iterable[str] = ()) -> None:
+    """Raise :class:`DataError` unless a table can be written to a file of this name.
+
+    Columns that are named after items must have other names than those beside them, in any case: they would be read as
+    these.
+    """
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (*DELIMITERS, *PARQUET):
@@ -187,6 +191,9 @@ def check_destination(path: str | os.PathLike[str]) -> None:
     check_writable(path)
     if suffix in PARQUET and importlib.util.find_spec("pyarrow") is None:
         raise DataError(f'{path.name} needs PyArrow: pip install "privrank-jax[tables]"')
+    names = ["user", SYNTHETIC, *map(str.casefold, item_names)]
+    if len(set(names)) < len(names):
+        raise DataError(f"an item is named like another column of {path.name}: rename it")
 
 
 def check_writable(path: Path) -> None:
@@ -222,7 +229,7 @@ def write_reports(
     cells = items[table.first], items[table.second], table.reports.astype(np.int8), table.epsilon
     keys = [table.reports, table.epsilon, table.second, table.first]
     people = table.user_names if users else ()
-    return write_sorted(Path(path), dict(zip(_COLUMNS, cells)), keys, people, table.users)
+    return write_sorted(Path(path), dict(zip(REPORT, cells)), keys, people, table.users)
 
 
 def write_sorted(
@@ -257,20 +264,12 @@ def write_sorted(
     return tuple(columns)
 
 
-def check_item_names(path: Path, item_names: Iterable[str]) -> None:
-    """Raise :class:`DataError` where an item is named like another column, in any case: it would be read as that."""
-    names = ["user", SYNTHETIC, *map(str.casefold, item_names)]
-    if len(set(names)) < len(names):
-        raise DataError(f"an item is named like another column of {path.name}: rename it")
-
-
 def write_synthetic_rankings(
     path: str | os.PathLike[str], rankings: SyntheticRankings, *, users: bool = True
 ) -> tuple[str, ...]:
     """Write synthetic rankings, with arguments and results as those of :func:`write_reports`."""
     path, table = Path(path), rankings.table
-    check_destination(path)
-    check_item_names(path, table.item_names)
+    check_destination(path, table.item_names)
     ranks = np.ma.masked_less(table.ranks, 0) + 1
     columns = {SYNTHETIC: rankings.epsilon, **dict(zip(table.item_names, ranks.T))}
     keys = [*table.ranks.T[::-1], rankings.epsilon]

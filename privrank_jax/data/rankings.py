@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -136,13 +136,6 @@ class Ratings(Rankings):
         super().__post_init__()
         self._freeze(levels=self.levels, scale=self.scale)
 
-    @classmethod
-    def of_levels(
-        cls, levels: Int[np.ndarray, "users items"], scale: Float[np.ndarray, "levels"], **said: Any
-    ) -> Self:
-        """Ratings by their places on the scale; ``said`` are the other attributes of rankings."""
-        return cls(levels, levels=levels, scale=scale, **said)
-
     @property
     def ratings(self) -> Float[np.ndarray, "users items"]:
         """The ratings, (n, m) float64; NaN: not rated. Private."""
@@ -161,7 +154,7 @@ class Approvals(Ratings):
 
 
 def before(ranks: Int[np.ndarray, "users items"]) -> Int[np.ndarray, "users items"]:
-    """How many items of its row are ranked strictly before an item, int32; negative ranks are blanks, and -1 then."""
+    """Count the items of its row that are ranked strictly before an item, int32; -1 for blanks, which are negative."""
     keys = np.where(ranks < 0, np.iinfo(ranks.dtype).max, ranks)
     order = np.argsort(keys, axis=1, kind="stable")
     ordered = np.take_along_axis(keys, order, axis=1)

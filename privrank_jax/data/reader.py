@@ -11,15 +11,15 @@ from privrank_jax._neighbors import OWN
 from privrank_jax.data import roles as of
 from privrank_jax.data.ballots import SYNTHETIC
 from privrank_jax.data.choices import chooses
-from privrank_jax.data.columns import Table, checksum
+from privrank_jax.data.columns import Table
+from privrank_jax.data.comparisons import plan_of
 from privrank_jax.data.errors import DataError, listed
-from privrank_jax.data.file import File, Origin
+from privrank_jax.data.file import File, Origin, checksum
 from privrank_jax.data.header import places_of, usual_column, without
 from privrank_jax.data.kinds import Data
 from privrank_jax.data.named import load, named_sets
 from privrank_jax.data.names import did_you_mean
-from privrank_jax.data.outcomes import plan_of
-from privrank_jax.data.randomized import SyntheticRankings
+from privrank_jax.data.randomized import REPORT, SyntheticRankings, read_epsilon
 from privrank_jax.data.roles import TEXT, RankingRoles, Roles, later
 from privrank_jax.data.table import PARQUET, open_file, open_frame
 
@@ -48,10 +48,9 @@ def _ranks(header: Sequence[str]) -> bool:
     return "order" in found or len(found) == 2 or bool(places_of(header))
 
 
-_REPORT = ("item_1", "item_2", "report", "epsilon")
 KINDS = {
     "synthetic": Kind(of.SyntheticRoles, "randomized:read_synthetic_rankings", _has(SYNTHETIC)),
-    "reports": Kind(of.ReportRoles, "randomized:read_reports", _has(*_REPORT)),
+    "reports": Kind(of.ReportRoles, "randomized:read_reports", _has(*REPORT)),
     "preferences": Kind(of.PreferenceRoles, "", _has("chosen", "rejected")),
     "best-worst": Kind(of.BestWorstRoles, "choices:read_sets", _has("best", "worst")),
     "choices": Kind(of.ChoiceRoles, "choices:read_sets", chooses),
@@ -88,21 +87,21 @@ def read(
     ``Approvals``, ``Choices``, ``BestWorst`` and ``Preferences`` of :mod:`privrank_jax.data`.
 
     Args:
-        source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; .soc, .soi, .toc, .toi, .blt, .pb, .order;
-            all but Excel's also in .gz), ``"-"`` for standard input, a named data set such as ``"coffee"``, a dict of
-            columns, a frame of pandas or polars, a table of Arrow or DuckDB, or one of Ibis or Spark, which stays there
-            if it holds comparisons.
+        source: a file, ``"-"`` for standard input, a named data set such as ``"coffee"``, or a table in memory.
         kind: what the table holds, a name of ``KINDS``; default: by the usual names.
-        user: column of users. None: there is none, so that each ranking is of another user, and comparisons can only be
-            protected one by one.
-        items: the items, which are public: names in the order to use, or ``"seen"`` for all that the data name; of a
-            table with a column for each item also a span such as ``"Q1_1..Q1_9"``. A private release needs it.
+        user: column of users. None: each ranking is of another user, and comparisons are protected one by one.
+        items: names of the items, which are public, in the order to use; ``"seen"`` for all that the data name; or a
+            span of columns such as ``"Q1_1..Q1_9"``. A private release needs it.
         blank: words that name no item, or give no answer, such as ``"overvote"``.
         ignore: columns that are not used, whatever they are called.
         name: of the data, for messages; default: the name of the file.
         separator: what separates the cells of a text: a character, or ``"tab"``, ``"semicolon"``, ``"pipe"``.
         encoding: of a text, such as ``"latin-1"``; default UTF-8, or UTF-16 by its mark.
         sheet: of an Excel file, by name or number from 1; default: the first.
+
+    Files end in .csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet, .soc, .soi, .toc, .toi, .blt, .pb or .order; all
+    but those of Excel may be compressed (.gz). Tables are a dict of columns, a frame of pandas or polars, a table of
+    Arrow or DuckDB, or one of Ibis or Spark, which stays there if it holds comparisons.
 
     Returns:
         Data of these classes, of :class:`~privrank_jax.data.Reports`, :class:`~privrank_jax.data.SyntheticRankings` or,
@@ -182,11 +181,7 @@ def _listed(found: Any, name: str, given: Mapping[str, Any]) -> Any:
 
 
 def _read(
-    source: Any,
-    given: Mapping[str, Any],
-    kinds: Sequence[str] | None,
-    name: str | None,
-    sheet: str | int | None,
+    source: Any, given: Mapping[str, Any], kinds: Sequence[str] | None, name: str | None, sheet: Any
 ) -> Any:
     """A file with a table, or a table in memory or of an engine, as data of the kind that it holds."""
     try:
@@ -288,13 +283,10 @@ def budgets_of(
     file: File, data: Any, column: str, given: Mapping[str, Any], sheet: str | int | None = None
 ) -> Any:
     """Personal ε of the rows of comparisons, or the users of rankings, from a column of the file that they are of."""
-    from privrank_jax.data.randomized import read_epsilon
-
     table = open_file(file, sheet)
     long = len({*RankingRoles().find(table.header, "item", "rank"), *given} & {"item", "rank"}) == 2
-    if long and hasattr(data, "ranks"):
-        return read_epsilon(table, column, given.get("user") or "user")
-    return read_epsilon(table, column)
+    of_users = long and hasattr(data, "ranks")
+    return read_epsilon(table, column, (given.get("user") or "user") if of_users else None)
 
 
 def defines_users(source: str | os.PathLike[str]) -> bool:

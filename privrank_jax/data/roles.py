@@ -228,7 +228,7 @@ TEXT = {
 
 
 def later(where: str) -> Any:
-    """What a module of this package holds, ``module:name``, imported when it is used: its reader imports all kinds."""
+    """Import a name of this package, ``module:name``, when it is used: the reader of all kinds imports these roles."""
     module, name = where.split(":")
     return getattr(importlib.import_module(f"privrank_jax.data.{module}"), name)
 

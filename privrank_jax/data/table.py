@@ -85,8 +85,8 @@ def _csv(file: File) -> Table:
     separator, reading = _separator(file)
     csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # a cell may hold a conversation
     rows = functools.partial(_rows, file, separator)
-    where = functools.partial(_line, file, separator)
-    table = _of_rows(file.name, rows, lambda row: f"line {where(row)}", *reading)
+    where = lambda row: f"line {_line(file, separator, row)}"  # noqa: E731
+    table = _of_rows(file.name, rows, where, *reading)
 
     def columns(names: Sequence[str]) -> list[Column]:
         if names and _is_simple(file, table.header):
@@ -262,7 +262,10 @@ def _objects(name: str, rows: Sequence[tuple[str, Any]]) -> Table:
 
 
 def objects_of(file: File, **numbers: Any) -> Iterator[tuple[str, Any]]:
-    """What each line of JSON holds, or the list that a .json file is, with places; numbers as by :func:`json.loads`."""
+    """Yield the value of each line of JSON, or of each object of a .json file, after its place.
+
+    ``numbers`` are the parsers of numbers that :func:`json.loads` takes.
+    """
     lines, place = list(file.lines()), file.name
     try:
         if file.suffix == ".json" and (whole := "".join(lines)).lstrip().startswith("["):

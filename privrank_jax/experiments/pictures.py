@@ -10,8 +10,8 @@ import numpy as np
 
 from privrank_jax.experiments.claims import groups, selected
 from privrank_jax.plotting import PALETTE
+from privrank_jax.plotting.curves import draw_curve, dress, legend
 from privrank_jax.plotting.frame import new_figure, spelled, written
-from privrank_jax.plotting.panels import draw_curve, dress, legend
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row
 

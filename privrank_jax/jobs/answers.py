@@ -43,9 +43,8 @@ class Prepared:
     source: Randomness
     model: str  # of the answers, see privrank_jax.jobs.asked.MODELS
     counted: Any  # what the model sees of rows that stay: WinCounts, Choices or a CovariateTable
-    privacy: (
-        Any  # Privacy | None, with L, what is public and what a user is; None: nothing is promised
-    )
+    # Privacy | None, with L, what is public and what a user is; None: nothing is promised.
+    privacy: Any
     warnings: tuple[str, ...] = ()  # for the holder of the data; not covered by the guarantee
     weights: np.ndarray | None = None  # (N,), what each comparison counts; None: all count once
     noise: str = ""
@@ -209,7 +208,7 @@ def _counted(
     *,
     hidden: bool = False,
 ) -> WinCounts | pairwise.Choices | CovariateTable:
-    """What a model sees of all rows, or of those that are kept; ``hidden``: covariates are private."""
+    """Count all rows, or those that are kept, as a model sees them; ``hidden``: covariates are private."""
     if isinstance(table, Choices):
         return table.choices(kept)
     if isinstance(table, ComparisonRows):
@@ -236,7 +235,7 @@ def _unequal_exposure(wins: WinCounts) -> tuple[str, ...]:
 
 
 def _with_noise(data: Prepared, table: Comparisons | ComparisonRows) -> Prepared:
-    """The same with the noise on win totals, or in the objective of a fit to wins, and what it covers.
+    """Add to the answers the noise on win totals, or in the objective of a fit to wins, and what it covers.
 
     K-norm noise is the default where the pairs are known that every user was asked, unless users keep fewer comparisons
     than they were asked for, which may change less than all answers together.

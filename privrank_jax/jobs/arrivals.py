@@ -4,9 +4,9 @@ Of each user the first L rows stay, in the order of their times, and of rows wit
 that they compare: which stay depends on this user's rows alone, not on answers, on rows that arrive later, or on the
 order of rows in the data.
 
-The state remembers how many rows of each user were counted in each published step. What the data hold for these steps
-now is left out: rows that arrived too late are never counted, rows that were taken away or changed stay counted as they
-were, and of each user no more than L rows count in all steps together, whatever became of the data.
+The state remembers how many rows of each user were counted in each published step. The present rows of these steps are
+left out: rows that arrived too late are never counted, and rows that were taken away or changed stay counted as they
+were. No more than L rows of each user count in all steps together, whatever became of the data.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from privrank_jax._validate import check_choice
 from privrank_jax.data.cells import parsed_time
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.jobs.checks import private_remark
+from privrank_jax.jobs.checks import private_remark, refuse
 from privrank_jax.pairwise.continual import MAX_PAIR_ITEMS, MAX_STEPS
 
 PERIODS = {"hour": 1, "day": 24, "week": 7 * 24, "month": 28 * 24}  # hours, at least
@@ -37,9 +37,8 @@ class Schedule:
     """The public ends of steps: those that end by ``until`` are to be published."""
 
     every: str
-    starts: Shaped[
-        np.ndarray, "steps+1"
-    ]  # of steps; the last one ends the last step, or the one that goes on now
+    # Of steps; the last one ends the last step, or the one that goes on now.
+    starts: Shaped[np.ndarray, "steps+1"]
     until: np.datetime64
     steps: int | None  # None: without a last step
 
@@ -55,19 +54,15 @@ class Schedule:
 
     def check_ended(self, last: int, known: int = 0) -> None:
         """Refuse to publish no steps, fewer than the ``known`` ones, or at first more than anyone means."""
-        if not last:
-            raise ValueError(
-                f"no step has ended by {day(self.until)} (UTC): the first ends at {day(self.starts[1])}."
-            )
-        if last >= len(self.starts):
-            raise ValueError(
-                f"{last:,} steps were published, and by the clock of this machine fewer have ended: set the clock."
-            )
-        if self.steps is None and not known and last > MAX_STEPS:
-            raise ValueError(
-                f"{last:,} steps have ended since {day(self.starts[0])}, and a first run publishes at most "
-                f"{MAX_STEPS:,}: give a later `start`, or longer steps by `every`."
-            )
+        refuse(
+            not last,
+            f"no step has ended by {day(self.until)} (UTC): the first ends at {day(self.starts[1])}.",
+            last >= len(self.starts),
+            f"{last:,} steps were published, and by the clock of this machine fewer have ended: set the clock.",
+            self.steps is None and not known and last > MAX_STEPS,
+            f"{last:,} steps have ended since {day(self.starts[0])}, and a first run publishes at most {MAX_STEPS:,}: "
+            "give a later `start`, or longer steps by `every`.",
+        )
 
     def check_recent(self, times: Shaped[np.ndarray, "rows"], name: str) -> None:
         """Refuse data whose newest row is older than the last step that ended is long; for the holder's eyes alone."""
@@ -133,10 +128,10 @@ def day(time: np.datetime64) -> str:
     return text.removesuffix("T00:00:00").removesuffix(":00") if "T" in text else text
 
 
+# What was counted in a step, as the state keeps it: ``rows``, the number of rows that were dated in it; ``used``, how
+# many of them were counted of each user, by a hash of the name, unless single comparisons are protected; ``met``, how
+# often each pair was compared, ``[item, other, number]``, where that is public.
 Counted = dict[str, Any]
-"""What was counted in a step, as the state keeps it: ``rows``, the number of rows that were dated in it; ``used``, how
-many of them were counted of each user, by a hash of the name, unless single comparisons are protected; ``met``, how
-often each pair was compared, ``[item, other, number]``, where that is public."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,9 +141,8 @@ class Arrivals:
     data: Comparisons
     times: Shaped[np.ndarray, "rows"]
     schedule: Schedule
-    limit: (
-        int | None
-    )  # L, the most rows of a user in all steps; None where single comparisons are protected
+    # L, the most rows of a user in all steps; None where single comparisons are protected.
+    limit: int | None
     pairs_are_public: bool  # neighbors differ in answers alone
     steps: Int[np.ndarray, "rows"]  # from 0; -1 before the first, T beyond the last
     kept: Bool[np.ndarray, "rows"]
@@ -228,7 +222,7 @@ class Arrivals:
             )
 
     def left_out(self, published: Sequence[Counted]) -> list[str]:
-        """What of the data has no part in the steps, in words for their holder."""
+        """Tell the holder of the data which rows have no part in the steps."""
         told, starts = [], self.schedule.starts
         now = self._dated(len(published))
         changed = [step for step, one in enumerate(published) if one["rows"] != now[step]]

@@ -134,9 +134,8 @@ class Asked:
         public, private = MODELS[model]
         # Where it is public who compared what, noise on the totals is enough for a fit.
         fits = model != "comparisons" or self.fits_totals(weighted)
-        return (
-            public if self.method == "counts" or (fits and privacy.adjacency == "flip") else private
-        )
+        on_counts = self.method == "counts" or (fits and privacy.adjacency == "flip")
+        return public if on_counts else private
 
     @property
     def lists(self) -> bool:

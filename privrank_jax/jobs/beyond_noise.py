@@ -19,8 +19,8 @@ from privrank_jax.aggregation.scores import PointTotals, points_change
 from privrank_jax.aggregation.vector_reports import score_radius
 from privrank_jax.exact.k_norm import zonotope_parts
 from privrank_jax.jobs.mechanisms import Drawn
+from privrank_jax.jobs.methods import KEMENY, scores_by
 from privrank_jax.jobs.result import Certainty, of_noise
-from privrank_jax.jobs.rules import KEMENY, scores_by
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Cube, Zonotope
@@ -56,9 +56,8 @@ def weight_reach(num_items: int, num_users: int, noise: str, drawn: Drawn) -> fl
     pairs = num_items * (num_items - 1) // 2
     if noise != "k-norm" and not hasattr(about, "cycle_scale"):
         return _independent_reach(drawn, noise, pairs, 0.5 / divisor)
-    gradient, cycle = (
-        float(getattr(about, f"{part}_scale", 0.0)) for part in ("gradient", "cycle")
-    )
+    gradient = float(getattr(about, "gradient_scale", 0.0))
+    cycle = float(getattr(about, "cycle_scale", 0.0))
     if not math.isfinite(cycle):
         return None
     if noise == "k-norm":  # all of the budget is spent on pairs
@@ -136,7 +135,7 @@ def of_weights(
     summed: bool = False,
     more: str = "",
 ) -> Certainty:
-    """What is certain of the ranking by a rule, where no weight is off by more than ``reach``.
+    """The certainty of the ranking by a rule, where no weight is off by more than ``reach``.
 
     How far scores and paths are off then is at the head of :mod:`privrank_jax.aggregation.majority_rules`. Copeland's
     score is the number of majorities, each of which is sure, or for either item. Where majorities have no cycle,
@@ -166,13 +165,9 @@ def of_weights(
 
 def _majorities(weights: np.ndarray, ranks: np.ndarray, reach: float, more: str) -> Certainty:
     better = weights - reach > 0.5
-    ahead = better
-    while True:  # by chains of one step, two, four, ...
-        steps = ahead.astype(np.float32)
-        longer = ahead | (steps @ steps > 0)
-        if np.array_equal(longer, ahead):
-            break
-        ahead = longer
+    ahead = better.copy()
+    for between in range(len(ahead)):  # by chains through the first items, one more each time
+        ahead |= ahead[:, [between]] & ahead[between]
     best, worst = ahead.sum(axis=0), len(weights) - 1 - ahead.sum(axis=1)
     if not np.all((best <= ranks) & (ranks <= worst)):
         return Certainty(better, notes=(_IN_A_CYCLE,))

@@ -15,7 +15,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Int
 
 from privrank_jax import aggregation
 from privrank_jax._quickly import quickly
@@ -31,12 +30,11 @@ from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.data.reader import AGREED, data_of
-from privrank_jax.jobs import beyond_noise, checks
+from privrank_jax.jobs import beyond_noise, checks, methods
 from privrank_jax.jobs.mechanisms import LAWS, MECHANISMS, Drawn, Randomness, draw
-from privrank_jax.jobs.methods import CONSENSUS, TRUSTS, Method, check_trust
+from privrank_jax.jobs.methods import CONSENSUS, RULES, TRUSTS, Method, ordered
 from privrank_jax.jobs.points import by_points, scale_of
 from privrank_jax.jobs.result import Certainty, Ranking, best_first, made, of_noise
-from privrank_jax.jobs.rules import RULES, check_rule, ordered
 from privrank_jax.jobs.spending import Payment
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
 from privrank_jax.privacy.privacy import Privacy
@@ -87,24 +85,31 @@ def consensus(
 
     Without ``key`` the noise is drawn exactly, from the operating system's entropy, and the result may be published.
 
+    A ``method`` is one of these; ``"auto"`` is weights, or borda where noise is large, of approvals scores or top-k:
+
+    - ``"weights"``: the best ranking for noisy majorities whose cycles are reduced by as much as may be noise;
+    - ``"borda"``: noisy mean scores;
+    - ``"kwiksort"``: a sort by noisy majorities;
+    - ``"noise-all"``: the best ranking for noisy majorities;
+    - ``"footrule"``: the least sum of distances to noisy positions;
+    - ``"exponential"``: a random ranking, better ones more likely; up to 20 items;
+    - ``"scores"``: noisy totals of approvals or points, of which the next three publish the ``top_k`` best items alone;
+    - ``"canonical"``: their set; ``"one-shot"``: their list;
+    - ``"top-k"``: the set, or scores where ballots may name fewer items.
+
+    Weights, borda and scores also protect users who are added or removed (adjacency ``add-remove``), whose number is
+    then private. A ``rule`` takes ``method="weights"`` or ``"noise-all"``, which release the weights of all pairs as
+    ``matrix``; ``"auto"`` is one of them then.
+
     Args:
         data: of :func:`privrank_jax.read`, or what that reads. Synthetic rankings are debiased, which spends nothing.
-        privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``; of borda,
-            weights and scores also for users who are added or removed, whose number is then private. None: no privacy.
-        method: ``"auto"`` (weights, or borda where noise is large), ``"weights"`` (the best ranking for noisy
-            majorities whose cycles are reduced by as much as may be noise), ``"borda"`` (noisy mean scores),
-            ``"kwiksort"`` (a sort by noisy majorities), ``"noise-all"`` (the best ranking for noisy majorities),
-            ``"footrule"`` (the least sum of distances to noisy positions) or ``"exponential"`` (a random ranking,
-            better ones more likely; up to 20 items). Of approvals or points ``"scores"`` (noisy totals), or which are
-            the ``top_k`` best alone: ``"canonical"`` (their set), ``"one-shot"`` (their list) or ``"top-k"`` (the set,
-            or scores where ballots may name fewer items). ``"auto"`` of approvals is one of these two.
+        privacy: the promise, such as ``Privacy(1.0, unit="user", adjacency="replace")``; None: no privacy.
+        method: how the rankings become one, see above.
         trust: ``"central"`` (you hold the rankings), ``"local"`` (each user randomizes their own; simulated here) or
             ``"shuffled"`` (likewise, and a shuffler removes names and order; needs a δ).
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"`` (with a δ). Default: the best.
         xi: accept a ranking proven to cost at most 1 + ξ times the smallest cost.
-        rule: how the noisy weights of all pairs become an order, at no further cost: ``"kemeny"``, the default,
-            ``"copeland"``, ``"ranked-pairs"``, ``"schulze"``, ``"minimax"`` or ``"borda"``. It takes
-            ``method="weights"`` or ``"noise-all"``, which release them as ``matrix``; ``"auto"`` is one of them then.
+        rule: ``"kemeny"`` (the default), ``"copeland"``, ``"ranked-pairs"``, ``"schulze"``, ``"minimax"``, ``"borda"``.
         points: of scores, the public scale, such as ``"0-5"``; of approvals it is ``"0-1"``.
         limit: of scores, the most items that one user may give points to; a ballot with more counts as blank.
         top_k: how many items are shown.
@@ -136,10 +141,7 @@ def consensus(
 
 
 def agreed(
-    data: Rankings | SyntheticRankings,
-    privacy: Privacy | None,
-    asked: Asked,
-    source: Randomness,
+    data: Rankings | SyntheticRankings, privacy: Privacy | None, asked: Asked, source: Randomness
 ) -> Ranking:
     """The consensus, before anything is paid; arguments and errors as of :func:`consensus`."""
     with jax.enable_x64(True):
@@ -208,7 +210,7 @@ class Asked:
         check_choice("trust", self.trust, TRUSTS)
         if self.noise is not None:
             check_choice("noise", self.noise, tuple(LAWS))
-        check_rule(self.rule, self.xi)
+        methods.check_rule(self.rule, self.xi)
         checks.check_top_k(self.top_k)
         if privacy is None:
             return
@@ -233,7 +235,7 @@ class Asked:
         checks.check_top_k(self.top_k, needed_by=self.method if record.lists else "")
         if self.points is not None:
             scale_of(self.points)
-        check_trust(record, self.trust, CONSENSUS)
+        methods.check_trust(record, self.trust, CONSENSUS)
         checks.check_noise(privacy, self.noise, shuffled=shuffled)
         noises = MECHANISMS[self.mechanism].noises
         if self.noise_drawn not in noises or (shuffled and self.noise is not None):
@@ -243,6 +245,7 @@ class Asked:
             )
 
 
+# Which methods take an argument that not all do.
 _TAKEN: dict[str, Callable[[Method], bool]] = {
     "rule": lambda method: method.solves,
     "xi": lambda method: method.solves,
@@ -250,7 +253,6 @@ _TAKEN: dict[str, Callable[[Method], bool]] = {
     "limit": lambda method: method.adds_points,
     "noise": lambda method: not method.lists,  # which select by noise of their own
 }
-"""Which methods take an argument that not all do."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -259,9 +261,8 @@ class Work:
 
     table: Rankings  # as they were read
     asked: Asked  # with the method that was chosen
-    privacy: (
-        Any  # Privacy | None, with what is public and what a user is; None: nothing is promised
-    )
+    # Privacy | None, with what is public and what a user is; None: nothing is promised.
+    privacy: Any
     source: Randomness
     warnings: tuple[str, ...]  # for the holder of the data; not covered by the guarantee
 
@@ -291,11 +292,6 @@ class Work:
             return "one-pair"
         return _REPORTS.get(self.mechanism)
 
-    @property
-    def ranks(self) -> Int[np.ndarray, "users items"]:
-        """Ranks of users one by one."""
-        return self.table.ranks
-
     @functools.cached_property
     def weights(self) -> PairWeights:
         """How users order each pair."""
@@ -303,19 +299,16 @@ class Work:
 
     def draw(self) -> Drawn:
         """A release by the mechanism: users answer for themselves, a curator uses counts."""
-        missing, options = self.table.missing, {}
-        if self.asked.method == "kwiksort":
-            options["split"] = SPLIT
-        if self.mechanism == "private-weights":
-            options["shrink"] = "none"
+        own: Any = {"dp-kwiksort": {"split": SPLIT}, "private-weights": {"shrink": "none"}}
+        missing, options = self.table.missing, own.get(self.mechanism, {})
         if self.reported == "one-pair":
             options["size"] = 2
         if len(MECHANISMS[self.mechanism].noises) > 1:
             options["noise"] = self.asked.noise_drawn
         if self.asked.at_home:
-            votes, options["missing"] = self.ranks, missing
+            votes, options["missing"] = self.table.ranks, missing
         elif self.mechanism == "dp-footrule":
-            votes = counted_histograms(self.ranks, missing)
+            votes = counted_histograms(self.table.ranks, missing)
         else:
             votes = self.weights
         return draw(self.mechanism, self.source, votes, self.privacy, **options)
@@ -514,15 +507,8 @@ def _published(
     if about is None:
         about = (*(() if work.complete else (_MISSING[table.missing],)), *table.notes)
         facts = {"missing": table.missing, **facts}
-    common = {
-        "method": "none" if drawn is None else work.asked.method,
-        "data": table.name,
-        "items": table.num_items,
-        "users": table.num_users if seen else None,
-        **facts,
-        "seed": work.source.seed,
-        "notes": list(about),
-    }
+    facts = {"users": table.num_users if seen else None, **facts, "seed": work.source.seed}
+    facts["notes"] = list(about)
     of = f"{table.num_users:,}" if seen else "all users'"
     of = f"consensus of {of} rankings of {table.num_items} items"
     simulated = (_SIMULATED[trust],) if drawn is not None and trust in _SIMULATED else ()
@@ -530,15 +516,16 @@ def _published(
     if drawn is not None:
         fields["guarantee"] = drawn.guarantee
     fields |= {"notes": (*notes, *about, *simulated, *remarks), "warnings": warnings}
-    certainty = fields.pop("certainty", Certainty())
-    return _with_certainty(made(table, title or f"{of}, by {named}", common, **fields), certainty)
+    title, certainty = title or f"{of}, by {named}", fields.pop("certainty", Certainty())
+    method = "none" if drawn is None else work.asked.method
+    return _with_certainty(made(table, title, method, facts, **fields), certainty)
 
 
 def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:
     """Add what the noise leaves certain, or why that is little.
 
-    What is shown may lie outside of intervals that were found before cycles of weights were reduced: they are made to
-    hold it, and the truth all the more. Of tied items both the rank that they share and the place hold.
+    Intervals are found before cycles of weights are reduced, so a number that is shown may lie outside: they are made
+    to hold it, and hold the truth all the more. Of tied items both the rank that they share and the place hold.
     """
     ends, places = dict(certainty.intervals), np.argsort(found.order)
     for name, shown in (("rank_", found.ranks[places] - 1), ("rank_", places), ("", found.scores)):
@@ -575,7 +562,7 @@ def _certificate(
 
 
 def _bound(work: Work) -> tuple[dict[str, object], tuple[str, ...]]:
-    """What is proven of the expected cost, as a fact and in words, if anything is."""
+    """The bound that is proven on the expected cost, as a fact and in words, if there is one."""
     asked, items, noise = work.asked, work.table.num_items, work.reported
     if noise is None and len(MECHANISMS[work.mechanism].noises) > 1:
         noise = asked.noise_drawn

@@ -31,7 +31,7 @@ from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.jobs import checks, result
-from privrank_jax.jobs.arrivals import Arrivals, Schedule, Time, arrivals_of, day, schedule_of
+from privrank_jax.jobs.arrivals import Arrivals, Time, arrivals_of, day, schedule_of
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_fit
 from privrank_jax.jobs.mechanisms import LAWS, ON_INTEGERS, REHEARSAL, Randomness, rehearsed
@@ -95,18 +95,22 @@ def leaderboard(
     Call it again, with the same promise, schedule and state, when more rows have arrived: published steps come out as
     they were, and the budget is that of one release for all steps together.
 
+    The first step makes the ``state``, and a file of that name with ``.published`` beside it. The state keeps what was
+    drawn and the key of all noise, so that a step comes out once. It is as private as the data: never publish it.
+
+    To protect users the promise needs ``contributions``, chosen without looking at the data: the most comparisons of
+    one user that count in all steps, of which the first ones stay.
+
     Args:
         data: the comparisons so far, with their ``times``.
-        privacy: what is promised for all steps together; for users with ``contributions``, the most comparisons that
-            count of one of them in all steps, chosen without looking at the data: their first ones stay.
+        privacy: what is promised for all steps together.
         every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
         start: public start of the first step, such as ``"2026-01-01"`` (UTC).
         steps: public number of all steps, at most 10,000; the noise grows little with it. Default: there is no last
             step, and the noise grows with how many there were.
         until: publish the steps that end by then: the data are complete up to it. Default: now, and data whose newest
             row is older than a step are refused.
-        state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made with
-            the first step, and one of that name and ``.published`` beside it. As private as the data: never publish it.
+        state: the file that keeps what was drawn; needed but in a rehearsal.
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise. Default: Laplace.
         top_k: how many items are shown. Default: all.
         level: confidence of the intervals.
@@ -154,7 +158,7 @@ def leaderboard(
     checks.check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
     rare = checks.check_rare_items(data, written=False) if known is None else ()
     promise = privacy.given(public=data.public, users=data.users_are if of_users else "")
-    job = _Job(arrivals, schedule, arrivals.data, promise, noise, asked, Randomness(key))
+    job = _Job(arrivals, promise, noise, asked, Randomness(key))
     bill = isinstance(ledger, Payment)
     payment = ledger if bill else Payment(ledger, lambda: data.sha256, data.name, "leaderboard")
     with jax.enable_x64(True):
@@ -185,8 +189,6 @@ class _Job:
     """What was asked for, see :func:`leaderboard`, and the data by steps."""
 
     arrivals: Arrivals
-    schedule: Schedule
-    data: Comparisons
     promise: Privacy
     noise: str
     asked: Asked
@@ -196,7 +198,7 @@ class _Job:
         self, state: str | os.PathLike[str], payment: Payment, *, fixed: bool
     ) -> _Published:
         """Draw the steps that have ended, and collect all; ``fixed``: whether the data are complete up to a time."""
-        arrivals, schedule, data = self.arrivals, self.schedule, self.data
+        arrivals, schedule, data = self.arrivals, self.arrivals.schedule, self.arrivals.data
         terms = {"steps": schedule.steps, "noise": self.noise, "schedule": schedule.words}
         terms |= {"items": data.item_names, "ledger": payment.ledger}
         with release.Leaderboard(state, self.promise, **terms) as board:
@@ -223,8 +225,8 @@ class _Job:
 
     def rehearse(self) -> _Published:
         """The same steps with simulated noise, and no state."""
-        arrivals, schedule, last = self.arrivals, self.schedule, self.schedule.ended
-        schedule.check_ended(last)
+        arrivals, schedule = self.arrivals, self.arrivals.schedule
+        schedule.check_ended(last := schedule.ended)
         arrivals.check_dates()
         counts = arrivals.sums(0, last)
         counts = np.pad(counts, ((0, (schedule.steps or last) - last), (0, 0)))
@@ -236,13 +238,14 @@ class _Job:
 
     def paid_as(self, identifier: str) -> str:
         """What a ledger calls all steps together."""
-        steps = f"{self.schedule.steps} steps" if self.schedule.steps else "no last step"
-        return f"{self.schedule.words}, {steps}, leaderboard {identifier}"
+        schedule = self.arrivals.schedule
+        steps = f"{schedule.steps} steps" if schedule.steps else "no last step"
+        return f"{schedule.words}, {steps}, leaderboard {identifier}"
 
     def board(self, found: _Published, rare: tuple[str, ...]) -> Board:
         """The leaderboards of all published steps."""
         assert found.guarantee is not None
-        data, schedule, promise = self.data, self.schedule, self.promise
+        data, schedule, promise = self.arrivals.data, self.arrivals.schedule, self.promise
         number = f"{schedule.steps:,} " if schedule.steps else ""
         note = (
             f"It covers all {number}steps together ({schedule.words}), those to come too, also where later comparisons "
@@ -264,7 +267,7 @@ class _Job:
             | {"ranking": [{k: row[k] for k in ("item", "rank", "score")} for row in one.rows]}
             for one in steps
         ]
-        promise, sizes = self.promise, {"user": self.data.num_users, "comparison": len(self.data)}
+        sizes = {"user": data.num_users, "comparison": len(data)}
         warnings = [*rare, *checks.about_promise(promise, **sizes)]
         if certainty.better is not None and not certainty.better.any():
             warnings.append(f"no two items can be told apart: {_LESS_NOISE}.")
@@ -295,14 +298,11 @@ class _Job:
     ) -> Ranking:
         """The leaderboard of one step; ``met`` as of :meth:`fit`."""
         scores, gamma = self.fit(found, step, met)
-        schedule, data = self.schedule, self.data
+        schedule, data = self.arrivals.schedule, self.arrivals.data
         of_all = f" of {schedule.steps}" if schedule.steps else ""
         end = day(schedule.starts[step + 1])
         law = (LAWS if self.source.rehearsal else ON_INTEGERS)[self.noise]
         facts = {
-            "method": "scores",
-            "data": data.name,
-            "items": data.num_items,
             "max_per_user": self.promise.contributions,
             "step": step + 1,
             "ends": end,
@@ -318,18 +318,11 @@ class _Job:
         when = ", and when each comparison was made" * self.arrivals.pairs_are_public
         public = f"taken as public: when steps end and how many there are{when}"
         seen = "the list of items was taken from the data of the first run and is treated as public"
-        what = f"{data.num_items} items by private scores (log-odds)"
-        return Ranking(
-            title=f"{data.name}: {what}, step {step + 1}{of_all}, until {end}",
-            items=data.item_names,
-            order=result.best_first(scores),
-            guarantee=guarantee,
-            facts={name: value for name, value in facts.items() if value is not None},
-            scores=scores,
-            level=self.asked.level,
-            top_k=self.asked.top_k,
-            notes=(public, seen) if "items" in data.public else (public,),
-        )
+        title = f"{data.num_items} items by private scores (log-odds), step {step + 1}{of_all}"
+        told: dict[str, Any] = {"level": self.asked.level, "top_k": self.asked.top_k}
+        told["notes"] = (public, seen) if "items" in data.public else (public,)
+        told |= {"guarantee": guarantee, "scores": scores}
+        return result.made(data, f"{title}, until {end}", "scores", facts, **told)
 
     def certainty(self, found: _Published, latest: Ranking, met: np.ndarray) -> Certainty:
         """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts.

@@ -182,7 +182,7 @@ class Drawn:
 
     @property
     def guarantee(self) -> Guarantee:
-        """Of the release, for users with any number of comparisons, as those beyond L were dropped."""
+        """The guarantee of the release, for users with any number of comparisons, as those beyond L were dropped."""
         found = self.value.guarantee.for_any_user()
         return rehearsed(found) if REHEARSAL in self.remarks else found
 

@@ -28,15 +28,11 @@ li, p, td { overflow-wrap: anywhere; }
 
 def text_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
     """A table as text, cells by heading, between a title and paragraphs; the cells of ``left`` stand at its left."""
-    whole = {heading: [heading, *cells] for heading, cells in columns.items()}
-    widths = {heading: max(map(len, cells)) for heading, cells in whole.items()}
-    lines = [
-        "  ".join(
-            cell.ljust(widths[heading]) if heading == left else cell.rjust(widths[heading])
-            for heading, cell in zip(whole, row)
-        ).rstrip()
-        for row in zip(*whole.values())
-    ]
+    padded = []
+    for heading, cells in columns.items():
+        width, pad = max(map(len, (heading, *cells))), str.ljust if heading == left else str.rjust
+        padded.append([pad(cell, width) for cell in (heading, *cells)])
+    lines = ["  ".join(row).rstrip() for row in zip(*padded)]
     return "\n".join([title, "", *lines, "", *paragraphs])
 
 
@@ -72,13 +68,10 @@ def page(ranking: Ranking) -> str:
     guarantee = [] if ranking.guarantee is None else [ranking.guarantee_in_words]
     if guarantee and not ranking.rehearsal:
         guarantee.append("Each release draws new noise and spends the budget again.")
-    warned = "".join(
-        f'<p class="warning" role="note">{escape(text)}</p>' for text in ranking.cautions
-    )
     drawing, notes = ranking.drawing(), ranking.notes
     figure = f'<figure role="img" aria-label="The table above as a picture">{drawing}</figure>'
     parts = [
-        warned,
+        *(f'<p class="warning" role="note">{escape(text)}</p>' for text in ranking.cautions),
         html_of(ranking.title, ranking.columns(), "item", ranking.words),
         figure if drawing else "",
         "<h2>What is protected, and how well</h2>" if guarantee else "",

@@ -16,9 +16,8 @@ from typing import Any
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._neighbors import ADJACENCIES
 from privrank_jax._promise import Privacy
-from privrank_jax.jobs.methods import CONSENSUS
+from privrank_jax.jobs.methods import CONSENSUS, KEMENY, RULES
 from privrank_jax.jobs.page import frame_of, html_of, text_of
-from privrank_jax.jobs.rules import KEMENY, RULES
 
 _METHODS = ("weights", "borda", "kwiksort", "noise-all", "exponential")
 _MOST_ENUMERATED = 12
@@ -65,18 +64,18 @@ def plan(
         epsilon: budget of one answer; of a user with ``rankings``, ``points`` or another trust than local.
         target: error wanted, see ``error``.
         users: number of users.
-        error: what ``target`` is about: largest (error of a score or of mean points), pairs (share in the wrong order),
-            first (chance that the ``top_k`` first items are not in the right order), place (mean error) or cost (pairs
-            per user above the best order for these users). Default: cost of rankings, else largest.
+        error: what ``target`` is about. largest: error of a score or of mean points; pairs: share in the wrong order;
+            first: chance that the ``top_k`` first items are not in the right order; place: mean error; cost: pairs per
+            user above the best order for these users. Default: cost of rankings, else largest.
         top_k: of the error of the first: how many items; 3 by default.
         confidence: the error must stay below ``target`` with this probability. Default: on average; 0.95 for the
             largest error of ``points``.
         share_observed: share of all pairs that a user is asked.
         spread: best score; at 1 the best item beats the worst 88 times of 100.
         link: of comparisons: logistic, normal or laplace.
-        trust: who sees the answers: local (each user randomizes them, the default of comparisons), shuffled (each
-            answers about a random pair that nobody else learns, and a shuffler hides who sent what) or central (a
-            curator sees all, the default of rankings and points; of comparisons: published scores).
+        trust: who sees the answers. local: each user randomizes them, the default of comparisons; shuffled: each
+            answers about a random pair that nobody else learns, and a shuffler hides who sent what; central: a curator
+            sees all, the default of rankings and points, and publishes scores of comparisons.
         delta: of shuffled reports, or of Gaussian noise.
         method: of rankings. Default: weights; borda for users who are added or removed.
         rule: of rankings: the order is made of private weights by this rule.
@@ -189,9 +188,7 @@ _KINDS = {
     ),
     "consensus": _Kind(
         what="a consensus of rankings",
-        seen={
-            "central": "A curator sees all rankings and publishes only a noisy consensus.",
-        },
+        seen={"central": "A curator sees all rankings and publishes only a noisy consensus."},
         options=("adjacency", "rankings", "method", "rule"),
         facts=("pairs", "rule"),
         errors=("cost", *_OF_ORDER),
@@ -244,10 +241,10 @@ class _Design(types.SimpleNamespace):
 
     def _check(self) -> None:
         from privrank_jax._validate import check_choice
+        from privrank_jax.jobs.checks import refuse
 
         of = self.of
-        if self.items is None:
-            raise ValueError("give the number of items by `items`.")
+        refuse(self.items is None, "give the number of items by `items`.")
         check_choice("trust", self.trusted, tuple(dict.fromkeys((*of.seen, "central"))))
         others = {name for kind in _KINDS.values() for name in kind.options} - {*of.options}
         for name in self.told:
@@ -283,29 +280,25 @@ class _Design(types.SimpleNamespace):
             value = getattr(self, name)
             if value is not None and not fits(value):
                 raise ValueError(f"`{name}` must be {words}, got {value}.")
-        for wrong, words in (
-            ([self.epsilon, self.target, self.users].count(None) > 1,
-             "give two of `epsilon`, `target` and `users` to get the third."),
-            (self.trusted == "shuffled" and not self.delta,
-             "shuffled answers need a `delta` above 0, such as 1/n**2 for n users: else it adds no privacy."),
-            (self.goal in _OF_ORDER and not self.spread,
-             "items that are equally good have no right order: take a `spread` above 0."),
-            (self.goal == "first" and self.confidence is not None,
-             "the error of the first items is a chance already: leave `confidence` out."),
-            (self.kind == "scores" and self.max_per_user is None,
-             "trust='central' needs `max_per_user`, the number of comparisons of each user."),
-            (self.named == "exponential" and self.items > _MOST_ENUMERATED,
-             f"'exponential' is simulated for up to {_MOST_ENUMERATED} items: take another `method`."),
-            (self.rule is not None and not CONSENSUS[self.named].solves,
-             f"method={self.named!r} gives no weights of all pairs, by which a `rule` ranks: leave one of them out."),
-        ):  # fmt: skip
-            if wrong:
-                raise ValueError(words)
         fitting = [name for name in _METHODS if self.adjacency in CONSENSUS[name].adjacencies]
-        if self.rankings and self.named not in fitting:
-            raise ValueError(
-                f"adjacency={self.adjacency!r} is for method {' or '.join(map(repr, fitting))}: take one of these."
-            )
+        refuse(
+            [self.epsilon, self.target, self.users].count(None) > 1,
+            "give two of `epsilon`, `target` and `users` to get the third.",
+            self.trusted == "shuffled" and not self.delta,
+            "shuffled answers need a `delta` above 0, such as 1/n**2 for n users: else it adds no privacy.",
+            self.goal in _OF_ORDER and not self.spread,
+            "items that are equally good have no right order: take a `spread` above 0.",
+            self.goal == "first" and self.confidence is not None,
+            "the error of the first items is a chance already: leave `confidence` out.",
+            self.kind == "scores" and self.max_per_user is None,
+            "trust='central' needs `max_per_user`, the number of comparisons of each user.",
+            self.named == "exponential" and self.items > _MOST_ENUMERATED,
+            f"'exponential' is simulated for up to {_MOST_ENUMERATED} items: take another `method`.",
+            self.rule is not None and not CONSENSUS[self.named].solves,
+            f"method={self.named!r} gives no weights of all pairs, by which a `rule` ranks: leave one of them out.",
+            self.rankings and self.named not in fitting,
+            f"adjacency={self.adjacency!r} is for method {' or '.join(map(repr, fitting))}: take one of these.",
+        )
 
     def promise(self, epsilon: Any, **more: Any) -> Privacy:
         """What a release to users promises."""
@@ -419,7 +412,7 @@ def _of_answers(design: _Design, found: dict[str, Any]) -> tuple[list[Any], dict
 
 
 def _of_rankings(design: _Design, found: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """What is proven of the mean cost of all methods, whatever the users prefer."""
+    """The bounds that are proven on the mean cost of all methods, whatever the users prefer."""
     from privrank_jax.aggregation import proven_errors
 
     told = {"trust": "central", "method": design.method}

@@ -3,8 +3,8 @@ r"""Crowds, mechanisms and errors of plans: what happens once, from a key, a num
 A world draws a crowd and calls the function that simulates the release. n and ε are traced, and normal numbers of the
 crowd and keys of the noise are the same at all n and ε, so that errors at different ones differ little by chance.
 
-**Comparisons.** Items have scores evenly from S to -S. How often a pair is compared and who wins are quantiles of
-binomial laws, exact up to a mean of 8 and by Cornish and Fisher's expansion beyond.
+**Comparisons.** Items have scores evenly from S to -S. The number of comparisons of a pair and the number of wins are
+quantiles of binomial laws, exact up to a mean of 8 and by Cornish and Fisher's expansion beyond.
 
 **Rankings** are those of the Plackett-Luce model with these scores. Means over n users are those of the model plus 1/√n
 times a sum over a fixed pool of rankings with normal weights: the normal limit of n draws from the pool.
@@ -38,21 +38,18 @@ from privrank_jax.aggregation.majority_rules import RULES
 from privrank_jax.aggregation.scores import PointTotals, dp_scores, least_noise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.jobs.mechanisms import MECHANISMS, function_of
-from privrank_jax.jobs.methods import CONSENSUS
+from privrank_jax.jobs.methods import CONSENSUS, KEMENY
 from privrank_jax.jobs.points import scale_of
-from privrank_jax.jobs.rules import KEMENY
 from privrank_jax.links import get_link
 from privrank_jax.pairwise.debiased_fit import DebiasedSums, coefficients, scores_from_sums
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 from privrank_jax.rankings import ranks_from_scores
 
-Design = (
-    types.SimpleNamespace
-)  # the arguments of :func:`privrank_jax.plan`, and what follows from them
+Design = types.SimpleNamespace  # the arguments of :func:`privrank_jax.plan`, and what follows
 Errors = dict[str, Array]
+# What happens once: a crowd by a generator and a number of draws, arrays with an axis of these; and errors by name, of
+# a key, the crowd of one draw, n, and ε of an answer or of a user.
 World = tuple[Callable[[np.random.Generator, int], Any], Callable[..., Errors]]
-"""What happens once: a crowd by a generator and a number of draws, arrays with an axis of these; and errors by name, of
-a key, the crowd of one draw, n, and ε of an answer or of a user."""
 
 LEVEL = 0.95  # of upper errors, unless another one is asked for
 _EXACT, _REACHED = 8.0, 32  # up to which mean quantiles of binomial laws are exact; what they reach
@@ -220,11 +217,8 @@ def _survey(design: Design) -> World:
 
 def _scores(design: Design) -> World:
     """A curator publishes scores."""
-    most, ahead, noise = (
-        design.max_per_user,
-        _ahead(design),
-        "gaussian" if design.delta else "laplace",
-    )
+    most, ahead = design.max_per_user, _ahead(design)
+    noise = "gaussian" if design.delta else "laplace"
 
     def errors(key: Key, crowd: Array, users: Array, epsilon: Array) -> Errors:
         met = binomial(crowd[0], users * most, 1 / design.pairs)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import pathlib
 import secrets
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -20,27 +19,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
 from privrank_jax import mallows
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
+from privrank_jax.data import preferences, randomized
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.engine import ComparisonRows
-from privrank_jax.data.preferences import (
-    PreferenceScan,
-    check_preferences_destination,
-    labels_guarantee,
-    write_preferences,
-)
-from privrank_jax.data.randomized import (
-    Reports,
-    SyntheticRankings,
-    check_destination,
-    check_item_names,
-    write_reports,
-    write_synthetic_rankings,
-)
+from privrank_jax.data.preferences import PreferenceScan
+from privrank_jax.data.randomized import Reports, SyntheticRankings, check_destination
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.exact.entropy import random_words
 from privrank_jax.jobs import checks
@@ -86,8 +74,10 @@ class Randomized:
         seed: of a rehearsal, whose noise is simulated, so that nothing may be given away; None in a release.
         warnings: remarks for the holder of the data alone.
         check_destination: raises :class:`~privrank_jax.data.DataError` unless a path is one that ``write`` takes.
-        write: writes them to a path, .csv, .tsv or .parquet, of preferences .jsonl or .jsonl.gz, with sorted rows; the
-            columns or fields. Raises :class:`~privrank_jax.data.DataError` if it can't, or preferences have changed.
+        write: writes them to a path, with sorted rows, and returns the names of the columns or fields.
+
+    Files end in .csv, .tsv or .parquet, those of preferences in .jsonl or .jsonl.gz. ``write`` raises
+    :class:`~privrank_jax.data.DataError` if it can't, or if preferences have changed.
     """
 
     name: str
@@ -235,7 +225,12 @@ def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
         )
     if not keep.any():
         raise ValueError("all comparisons are ties: ties='drop' would leave nothing.")
-    bits = np.where(table.tied, _coins(len(table), source), table.winners < table.losers)[keep]
+    if source.rehearsal:
+        coins = np.asarray(jax.random.bernoulli(source.key(), 0.5, (len(table),)))
+    else:
+        random = np.frombuffer(secrets.token_bytes(-(-len(table) // 8)), np.uint8)
+        coins = np.unpackbits(random, count=len(table)).astype(bool)
+    bits = np.where(table.tied, coins, table.winners < table.losers)[keep]
     budgets = asked.budgets(len(table))[keep]
     drawn = draw("randomized-response", source, bits, budgets)
     reports = Reports(
@@ -264,16 +259,8 @@ def _comparisons(table: Comparisons, asked: _Asked) -> dict[str, Any]:
         "notes": notes,
         "warnings": (*rare, *remarks, *drawn.remarks),
         "check_destination": check_destination,
-        "write": lambda path: write_reports(path, reports, users=asked.keep_users),
+        "write": lambda path: randomized.write_reports(path, reports, users=asked.keep_users),
     }
-
-
-def _coins(count: int, source: Randomness) -> Bool[np.ndarray, "rows"]:
-    """Draw fair coins, from the operating system except in a rehearsal."""
-    if source.rehearsal:
-        return np.asarray(jax.random.bernoulli(source.key(), 0.5, (count,)))
-    drawn = np.frombuffer(secrets.token_bytes(-(-count // 8)), np.uint8)
-    return np.unpackbits(drawn, count=count).astype(bool)
 
 
 # --- rankings -----------------------------------------------------------------------------------------
@@ -301,18 +288,11 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
     guarantee = guarantee.given(public=("budgets",) * (np.ndim(asked.epsilon) > 0))
     # For whole users, what the file shows whatever is drawn is public: who took part, where it keeps users, and items
     # that were read off the rankings; which items each user ranked says these too. A changed rank changes neither.
-    shown = (
-        {*table.public} - {"items"}
-        if "ranked-items" in guarantee.attained.public
-        else {*table.public}
-    )
-    shown |= {"participation"} if asked.keep_users else set()
+    keeps = asked.keep_users
+    said_by_ranks = {"items"} if "ranked-items" in guarantee.attained.public else set()
+    shown = ({*table.public} - said_by_ranks) | ({"participation"} if keeps else set())
     also = tuple(other.given(public=shown) for other in guarantee.also)
     said = (n for n in table.notes if n.startswith("the cells are") or "names no users" in n)
-
-    def check(path: FilePath) -> None:
-        check_destination(path)
-        check_item_names(pathlib.Path(path), table.item_names)
 
     return {
         "kind": "rankings",
@@ -323,8 +303,8 @@ def _rankings(table: Rankings, asked: _Asked) -> dict[str, Any]:
         "counts": {"rankings": table.num_users, "items": table.num_items},
         "notes": (_SORTED, *said),
         "warnings": (*remarks, *drawn.remarks),
-        "check_destination": check,
-        "write": lambda path: write_synthetic_rankings(path, rankings, users=asked.keep_users),
+        "check_destination": lambda path: check_destination(path, table.item_names),
+        "write": lambda path: randomized.write_synthetic_rankings(path, rankings, users=keeps),
     }
 
 
@@ -364,9 +344,8 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
     epsilon: Any = asked.epsilon
     source, most = asked.source, asked.max_per_user
     alike, shares, keeps = np.ndim(epsilon) == 0, asked.unit == "user", asked.keep_users
-    if (shares and not (alike and scan.has_users)) or (
-        most is not None and (not shares or most < 1)
-    ):
+    unbounded = most is not None and (not shares or most < 1)
+    if unbounded or (shares and not (alike and scan.has_users)):
         raise ValueError(
             "unit='user' divides one epsilon among at most `max_per_user` >= 1 labels of a user: name users by `user`."
         )
@@ -382,9 +361,8 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
         drawn = draw("randomized-response", source, bits, budgets)
         reports = drawn.value
     note = asked.note("prompts and the texts of both answers are public.")
-    guarantee = labels_guarantee(
-        scan, kept, budgets, asked=promise, numerics=drawn.numerics, note=note
-    )
+    about = {"numerics": drawn.numerics, "note": note}
+    guarantee = preferences.labels_guarantee(scan, kept, budgets, asked=promise, **about)
     if scan.ignored:  # fields of the first line may tell which answer was chosen
         remarks += checks.private_remark(
             f"fields left out: {', '.join(scan.ignored)}; `keep` keeps one."
@@ -414,8 +392,8 @@ def _preferences(scan: PreferenceScan, asked: _Asked) -> dict[str, Any]:
         "counts": {"labels": int(np.sum(kept)), "users": users},
         "notes": notes,
         "warnings": (*remarks, *drawn.remarks),
-        "check_destination": check_preferences_destination,
-        "write": lambda path: write_preferences(path, scan, *labels, users=keeps),
+        "check_destination": preferences.check_preferences_destination,
+        "write": lambda path: preferences.write_preferences(path, scan, *labels, users=keeps),
     }
 
 

@@ -53,14 +53,17 @@ def rank(
     Without ``key`` the noise is drawn exactly, from the entropy of the operating system, and what comes back may be
     published. The promise must hold for all who read it: every release of the same data adds to what is spent.
 
+    Rankings are broken into the comparisons of their pairs. Of best-worst answers the best item is compared with the
+    worst. Ranking reports spends nothing.
+
+    A ``method`` is ``"scores"`` (fitted) or ``"counts"`` (noisy win totals, for items that are compared equally often).
+    Three methods publish the ``top_k`` best items alone: ``"one-shot"`` (their list), ``"canonical"`` (their set) and
+    ``"top-k"`` (one of these, by :func:`~privrank_jax.pairwise.top_k.choose_top_k`).
+
     Args:
-        data: of :func:`privrank_jax.read`, or what that reads. Rankings are broken into the comparisons of their pairs;
-            of best-worst answers the best is compared with the worst; ranking reports spends nothing.
-        privacy: the promise; ``contributions`` is L, the most comparisons of one user, of whom a random choice of L
-            stays. None: no privacy.
-        method: ``"scores"`` (fitted), ``"counts"`` (noisy win totals, for items that are compared equally often), or of
-            the ``top_k`` best items alone ``"one-shot"`` (their list), ``"canonical"`` (their set) or ``"top-k"``
-            (one of these, by :func:`~privrank_jax.pairwise.top_k.choose_top_k`).
+        data: of :func:`privrank_jax.read`, or what that reads.
+        privacy: the promise, whose ``contributions`` L leave a random choice of L rows of a user; None: no privacy.
+        method: what is published, see above.
         noise: ``"laplace"``, ``"gaussian"`` (with a δ) or ``"k-norm"``; default: the best that keeps pure ε.
         link: ``"logistic"``, ``"laplace"``, or without privacy and for reports also ``"normal"``.
         ties: ``"half"``: half a win for both items; ``"davidson"``: an outcome of its own, whose frequency is fitted.

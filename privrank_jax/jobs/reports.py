@@ -17,11 +17,8 @@ from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, doubts_of, of_errors
 from privrank_jax.jobs.checks import check_items, refuse
 from privrank_jax.jobs.result import UNDONE, Certainty, Ranking, each_by_itself, made
-from privrank_jax.pairwise.debiased_fit import (
-    DebiasedSums,
-    report_standard_errors,
-    scores_from_sums,
-)
+from privrank_jax.pairwise import debiased_fit
+from privrank_jax.pairwise.debiased_fit import DebiasedSums
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.uncertainty import Uncertainty
 from privrank_jax.privacy.guarantee import Guarantee
@@ -40,11 +37,11 @@ def reports_guarantee(table: Reports, numerics: str, note: str) -> Guarantee:
 
 
 def _fit(sums: DebiasedSums, gamma: Any, *, link: str) -> Estimate:
-    return scores_from_sums(sums, link=link, gamma=gamma)
+    return debiased_fit.scores_from_sums(sums, link=link, gamma=gamma)
 
 
 def _errors(scores: Any, sums: DebiasedSums, squares: Any, gamma: Any, *, link: str) -> Uncertainty:
-    return report_standard_errors(scores, sums, squares, gamma=gamma, link=link)
+    return debiased_fit.report_standard_errors(scores, sums, squares, gamma=gamma, link=link)
 
 
 def rank_reports(table: Reports, asked: Asked) -> Ranking:
@@ -70,9 +67,6 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
         certainty, _ = of_errors(errors, level=asked.level, words=words)
     notes = (*table.notes, *(certainty.notes if components == 1 else ()))
     facts = {
-        "method": "debiased reports",
-        "data": table.name,
-        "items": table.num_items,
         "reports": len(table),
         "users": table.num_users,
         "smallest_epsilon": float(table.epsilon.min()),
@@ -92,7 +86,7 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
     told |= {"scores": scores, "certainty": certainty, "notes": notes, "warnings": tuple(warnings)}
     title = f"{table.num_items} items by {len(table):,} debiased reports ({link} link)"
     guarantee = reports_guarantee(table, "unknown", TRUSTED)
-    return made(table, title, facts, guarantee=guarantee, **told)
+    return made(table, title, "debiased reports", facts, guarantee=guarantee, **told)
 
 
 def sums_of_table(table: Reports) -> tuple[DebiasedSums, np.ndarray]:

@@ -38,10 +38,12 @@ class Certainty:
 
     Attributes:
         better: ``(m, m)`` bool, whether item i is surely better than j, all pairs together; None where unknown.
-        intervals: per item, as far as known, ``low``, ``high``, ``rank_low``, ``rank_high`` (0 = best) and
-            ``quasi_standard_error``, of which two make the error of a difference.
+        intervals: of each item, as far as they are known, by the names below.
         words, notes: meaning of the intervals; reasons why there are none.
         errors: distribution of the errors of the scores, where it leads to probabilities of the order; else None.
+
+    Intervals have ``low`` and ``high``, ``rank_low`` and ``rank_high`` (0 = best), and ``quasi_standard_error``, of
+    which two make the error of a difference.
     """
 
     better: Bool[np.ndarray, "items items"] | None = None
@@ -73,8 +75,10 @@ class Ranking:
         told_by: beginning of the sentence on which items can be told apart.
         notes: remarks that are part of the release.
         warnings: remarks for the holder of the data alone; no guarantee covers them.
-        matrix: ``(m, m)``, shares of users who rank the item of the row before that of the column, with noise; where
-            the number of users is private, half of how many more rank it before than after. None: not released.
+        matrix: ``(m, m)`` noisy weights of all pairs; None: not released.
+
+    A weight is the share of users who rank the item of the row before that of the column; where the number of users is
+    private, half of how many more rank it before than after.
     """
 
     title: str
@@ -185,9 +189,10 @@ class Ranking:
 
     @property
     def told_apart(self) -> dict[str, Any] | None:
-        """How many of the items shown (``from_next`` ``of``) can be told apart from the next one; None where unknown.
+        """Count the items shown (``from_next`` ``of``) that can be told apart from the next one; None where unknown.
 
-        And whether ``any_two`` can, and in ``words``. The last item shown is compared with the first that is not.
+        ``any_two``: whether two of all items can; ``words`` say it. The last item shown is compared with the first that
+        is not.
         """
         size, better = self.order.size, self.certainty.better
         if better is None or size < 2:
@@ -320,20 +325,20 @@ class Ranking:
         shown: list[Any] = [float(one) for of in promised for one in (of.epsilon, of.delta)]
         shown += [fact for fact in self.facts.values() if isinstance(fact, float)]
         shown += [one for one in (self.scores, self.matrix) if one is not None]
-        if not all(
-            np.all(np.isfinite(one)) for one in (*shown, *self.certainty.intervals.values())
-        ):
+        shown += self.certainty.intervals.values()
+        if not all(np.all(np.isfinite(one)) for one in shown):
             raise ValueError(
                 "the result has numbers beyond the range of floating point: take an epsilon, a level or a gamma that "
                 "is nearer to usual values. Nothing is shown."
             )
 
 
-def made(table: Any, title: str, facts: dict[str, Any], **fields: Any) -> Ranking:
+def made(table: Any, title: str, method: str, facts: dict[str, Any], **fields: Any) -> Ranking:
     """A ranking of the items of a table, by its scores where it has no order; ``facts`` that are None are left out."""
     fields = {"guarantee": None, **fields}
     if "order" not in fields:
         fields["order"] = best_first(fields["scores"])
+    facts = {"method": method, "data": table.name, "items": table.num_items, **facts}
     known = {name: one for name, one in facts.items() if one is not None}
     return Ranking(f"{table.name}: {title}", table.item_names, facts=known, **fields)
 

@@ -6,15 +6,13 @@ import contextlib
 import dataclasses
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from privrank_jax._neighbors import COVERS
+from privrank_jax._promise import Privacy
 from privrank_jax.jobs.result import Ranking
+from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release.ledger import Ledger, in_words, numbers
-
-if TYPE_CHECKING:
-    from privrank_jax._promise import Privacy
-    from privrank_jax.privacy.guarantee import Guarantee
 
 Paid = TypeVar("Paid", bound=Ranking)
 

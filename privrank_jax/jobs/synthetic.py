@@ -13,9 +13,9 @@ from privrank_jax._validate import check_choice
 from privrank_jax.data.ballots import SYNTHETIC
 from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.estimate import Estimate
+from privrank_jax.jobs.methods import RULES, check_rule, ordered
 from privrank_jax.jobs.reports import TRUSTED
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
-from privrank_jax.jobs.rules import RULES, check_rule, ordered
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 

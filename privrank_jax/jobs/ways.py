@@ -189,17 +189,17 @@ def _sets(choices: pairwise.Choices) -> Design:
 
 
 def _shown_together(choices: pairwise.Choices) -> PairMatrix:
-    """How often one of two items was chosen where the other was shown."""
+    """Count for two items how often one was chosen where the other was shown."""
     return choices.wins.comparisons
 
 
+# By model, see privrank_jax.jobs.asked.MODELS. Best and worst choices from sets would be one more.
 _WAYS = {
     "comparisons": _HalfWins,
     "ties": _Ties,
     **dict.fromkeys(("covariates", "covariates and ties"), _Covariates),
     "choices": _Chosen,
 }
-"""By model, see :data:`~privrank_jax.jobs.asked.MODELS`. Best and worst choices from sets would be one more."""
 
 
 def _drawn(data: Prepared) -> tuple[Drawn, np.ndarray, Noise]:
@@ -424,14 +424,13 @@ def _ranking(
     scores = None if value is None else np.asarray(getattr(value, "scores", value))
     certainty = certainty or Certainty()
     notes = (*data.notes, *notes, *certainty.notes)
-    public: dict[str, Any] = {"method": asked.method, "data": table.name, "items": table.num_items}
     if drawn is None:
-        public |= {"method": "none", way.rows: len(table), "ties": getattr(table, "ties", None)}
+        public: dict[str, Any] = {way.rows: len(table), "ties": getattr(table, "ties", None)}
         facts["warnings"] = list(warnings)  # else for their holder alone
         fields["told_by"] = f"By these {way.rows}"
     else:
         shaped = data.noise == "k-norm"
-        public |= {
+        public = {
             "max_per_user": data.privacy.contributions,
             "max_per_item": asked.max_per_item,
             "sensitivity": data.sensitivity,
@@ -446,4 +445,5 @@ def _ranking(
     public |= {"level": asked.level, "link": link, "notes": list(notes), **facts}
     fields |= {"scores": scores, "certainty": certainty, "level": asked.level, "top_k": asked.top_k}
     title = title if scores is None else f"{table.num_items} items by {title}"
-    return result.made(table, title, public, notes=notes, warnings=tuple(warnings), **fields)
+    method, fields["warnings"] = "none" if drawn is None else asked.method, tuple(warnings)
+    return result.made(table, title, method, public, notes=notes, **fields)

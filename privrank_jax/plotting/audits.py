@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from privrank_jax.plotting.frame import PALETTE, finished, legend_below, new_figure, style
-from privrank_jax.plotting.marks import Marks, draw_marks
+from privrank_jax.plotting import frame
+from privrank_jax.plotting.frame import PALETTE, Marks, finished, legend_below, new_figure, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,9 +42,7 @@ def event_probabilities(
     _draw_bounds(below, [found])
     below.set_yticks([])
     legend_below(figure, *below.get_legend_handles_labels(), ncols=3, handletextpad=0.6)
-    first, second = found.frequencies
-    chosen = (second, first) if found.swapped else (first, second)
-    _draw_events(axis, seen, found.promise.epsilon, found.promise.delta, chosen)
+    _draw_events(axis, found, seen)
     promise = found.promise
     if title is None:
         claim = f"claimed ε = {promise.epsilon:.3g}, at least {found.lower:.3g}, {found.verdict}"
@@ -58,13 +56,9 @@ def event_probabilities(
     return finished(figure, title, guarantee_text)
 
 
-def _draw_events(
-    axis: Axes,
-    seen: Sequence[tuple[float, float]],
-    epsilon: float,
-    delta: float,
-    chosen: tuple[float, float],
-) -> None:
+def _draw_events(axis: Axes, found: AuditResult, seen: Sequence[tuple[float, float]]) -> None:
+    epsilon, delta = found.promise.epsilon, found.promise.delta
+    chosen = found.frequencies[::-1] if found.swapped else found.frequencies
     low = min(map(min, seen)) / 1.5
     ends = [low * (1.3 / low) ** (step / 200) for step in range(201)]
     factor = math.exp(epsilon)
@@ -115,21 +109,20 @@ def audit_bounds(
 
 def _draw_bounds(axis: Axes, found: Sequence[AuditResult]) -> None:
     """Claims, exact losses and lower bounds, a line per audit."""
-    kept: dict[str, list[tuple[float, int]]] = {"claim": [], "exact": [], "keeps": [], "breaks": []}
-    for place, audit in enumerate(found):
-        kept["claim"].append((audit.promise.epsilon, place))
-        kept["breaks" if audit.verdict == "violated" else "keeps"].append((audit.lower, place))
-        if audit.exact is not None and math.isfinite(audit.exact):
-            kept["exact"].append((audit.exact, place))
+    claims = [(audit.promise.epsilon, place) for place, audit in enumerate(found)]
+    exact = [(math.inf if one.exact is None else one.exact, k) for k, one in enumerate(found)]
+    exact = [(loss, place) for loss, place in exact if math.isfinite(loss)]
+    breaks = [(one.lower, k) for k, one in enumerate(found) if one.verdict == "violated"]
+    keeps = [(one.lower, k) for k, one in enumerate(found) if one.verdict != "violated"]
     ring = {"markersize": 9, "fillstyle": "none"}
     marks = (
-        Marks("claimed ε", kept["claim"], "|", "black", {"markersize": 15, "markeredgewidth": 2}),
-        Marks("exact, these neighbors", kept["exact"], "o", "black", ring),
-        Marks("lower bound, consistent", kept["keeps"], "o", PALETTE[0], {"markersize": 5}),
-        Marks("lower bound, claim refuted", kept["breaks"], "X", PALETTE[1], {"markersize": 8}),
+        Marks("claimed ε", claims, "|", "black", {"markersize": 15, "markeredgewidth": 2}),
+        Marks("exact, these neighbors", exact, "o", "black", ring),
+        Marks("lower bound, consistent", keeps, "o", PALETTE[0], {"markersize": 5}),
+        Marks("lower bound, claim refuted", breaks, "X", PALETTE[1], {"markersize": 8}),
     )
     lines = [(0.0, audit.lower) for audit in found]
-    draw_marks(axis, [audit.mechanism.name for audit in found], lines, marks)
+    frame.draw_marks(axis, [audit.mechanism.name for audit in found], lines, marks)
     style(axis, False, False)
     axis.set_xlim(left=0)
     axis.set_xlabel("ε")

@@ -77,14 +77,9 @@ def ranking_intervals(
     return finished(figure, title, guarantee_text)
 
 
-def _dots(
-    axis: Axes,
-    order: Sequence[int],
-    values: Sequence[float],
-    lower: Sequence[float],
-    upper: Sequence[float],
-) -> None:
-    """A dot for each item, from the bottom up, and a line where its interval is finite."""
+def _dots(axis: Axes, order: Sequence[int], *columns: Sequence[float]) -> None:
+    """A dot for each item, from the bottom up, and a line where its interval is finite; values and both ends."""
+    values, lower, upper = columns
     for height, item in enumerate(order):
         if math.isfinite(lower[item]) and math.isfinite(upper[item]):
             # Above the dot, so that a short interval stays visible.

@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from privrank_jax._validate import check_choice
 from privrank_jax.plotting import frame
 from privrank_jax.plotting.words import literal
@@ -39,9 +41,10 @@ def utility_map(
 ) -> Figure:
     """Draw a privacy-utility map: one field per pair of parameter values, colored by the value; bright is good.
 
+    Fields without a row, or with a value that is not finite, are hatched.
+
     Args:
-        rows: rows of a :class:`~privrank_jax.simulate.StudyResult`, selected so that (x, y, panel)
-            names each of them. Fields without a row, or with a value that is not finite, are hatched.
+        rows: of a :class:`~privrank_jax.simulate.StudyResult`, selected so that (x, y, panel) names each of them.
         x, y: columns on the axes, finite numbers, for instance ``"epsilon"`` and ``"num_users"``.
         value: column with the value.
         panel: column with one panel per value, for instance the method.
@@ -67,15 +70,19 @@ def utility_map(
         raise ValueError(f"no finite value of {value!r} to draw")
     below = 0.0 if target is None else 0.3
     figure, panels = _panels(rows, panel, panel_titles, columns, 0.9, below)
+    xs, ys = _places(rows, x), _places(rows, y)
     labels = x_label or frame.spelled(x), y_label or frame.spelled(y)
+    edges = _edges(xs, log_x), _edges(ys, log_y)
     mesh: Any = None
     for axis, subtitle, inside in panels:
-        xs, ys, values = _fields(rows, inside, x, y, value)
+        values = np.full((len(ys), len(xs)), np.nan)
+        for row in inside:
+            if math.isfinite(row[value]):
+                values[ys.index(row[y]), xs.index(row[x])] = row[value]
         axis.set_facecolor("#EEEEEE")
         axis.patch.set(hatch="///", edgecolor="#999999")
         colors = {"cmap": "cividis" if better == "high" else "cividis_r"}
         ends = {"vmin": min(finite), "vmax": max(finite)}
-        edges = _edges(xs, log_x), _edges(ys, log_y)
         mesh = axis.pcolormesh(*edges, values, rasterized=True, **colors, **ends)
         if target is not None:
             _target_line(axis, xs, ys, values, target)
@@ -112,11 +119,11 @@ def method_map(
     """Draw a map of the best method: one field per pair of parameter values, in the method's color and marker.
 
     A field is pale and its marker hollow where the second best is within 2 standard errors of the difference, computed
-    as if the methods were simulated independently. Other arguments, results and errors are as :func:`utility_map`'s.
+    as if the methods were simulated independently. Rows without ``standard_error``, or with NaN there, count as exact;
+    values that are not finite are ignored. Other arguments, results and errors are as :func:`utility_map`'s.
 
     Args:
-        rows: selected so that (x, y, group, panel) names each of them. Rows without ``standard_error``, or with NaN
-            there, count as exact; values that are not finite are ignored.
+        rows: selected so that (x, y, group, panel) names each of them.
         group: column that names the method, with no more values than there are colors.
         group_label: title of the legend (default: the name of the column).
     """
@@ -182,8 +189,6 @@ def _method_legend(figure: Figure, names: Sequence[str], title: str) -> None:
 def _target_line(
     axis: Axes, xs: Sequence[float], ys: Sequence[float], values: Any, target: float
 ) -> None:
-    import numpy as np
-
     finite = values[np.isfinite(values)]
     inside = finite.size and finite.min() < target < finite.max()
     if min(len(xs), len(ys)) < 2 or not inside:  # matplotlib would warn
@@ -224,20 +229,6 @@ def _dress(axis: Axes, x_label: str, y_label: str, log_x: bool, log_y: bool, tit
 
 def _places(rows: Sequence[frame.Row], column: str) -> list[float]:
     return sorted({float(row[column]) for row in rows})
-
-
-def _fields(
-    rows: Sequence[frame.Row], inside: Sequence[frame.Row], x: str, y: str, value: str
-) -> tuple[list[float], list[float], Any]:
-    """Places of all panels on both axes, and the values of one panel, NaN where there are none."""
-    import numpy as np
-
-    xs, ys = _places(rows, x), _places(rows, y)
-    values = np.full((len(ys), len(xs)), np.nan)
-    for row in inside:
-        if math.isfinite(row[value]):
-            values[ys.index(row[y]), xs.index(row[x])] = row[value]
-    return xs, ys, values
 
 
 def _edges(places: Sequence[float], log: bool) -> list[float]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from jaxtyping import ArrayLike, Real
 
-from privrank_jax.plotting.frame import PALETTE, finished, legend_below, new_figure, style
-from privrank_jax.plotting.marks import Marks, draw_marks
+from privrank_jax.plotting import frame
+from privrank_jax.plotting.frame import PALETTE, Marks, finished, legend_below, new_figure, style
 from privrank_jax.plotting.words import label
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def best_guesses(
         Marks("exact results", points("exact"), "X", PALETTE[1], {"markersize": 9}),
     )  # fmt: skip
     lines = [(100 * one.blind, 100 * one.exact) for one in found]
-    draw_marks(axis, [one.question for one in found], lines, marks)
+    frame.draw_marks(axis, [one.question for one in found], lines, marks)
     style(axis, False, False)
     axis.set_xlim(0, 104)
     axis.set_xticks(range(0, 101, 20), [f"{share} %" for share in range(0, 101, 20)])

@@ -38,16 +38,12 @@ def label(name: str, before: str = "") -> str:
     if len(line) > LONGEST:
         line = line[: LONGEST - 1].rstrip() + "…"
     leftward = any(unicodedata.bidirectional(one) in ("R", "AL") for one in line)
-    if before and leftward and _isolates():
-        line = f"\u2068{line}\u2069"
+    if before and leftward:
+        from matplotlib import __version_info__
+
+        if __version_info__ >= (3, 11):  # earlier ones draw the characters that isolate a text
+            line = f"\u2068{line}\u2069"
     return literal(before + line)
-
-
-def _isolates() -> bool:
-    """Whether matplotlib heeds the characters that isolate a text of the other direction, rather than drawing them."""
-    from matplotlib import __version_info__
-
-    return __version_info__ >= (3, 11)
 
 
 @contextmanager

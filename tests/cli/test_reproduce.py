@@ -11,7 +11,7 @@ import time
 import pytest
 
 from privrank_jax import _interrupt, experiments
-from privrank_jax.cli.studies import run_all
+from privrank_jax.cli.reproduce import run_all
 from tests.experiments.rows import as_published
 
 NAME = "cai-fig5"

@@ -7,7 +7,7 @@ import pytest
 
 import privrank_jax as pr
 from privrank_jax.data import Comparisons, DataError, Rankings
-from privrank_jax.data.outcomes import LEFT, RIGHT, TIE, plan_of
+from privrank_jax.data.comparisons import LEFT, RIGHT, TIE, plan_of
 from privrank_jax.data.roles import ComparisonRoles
 from privrank_jax.pairwise import break_rankings
 from tests.data.files import GOOD, SUFFIXES, as_file, frame, rows_of, written

@@ -12,13 +12,13 @@ import pytest
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.preferences import (
     MARK,
+    labels_guarantee,
     pair_of,
     read_preferences,
     scan_preferences,
     write_preferences,
     written,
 )
-from privrank_jax.jobs.randomize import labels_guarantee
 from tests.promises import promise
 
 NAMES = {"chosen": "chosen", "rejected": "rejected"}

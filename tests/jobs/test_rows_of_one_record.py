@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import privrank_jax as pr
-from privrank_jax.data import Choices, Comparisons, DataError, Rankings, reading
+from privrank_jax.data import Choices, Comparisons, DataError, Rankings, columns
 from privrank_jax.jobs.answers import bounded
 from privrank_jax.jobs.mechanisms import Randomness
 
@@ -69,7 +69,7 @@ def test_rows_of_one_record_are_bounded_by_its_user(tmp_path, shape):
 def test_counts_of_one_user_are_bounded_before_rows_are_made(tmp_path, shape):
     """A count is a cell that a user may choose: 67 million rows of one would fill the memory."""
     rows, options = RECORDS[shape]
-    path, most = tmp_path / "records.jsonl", reading.MOST_OF_A_USER
+    path, most = tmp_path / "records.jsonl", columns.MOST_OF_A_USER
     column = "left_n" if shape == "wins" else "n"
     for numbers, accepted in (
         ([67_108_000], False),

@@ -9,7 +9,7 @@ import pytest
 import privrank_jax as pr
 from privrank_jax.aggregation.majority_rules import RULES as FUNCTIONS
 from privrank_jax.jobs import beyond_noise
-from privrank_jax.jobs.rules import KEMENY, RULES, scores_by
+from privrank_jax.jobs.methods import KEMENY, RULES, scores_by
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from tests.jobs.released import agreed, read

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import privrank_jax as pr
+from privrank_jax.jobs.methods import KEMENY, RULES, tied_at_least_cost
 from privrank_jax.jobs.result import Ranking, best_first
-from privrank_jax.jobs.rules import KEMENY, RULES, tied_at_least_cost
 
 # Twelve ballots by which Ann and Bob are equal, and both are ahead of Cal.
 PLACES = (

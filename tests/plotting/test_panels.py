@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import plotting
-from privrank_jax.plotting import frame, panels
+from privrank_jax.plotting import curves, frame
 
 
 def test_curves_have_bands_of_two_standard_errors_and_infinity_stands_apart():
@@ -20,7 +20,7 @@ def test_curves_have_bands_of_two_standard_errors_and_infinity_stands_apart():
         {"epsilon": epsilon, "mean": mean, "standard_error": 0.5}
         for epsilon, mean in ((math.inf, 1.0), (4.0, 2.0), (1.0, 3.0))
     ]
-    panels.draw_curve(axis, rows, "epsilon", 0, 0)
+    curves.draw_curve(axis, rows, "epsilon", 0, 0)
     line, marker = axis.get_lines()[0], axis.get_lines()[1]
     assert list(line.get_xdata()) == [1.0, 4.0]
     assert list(line.get_ydata()) == [3.0, 2.0]
@@ -30,7 +30,7 @@ def test_curves_have_bands_of_two_standard_errors_and_infinity_stands_apart():
     band = np.asarray(axis.collections[0].get_paths()[0].vertices)
     at_four = band[band[:, 0] == 4.0][:, 1]
     np.testing.assert_allclose([at_four.min(), at_four.max()], [1.0, 3.0])
-    panels.dress(axis, "epsilon", rows, True)
+    curves.dress(axis, "epsilon", rows, True)
     labels = [tick.get_text() for tick in axis.get_xticklabels()]
     assert labels == ["1", "4", "no\nprivacy"]
 
@@ -41,7 +41,7 @@ def test_a_legend_takes_as_many_rows_as_it_needs(colors, styles, width):
     figure.subplots()
     names = [f"kwiksort of places {k}" for k in range(colors)]
     looks = [f"{10**k:,}" for k in range(styles)]
-    panels.legend(
+    curves.legend(
         figure, "x: printed by the paper; color: method", names, "number of users n", looks
     )
     frame.finished(figure, None, "What is private and how. " * 5)
@@ -62,8 +62,8 @@ def test_numbers_in_a_legend_are_written_for_readers():
     written = [
         "0", "100", "100", "1,000", "10,000", "10⁶", "0.05", "3e-05", "∞", r"a\$b", "True"
     ]  # fmt: skip
-    assert [panels.level_name("n", value) for value in values] == written
-    assert panels.level_name("epsilon", math.inf) == "no privacy"
+    assert [curves.level_name("n", value) for value in values] == written
+    assert curves.level_name("epsilon", math.inf) == "no privacy"
 
 
 def test_save_writes_what_the_suffix_says(tmp_path):
