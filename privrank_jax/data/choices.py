@@ -115,9 +115,8 @@ def read_sets(table: Table, roles: Any) -> Any:
 
     Marks are 1 for the chosen or the best item, -1 for the worst.
     """
-    kind, answers = (BestWorst, ("best", "worst"))
-    if isinstance(roles, ChoiceRoles):
-        kind, answers = Choices, ("chosen",)
+    chosen = isinstance(roles, ChoiceRoles)
+    kind, answers = (Choices, ("chosen",)) if chosen else (BestWorst, ("best", "worst"))
     header = without(table.name, table.header, roles.ignore)
     shown, item = _shown(header, roles), roles.find(header, "item")
     if getattr(roles, "blocks", ()):
