@@ -8,7 +8,8 @@ from privrank_jax import _interrupt
 def main() -> None:
     """Run the command; Ctrl-C ends it (:mod:`privrank_jax._interrupt`)."""
     _interrupt.install()
-    gc.set_threshold(100_000, 20, 50)  # modules and programs stay: searching them for garbage takes a tenth of a run
+    # Modules and programs stay: searching them for garbage takes a tenth of a run.
+    gc.set_threshold(100_000, 20, 50)
     from privrank_jax.cli import app
 
     app()

@@ -18,6 +18,7 @@ from privrank_jax._counting import (
     count_on_host,
     count_ties,
 )
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Count, Key, MaskLike, RowsLike
 from privrank_jax._validate import as_array, check_positive, check_square, in_floats, is_traced
 from privrank_jax._workarounds.threefry import fused
@@ -37,8 +38,7 @@ def default_float() -> np.dtype:
     return jnp.result_type(float)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class WinCounts:
     """Dense win counts of one problem; integers and truth values become JAX's default float.
 
@@ -172,8 +172,7 @@ class WinCounts:
     __add__ = merge
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class WinEdges:
     """Win counts as an edge list, for many items of which few pairs meet.
 
@@ -187,7 +186,7 @@ class WinEdges:
     second: Int[Array, "*batch edges"]
     first_wins: Float[Array, "*batch edges"]
     second_wins: Float[Array, "*batch edges"]
-    num_items: int = dataclasses.field(metadata={"static": True})
+    num_items: int = static()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "first_wins", in_floats("wins", self.first_wins))
@@ -258,8 +257,7 @@ class WinEdges:
     __add__ = merge
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Comparisons:
     """Raw comparisons: who said what.
 
@@ -276,7 +274,7 @@ class Comparisons:
     losers: Int[Array, "*batch rows"]
     tied: Bool[Array, "*batch rows"]
     mask: Bool[Array, "*batch rows"]
-    num_items: int = dataclasses.field(metadata={"static": True})
+    num_items: int = static()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.num_items} items; users and answers not shown>"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, NoReturn
 
-import jax
-
+from privrank_jax._pytrees import pytree
 from privrank_jax.privacy.guarantee import Guarantee
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Estimate:
     """Result of an estimator, a pytree.
 

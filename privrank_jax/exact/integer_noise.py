@@ -54,6 +54,7 @@ def integer_noise(
     Raises:
         ValueError: no noise can be drawn for this ε, δ and change.
 
+    >>> import numpy as np
     >>> promise = Privacy(1e3, unit="user", adjacency="replace")
     >>> add_noise, scale = integer_noise("k-norm", promise, 2, 3)
     >>> add_noise(np.array([4, 0, 1])).tolist(), scale

@@ -26,6 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import at_once
+from privrank_jax._pytrees import pytree
 from privrank_jax._roots import square_root
 from privrank_jax._types import Numbers, PairMatrix, RankingsLike, Scores
 from privrank_jax._validate import check_choice, check_epsilon, check_shape
@@ -41,8 +42,7 @@ from privrank_jax.mallows.kernel import as_levels, kernel_of, mean_square, refus
 from privrank_jax.mallows.rank_debiasing import unbiased_ranks_of
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class DebiasedDiagnostics:
     """Precision of a debiased estimate.
 

@@ -6,17 +6,16 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Int
 
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Mask
 
 UNPADDED = "exact releases take no padding, as padded items would be published"
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Facts:
     """What is public of data, and all that a scale depends on.
 
@@ -28,10 +27,10 @@ class Facts:
         told: what else is public, by name, such as a questionnaire; may be traced.
     """
 
-    num_items: int = dataclasses.field(metadata={"static": True})
+    num_items: int = static()
     num_users: Any = None
     mask: Mask | None = None
-    rules: tuple[Any, ...] = dataclasses.field(default=(), metadata={"static": True})
+    rules: tuple[Any, ...] = static(default=())
     told: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property

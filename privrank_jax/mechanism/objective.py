@@ -53,6 +53,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._quickly import quickly
 from privrank_jax._roots import bracketed_root
 from privrank_jax._types import Key, Numbers
@@ -70,8 +71,7 @@ from privrank_jax.privacy.privacy import Privacy
 _ROUNDING = Fraction(1, 2**30)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class PerturbedFit:
     """Noise scale and ridge of a private fit, which are public, and its solver's diagnostics, which are not.
 

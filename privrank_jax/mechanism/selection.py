@@ -66,6 +66,7 @@ import numpy as np
 from jax.scipy.special import gammaln
 from jaxtyping import Array, Int
 
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_positive, check_shape, check_whole
 from privrank_jax._workarounds.threefry import fused
@@ -78,8 +79,7 @@ from privrank_jax.privacy.privacy import Privacy
 _FEW = 30.0  # below e^-30 the first term of a series is all that doubles hold
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Moves:
     """How far one unit moves scores: public bounds that hold for every data set.
 
@@ -93,7 +93,7 @@ class Moves:
     most: Any
     one_way: Any = math.inf
     every: Any = None
-    together: bool = dataclasses.field(default=False, metadata={"static": True})
+    together: bool = static(default=False)
 
     @property
     def sides(self) -> int:
@@ -124,8 +124,7 @@ class Moves:
         check_positive("every", self.total)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class BoundedScores:
     """Scores ``(m,)``, high = preferred, how far one unit moves them, and ``(m,)`` bool, which items are real."""
 

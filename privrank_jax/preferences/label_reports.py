@@ -27,7 +27,6 @@ most 2^-53. The reports themselves are what is published, so the mechanism is a 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from decimal import Decimal
 from fractions import Fraction
@@ -38,6 +37,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._types import Key, NumbersLike, ReportsLike, RowsLike
 from privrank_jax._validate import check_shape, is_real, is_traced
 from privrank_jax._workarounds.threefry import fused
@@ -50,8 +50,7 @@ from privrank_jax.privacy.privacy import Privacy, kept
 KINDS = (("comparison", "flip"), ("user", "flip"))
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class LabelDiagnostics:
     """Diagnostics of randomized labels.
 

@@ -14,18 +14,17 @@ its variance: that of the Laplace variable which stands for the noise.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from statistics import NormalDist
 from typing import Annotated, Any, TypeAlias
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Float
 
 from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Key
 from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import default_float
@@ -37,13 +36,12 @@ _VARIANCES = {"laplace": 2.0, "gaussian": 1.0}  # at scale 1
 _NORMAL = 3.0  # kurtosis
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Independent:
     """Numbers with independent noise; that of the last ones is 1/c times that of the others, c in ``last``."""
 
-    shape: tuple[int, ...] = dataclasses.field(metadata={"static": True})
-    last: tuple[float, ...] = dataclasses.field(default=(), metadata={"static": True})
+    shape: tuple[int, ...] = static()
+    last: tuple[float, ...] = static(default=())
 
     @property
     def weights(self) -> np.ndarray:
@@ -54,8 +52,7 @@ class Independent:
         return found
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Law:
     """The law of K-norm noise at scale 1, for programs that need no more of it."""
 
@@ -67,8 +64,7 @@ class Law:
 Shape: TypeAlias = Independent | Cube | Zonotope | Law
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Noise:
     """The noise of one release; public. From a traced body one can draw, and no more.
 
@@ -79,10 +75,10 @@ class Noise:
         kept: how many numbers count, from the first on, where the body has more; default all.
     """
 
-    kind: str = dataclasses.field(metadata={"static": True})
+    kind: str = static()
     scale: Annotated[Any, "*batch"]
     body: Shape
-    kept: int | None = dataclasses.field(default=None, metadata={"static": True})
+    kept: int | None = static(default=None)
 
     @classmethod
     def independent(

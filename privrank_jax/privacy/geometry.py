@@ -62,7 +62,6 @@ kept, and those between two of these are found again when needed: memory ∝ m^2
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from typing import NamedTuple, TypeAlias
@@ -72,6 +71,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float, Int, Shaped
 
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Key, Mask, MaskLike, NumbersLike, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_nonnegative, is_traced
 from privrank_jax._workarounds.threefry import below, fused
@@ -79,8 +79,7 @@ from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import default_float
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Cube:
     """[-1, 1]^d.
 
@@ -103,8 +102,7 @@ class Cube:
         return cls(_placed(np.ones(dimension, bool)))
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Zonotope:
     """Σ_{i<j} [-l_ij, l_ij](e_i - e_j).
 
@@ -114,7 +112,7 @@ class Zonotope:
     """
 
     lengths: Float[Array, "*batch items items"]
-    complete: bool = dataclasses.field(default=False, metadata={"static": True})
+    complete: bool = static(default=False)
 
     @classmethod
     def of_all_pairs(cls, num_items: int, mask: MaskLike | None = None) -> Zonotope:

@@ -7,11 +7,11 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import jax
 import numpy as np
 
 from privrank_jax._neighbors import OWN, PUBLIC, listed
 from privrank_jax._promise import Amount, check_changes, check_rho
+from privrank_jax._pytrees import pytree, static
 from privrank_jax.privacy.privacy import Privacy
 
 _UNIT_WORDS = {
@@ -42,8 +42,7 @@ _NUMERICS_WORDS = {
 }
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Guarantee:
     """What holds for a private result: the promise that was asked for, and what was attained.
 
@@ -67,12 +66,12 @@ class Guarantee:
     promise: Privacy
     attained: Privacy = None  # type: ignore[assignment]
     _: dataclasses.KW_ONLY
-    trust: str = dataclasses.field(default="central", metadata={"static": True})
-    numerics: str = dataclasses.field(default="simulation", metadata={"static": True})
-    note: str = dataclasses.field(default="", metadata={"static": True})
+    trust: str = static(default="central")
+    numerics: str = static(default="simulation")
+    note: str = static(default="")
     also: tuple[Privacy, ...] = ()
-    changes: tuple[int, ...] = dataclasses.field(default=(), metadata={"static": True})
-    rho: float | None = dataclasses.field(default=None, metadata={"static": True})
+    changes: tuple[int, ...] = static(default=())
+    rho: float | None = static(default=None)
 
     def __post_init__(self) -> None:
         check_changes(self.changes)

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, DTypeLike
 
 from privrank_jax._promise import NOISES, SHAPED_NOISES
+from privrank_jax._pytrees import pytree
 from privrank_jax._types import Key, Numbers
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax._workarounds.threefry import fused
@@ -19,8 +20,7 @@ from privrank_jax.privacy.privacy import Kind, Privacy, kept
 __all__ = ["NOISES", "SHAPED_NOISES"]
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class NoiseDiagnostics:
     """The noise that a mechanism added; public.
 

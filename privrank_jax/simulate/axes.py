@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from privrank_jax._pytrees import pytree, static
 
 METRIC = "metric"
 
@@ -52,16 +52,14 @@ jax.tree_util.register_pytree_node(
 )
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=["values"], meta_fields=["places", "order"]
-)
-@dataclass(frozen=True)
+@pytree
 class Outcome:
     """The metrics of one replicate, or of a batch of replicates."""
 
     values: tuple[Any, ...]  # scalars, or vectors of several metrics; with a batch in front
-    places: tuple[tuple[Labels, ...], ...]  # the labels of each entry of each value on every axis
-    order: tuple[int, ...]  # the entries of all values, sorted by metric, then by their labels
+    # The labels of each entry of each value on every axis.
+    places: tuple[tuple[Labels, ...], ...] = static()
+    order: tuple[int, ...] = static()  # all entries, sorted by metric, then by their labels
 
     @property
     def labels(self) -> tuple[Labels, ...]:

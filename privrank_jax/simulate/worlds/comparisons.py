@@ -176,7 +176,6 @@ def _repeated_comparisons(
     return _masked(matrix, mask)
 
 
-@partial(jax.jit, static_argnames="num_items")
 def exposed_comparisons(
     key: Key,
     num_items: int,
@@ -203,6 +202,13 @@ def exposed_comparisons(
     >>> theta.shape, 800 < float(wins.matrix.sum()) < 1200
     ((5,), True)
     """
+    return _exposed_comparisons(key, num_items, total, exposure, near, spread)
+
+
+@partial(jax.jit, static_argnums=1)
+def _exposed_comparisons(
+    key: Key, num_items: int, total: Count, exposure: Scalar, near: Any, spread: Scalar
+) -> tuple[Scores, WinCounts]:
     score_key, order_key, count_key, win_key = jax.random.split(key, 4)
     theta = jax.random.normal(score_key, (num_items,))
     theta = theta - theta.mean()
