@@ -280,12 +280,9 @@ def test_cost_above_the_optimum_holds_for_all_rankings(key):
             assert proven.cost(best) <= proven.cost(1.5 * best) <= proven.cost() <= 6
 
 
-def test_noise_that_decides_leads_to_borda():
-    assert choose_method(30, 500, user(0.5)) == "borda"
-    assert choose_method(30, 500, user(0.5), trust="local") == "borda"
-
-
-def test_noise_that_is_negligible_leads_to_a_solver():
+def test_noise_that_decides_leads_to_borda_and_negligible_noise_to_a_solver():
+    for trust in ("central", "local"):
+        assert choose_method(30, 500, user(0.5), trust=trust) == "borda"
     users = noise_all.noise(user(1.0), Facts(10, 1), "laplace").deviation() / NEGLIGIBLE_NOISE
     assert choose_method(10, math.ceil(users), user(1.0), noise="laplace") == "noise-all"
     assert choose_method(10, math.floor(users), user(1.0), noise="laplace") == "borda"

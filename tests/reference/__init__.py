@@ -13,11 +13,7 @@ from tests.reference.comparisons import win_counts
 from tests.reference.intervals import gaussian_laplace_tail, rank_interval, sandwich
 from tests.reference.likelihood import fisher_information, fit
 from tests.reference.links import link
-from tests.reference.metrics import (
-    kendall_distance,
-    spearman_footrule,
-    top_k_error,
-)
+from tests.reference.metrics import kendall_distance, spearman_footrule, top_k_error
 from tests.reference.perturbed_mle import (
     perturbed_mle,
     perturbed_mle_log_density,
