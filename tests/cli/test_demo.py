@@ -61,8 +61,8 @@ def test_the_demo_tells_and_draws_it(privrank, tmp_path, monkeypatch):
     for words in ("Dahlia beat Cedar, Elm beat Dahlia", "23 of the 40 voters", "2,000 draws"):
         assert words in result.out
     for name in attack.PICTURES:
-        picture = Image.open(tmp_path / "new" / name)
-        assert picture.size[0] > 1000
+        with Image.open(tmp_path / "new" / name) as picture:
+            assert picture.size[0] > 1000
     document = privrank(*run, "--json").json()
     assert document["battles"][0] == ["Dahlia", "Cedar"]
     assert [one["exact"] for one in document["guesses"]] == [1.0] * 5
