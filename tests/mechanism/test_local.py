@@ -299,29 +299,6 @@ def test_exact_releases_are_unbiased(case, monkeypatch):
         np.testing.assert_allclose(value, case.wanted(unanimous, "last"), atol=1e-9)
 
 
-@each
-def test_transformations_leave_the_value_alone(case, key):
-    """jit, vmap over keys and ε; the derivative by ε is that of finite differences, as no coin changes."""
-    users = np.tile(CROWD, (4, 1))
-
-    def run(key, epsilon):
-        return case.record(key, users, case.promise(epsilon), **case.rules).value
-
-    keys, budgets = jax.random.split(key, 2), jnp.array([1.0, 2.0])
-    both = jax.jit(jax.vmap(run))(keys, budgets)
-    for place in range(2):
-        alone = run(keys[place], float(budgets[place]))
-        np.testing.assert_allclose(both[place], alone, rtol=1e-4, atol=1e-4)
-    if case.delta:  # ε of a report is found on the host
-        return
-    with jax.enable_x64(True):
-        total = lambda epsilon: jnp.sum(run(key, epsilon) ** 2)  # noqa: E731
-        slope = float(jax.grad(total)(2.0))
-        near = float(total(2.0 + 1e-6) - total(2.0 - 1e-6)) / 2e-6
-        assert slope == pytest.approx(near, rel=1e-4, abs=1e-6)
-        assert slope != 0
-
-
 REFUSED = [
     (CROWD, 1.0, {}, TypeError, "Privacy"),
     (CROWD, Privacy(1.0, unit="user", adjacency="add-remove"), {}, ValueError, "promise"),

@@ -171,40 +171,6 @@ def test_users_of_two_answers_lose_epsilon_and_no_more():
     assert 0.99 < worst <= 1 + 1e-9
 
 
-@cases
-def test_transformations_leave_the_value_alone(case, key):
-    """jit, vmap over keys and ε, float32; derivatives by ε and γ are those of finite differences."""
-
-    def run(key, epsilon, gamma=None, data=case.data):
-        asked = promise(epsilon)
-        return case.record(key, data, asked, gamma=gamma, **case.public)
-
-    eager = case.numbers(run(key, 2.0).value)
-    np.testing.assert_allclose(case.numbers(jax.jit(run)(key, 2.0).value), eager, atol=2e-5)
-    assert estimate_dtype(run(key, 2.0)) == jax.tree.leaves(case.data)[-1].dtype
-    keys, budgets = jax.random.split(key, 2), jnp.array([1.0, 2.0])
-    both = case.numbers(jax.vmap(run)(keys, budgets).value)
-    for place in range(2):
-        alone = case.numbers(run(keys[place], float(budgets[place])).value)
-        np.testing.assert_allclose(both[place], alone, atol=1e-4)
-    with jax.enable_x64(True):
-        data = jax.tree.map(_wide, case.data)
-
-        def total(epsilon, gamma):
-            value = run(key, epsilon, gamma, data).value
-            return jnp.sum(getattr(value, "scores", value)[0] ** 2)
-
-        slopes = jax.grad(total, (0, 1))(2.0, 90.0)
-        for place, step in enumerate(np.eye(2) * 1e-5):
-            up, down = (total(2.0 + s * step[0], 90.0 + s * step[1]) for s in (1, -1))
-            assert float(slopes[place]) == pytest.approx(
-                float(up - down) / 2e-5, rel=1e-3, abs=1e-9
-            )
-        clamped = jax.jit(lambda gamma: run(key, 2.0, gamma, data).diagnostics.gamma)(0.1)
-        least = case.record.scale(promise(2.0), Facts(ITEMS, rules=_rules(case)))[1]
-        assert float(clamped) == pytest.approx(float(least))
-
-
 # --- exact releases --------------------------------------------------------------------------------
 
 

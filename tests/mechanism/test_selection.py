@@ -262,26 +262,6 @@ WINS = WinCounts.from_matrix([[0, 9, 9.5, 4], [1, 0, 7, 3], [0.5, 3, 0, 2], [1, 
 
 
 @every_record
-def test_jit_and_vmap_over_keys_promises_and_bounds(record, key):
-    """Values are those of single calls."""
-
-    def run(key, epsilon, most):
-        asked = Privacy(epsilon, unit="user", adjacency="replace", contributions=most)
-        found = record(key, WINS, asked, 2)
-        return found.value, found.diagnostics.noise_scale
-
-    keys = jax.random.split(key, 3)
-    many = jax.jit(jax.vmap(run))(keys, jnp.array([0.3, 1.0, jnp.inf]), jnp.array([1.0, 2.0, 3.0]))
-    for n, (epsilon, most) in enumerate([(0.3, 1), (1.0, 2), (math.inf, 3)]):
-        value, scale = run(keys[n], epsilon, most)
-        assert value.tolist() == many[0][n].tolist()
-        assert float(scale) == pytest.approx(float(many[1][n]))
-    assert many[0].dtype == jnp.int32
-    slope = jax.grad(lambda epsilon: record.scale(promise(epsilon), 2))(0.5)
-    assert float(slope) == pytest.approx(-float(record.scale(promise(0.5), 2)) / 0.5)
-
-
-@every_record
 def test_without_noise_the_best_come_first_and_ties_are_broken_at_random(record, key):
     scores = jnp.array([1.0, 5.0, 3.0, 3.0, 3.0])
     given = BoundedScores(scores, Moves(1.0))

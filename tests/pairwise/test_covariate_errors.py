@@ -10,30 +10,23 @@ others, which has no scale.
 
 from __future__ import annotations
 
-import functools
-
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax._quickly import quickly
 from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateTable, covariate_table
 from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.uncertainty import standard_errors
-from privrank_jax.privacy import Privacy
-from tests.pairwise.flips import released
 from tests.pairwise.games import data
 from tests.quick import quick_jit
 from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import matrix_of
 
-ITEMS, ROWS, RELEASES = 5, 1000, 600
+ITEMS, ROWS = 5, 1000
 TRUTH, SLOPES = np.array([0.8, 0.4, 0.0, -0.5, -0.7]), np.array([0.5, -0.3])
-FLIPS = Privacy(0.3, unit="comparison", adjacency="flip", delta=1e-3, public=("covariates",))
 RNG = np.random.default_rng(0)
 PAIRS = np.array([RNG.choice(ITEMS, 2, replace=False) for _ in range(ROWS)])
 COLUMNS = {"length": RNG.normal(0, 1, ROWS).clip(-2, 2), "left": np.ones(ROWS)}
@@ -48,7 +41,7 @@ def intervals_of(value, design=DESIGN, level=0.95, **told):
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_standard_errors_are_those_of_the_sandwich(ties):
+def test_errors_are_those_of_the_sandwich_about_where_no_ridge_pulls(ties):
     """Against the covariance of (S, T) at the fit, with noise in every sum, and in T as much or 9/11 of it."""
     fisher, numbers = np.zeros((ITEMS + 3,) * 2), ITEMS + 2 + ties
     for row in MATRIX:
@@ -56,58 +49,41 @@ def test_standard_errors_are_those_of_the_sandwich(ties):
         points = np.stack([np.append(row, 0.0), np.append(row / 2, 1.0)])
         mean = win * points[0] + tie * points[1]
         fisher += (points.T * [win, tie]) @ points - np.outer(mean, mean)
-    fisher = fisher[:numbers, :numbers]
-    inverse = np.linalg.pinv(fisher)
-    log_tie = jnp.log(0.7) if ties else None
-    value = ModelScores(jnp.asarray(TRUTH), jnp.asarray(SLOPES), log_tie)
+    inverse = np.linalg.pinv(fisher[:numbers, :numbers])
+    log_tie = [np.log(0.7)] * ties
+    value = ModelScores(jnp.asarray(TRUTH), jnp.asarray(SLOPES), *map(jnp.asarray, log_tie))
+    beta, ridge = np.append(BETA, log_tie), np.linspace(1, 4, numbers)
+    units = np.concatenate([np.ones(ITEMS), DESIGN.units, np.ones(ties)])
+    told = {"gamma": ridge[: ITEMS + 2], "tie_gamma": ridge[-1]}
     for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
         law = noise_on_sums(DESIGN, noise, 3.0, ties=ties)
-        found = quickly(functools.partial(intervals_of, noise=law), value)
+        found = standard_errors(value, DESIGN, noise=law, **told)
         spread = variance * np.diag([1.0] * (ITEMS + 2) + [ratio**2] * ties)
-        deviations = np.sqrt(np.diagonal(inverse @ (fisher + spread) @ inverse))
-        np.testing.assert_allclose(found.standard_errors, deviations[:ITEMS], rtol=1e-6)
-        slopes = found.coefficients.standard_errors * DESIGN.units
-        np.testing.assert_allclose(slopes, deviations[ITEMS : ITEMS + 2], rtol=1e-6)
-        if ties and noise == "gaussian":
-            half = 0.5 * float(found.log_tie.high - found.log_tie.low)
-            assert half == pytest.approx(1.959964 * deviations[-1], rel=1e-4)
+        wanted = inverse @ (fisher[:numbers, :numbers] + spread) @ inverse
+        scaled = found.covariance * units * units[:, None]
+        np.testing.assert_allclose(scaled, wanted, rtol=1e-6, atol=1e-12)
+        center = beta + inverse @ (ridge * beta)
+        np.testing.assert_allclose(found.center * units, center, rtol=1e-6)
+        if noise == "gaussian":
+            rows = confidence_intervals(found)
+            widths = [rows.coefficients.high - rows.coefficients.low]
+            widths += [rows.log_tie.high - rows.log_tie.low] * ties
+            each = np.sqrt(np.diagonal(found.covariance))[ITEMS:]
+            np.testing.assert_allclose(np.hstack(widths), 2 * 1.959964 * each, rtol=1e-4)
 
 
-def test_intervals_cover_scores_and_coefficients(key):
-    """95 % of 600 releases at a noise above the sampling error; without it in the intervals far fewer."""
-    won = (np.random.default_rng(1).random((RELEASES, ROWS)) < CHANCE).astype(float)
-
-    @jax.jit
-    def run(keys, outcomes):
-        def one(key, outcomes):
-            table = CovariateTable(DESIGN, outcomes)
-            found = released(key, table, FLIPS)
-            facts = found.diagnostics
-
-            def intervals(scale):
-                return intervals_of(found.value, noise=scale, gamma=facts.gamma)
-
-            return jax.vmap(intervals)(jnp.array([1.0, 0.0]) * facts.noise_scale)
-
-        return jax.vmap(one, out_axes=1)(keys, outcomes)
-
-    def shares(found):
-        scores, effects = found, found.coefficients
-        items = (scores.low <= TRUTH) & (scores.high >= TRUTH)
-        slopes = (effects.low <= SLOPES) & (effects.high >= SLOPES)
-        ranks = (scores.rank_low <= np.arange(ITEMS)) & (scores.rank_high >= np.arange(ITEMS))
-        return [np.asarray(covers).mean(0) for covers in (items, slopes, ranks)]
-
-    found = run(jax.random.split(key, RELEASES), jnp.asarray(won))
-    counted, uncounted = (jax.tree.map(lambda leaf, n=n: leaf[n], found) for n in (0, 1))
-    items, slopes, ranks = shares(counted)
-    slack = 4.5 * np.sqrt(0.05 * 0.95 / RELEASES)
-    assert np.all(np.abs(items - 0.95) < slack + 0.01), items
-    assert np.all(np.abs(slopes - 0.95) < slack + 0.01), slopes
-    assert np.all(ranks > 0.95 - slack)
-    items, slopes, _ = shares(uncounted)
-    assert np.all(items < 0.9), items
-    assert np.all(slopes < 0.9), slopes
+def test_ties_that_count_half_leave_less_variance():
+    """By pairs: a quarter of the number of their ties less than outcomes without ties have."""
+    tied, pair = np.random.default_rng(4).random(ROWS) < 0.3, np.sort(PAIRS) @ [ITEMS, 1]
+    own = CHANCE * (1 - CHANCE)
+    most, ties = (np.bincount(pair, one, ITEMS**2)[pair] for one in (own, tied))
+    fisher, left = ((MATRIX.T * one) @ MATRIX for one in (own, own * (1 - ties / most / 4)))
+    value = ModelScores(jnp.asarray(TRUTH), jnp.asarray(SLOPES))
+    found = standard_errors(value, DESIGN, ties=tied)
+    units = np.append(np.ones(ITEMS), DESIGN.units)
+    wanted = np.linalg.pinv(fisher) @ left @ np.linalg.pinv(fisher)
+    scaled = found.covariance * units * units[:, None]
+    np.testing.assert_allclose(scaled, wanted, rtol=1e-6, atol=1e-12)
 
 
 def test_a_step_that_is_too_long_gives_no_intervals():

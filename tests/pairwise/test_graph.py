@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
-from privrank_jax import links
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise.graph import connectivity, edge_connectivity
 from privrank_jax.pairwise.spectral import rank_centrality
@@ -71,15 +70,6 @@ def test_matches_the_walk(seed, probability, smoothing):
     assert estimate.guarantee is None
 
 
-def test_expected_counts_of_bradley_terry_give_the_scores_back():
-    scores = np.random.default_rng(5).normal(size=12)
-    matrix = np.asarray(links.logistic.cdf(scores[:, None] - scores[None, :])) * 7
-    np.fill_diagonal(matrix, 0)
-    value = np.asarray(rank_centrality(WinCounts.from_matrix(matrix)).value)
-    weights = np.exp(scores)
-    np.testing.assert_allclose(value, weights / weights.sum(), rtol=1e-9)
-
-
 def test_slow_walk_is_still_exact():
     # A chain of 40 items, each compared with the next: spectral gap near 1e-4, π is geometric.
     size, odds = 40, 1.1
@@ -138,17 +128,6 @@ def test_it_is_what_enumeration_finds(items, share, repeats):
     assert 0 < np.sum(cycles) <= 40
     if share < 0.5:
         assert np.any(cycles & (triads == 0))  # longer cycles without a circular triad
-
-
-@pytest.mark.parametrize("items", [3, 8, 9])
-def test_kendalls_formula_from_the_counts_alone(items):
-    wins = tournaments(1, 30, items)
-    found = jax.vmap(intransitivity)(wins)
-    counts = wins.sum(2)
-    from_counts = items * (items - 1) * (items - 2) / 6 - (counts * (counts - 1) / 2).sum(1)
-    np.testing.assert_array_equal(found.circular_triads, from_counts)
-    assert np.all((np.asarray(found.consistence) >= 0) & (np.asarray(found.consistence) <= 1))
-    np.testing.assert_array_equal(found.intransitive, found.tied_counts)
 
 
 def test_extremes():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 
@@ -10,21 +9,16 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.pairwise.questionnaire import (
     _EXACT_ORDER_ITEMS,
     max_cut,
     noise_on_totals,
-    noise_shape,
-    questionnaire_changes,
     questionnaire_counts,
     questionnaire_sensitivity,
     read_questionnaire,
 )
 from privrank_jax.privacy import Privacy
 from tests import reference
-from tests.exact.graphs import zonotope
-from tests.reference import geometry as naive
 
 ADJACENCIES = ("flip", "replace", "add-remove")
 FOUR = list(itertools.combinations(range(4), 2))
@@ -134,17 +128,6 @@ def test_spectral_bounds_of_three_sides():
     assert cut(pairs, 24) == 144
 
 
-def test_every_pair_asked_once():
-    """The two named data sets: cemspc has 6 items (18 instead of 30), immig 4 (8 instead of 12)."""
-    assert sensitivity(complete(6), 6, user("flip")) == 18.0
-    assert sensitivity(complete(6), 6, user("replace")) == 15 + 9
-    assert sensitivity(complete(4), 4, user("flip")) == 8.0
-    for items in (3, 6, 40):
-        steps = np.arange(1 - items, items, 2)
-        found = sensitivity(complete(items), items, user("flip"), norm="l2")
-        assert found == pytest.approx(np.linalg.norm(steps))
-
-
 def test_euclidean_bound_of_graphs_too_large_to_enumerate():
     """Above the best of many orders; exact where a component repeats a small graph."""
     rng = np.random.default_rng(2)
@@ -160,70 +143,12 @@ def test_euclidean_bound_of_graphs_too_large_to_enumerate():
             moves[j] -= np.sign(rank[j] - rank[i])
         best = max(best, float(np.linalg.norm(moves)))
     assert bound >= best
+    for items in (3, 6, 40):  # where each pair is asked once
+        steps = np.linalg.norm(np.arange(1 - items, items, 2))
+        assert sensitivity(complete(items), items, user("flip"), norm="l2") == pytest.approx(steps)
     paths = [(4 * c + i, 4 * c + i + 1) for c in range(5) for i in range(3)]
     one = sensitivity([(0, 1), (1, 2), (2, 3)], 4, user("flip"), norm="l2")
     assert sensitivity(paths, 20, user("flip"), norm="l2") == pytest.approx(math.sqrt(5) * one)
-
-
-ITEMS = 4
-SMALL = {
-    "one pair": [(0, 1)],
-    "path": [(0, 1), (1, 2)],
-    "asked again": [(0, 1), (0, 1), (1, 2)],
-    "triangle": [(0, 1), (1, 2), (0, 2)],
-    "two parts": [(0, 1), (2, 3)],
-    "cycle": [(0, 1), (1, 2), (2, 3), (0, 3)],
-}
-CHANGED = {"flip": 2, "replace": 1}  # c, in halves of a win
-
-
-def contents(pairs, adjacency):
-    """Twice the totals of one user, for every pattern of wins, ties and, under replacement, missing answers."""
-    unit = np.eye(ITEMS, dtype=int)
-    answers = [[2 * unit[i], 2 * unit[j], unit[i] + unit[j]] for i, j in pairs]
-    if adjacency == "replace":
-        answers = [[*known, 0 * unit[0]] for known in answers]
-    return np.array([np.sum(chosen, axis=0) for chosen in itertools.product(*answers)])
-
-
-@functools.cache
-def differences(name, adjacency):
-    """Twice the changes of the totals, with the coordinate of item "no answer" where there is one."""
-    totals = contents(SMALL[name], adjacency)
-    found = np.unique((totals[:, None] - totals[None, :]).reshape(-1, ITEMS), axis=0)
-    if adjacency == "flip":
-        return found
-    return np.hstack([found, -found.sum(1, keepdims=True)])
-
-
-def body(name, adjacency):
-    edges, parts = questionnaire_changes(questionnaire_counts(SMALL[name], ITEMS), adjacency)
-    return list(map(tuple, Graph.of_counts(np.asarray(edges)).edges.tolist())), len(edges), parts
-
-
-@pytest.mark.parametrize("adjacency", CHANGED)
-@pytest.mark.parametrize("name", SMALL)
-def test_changes_lie_in_the_body_and_fill_it(name, adjacency):
-    edges, vertices, parts = body(name, adjacency)
-    found = differences(name, adjacency)
-    gauges = [naive.zonotope_gauge(change, edges, vertices) for change in found]
-    assert max(gauges) == CHANGED[adjacency] == 2 // parts
-    # The support function of the body is that of the changes, in all directions: the body is their hull.
-    rng = np.random.default_rng(2)
-    for direction in rng.normal(size=(200, vertices)):
-        reached = (found @ direction).max()
-        width = sum(abs(direction[i] - direction[j]) for i, j in edges)
-        assert reached == pytest.approx(CHANGED[adjacency] * width)
-
-
-@pytest.mark.parametrize("adjacency", CHANGED)
-def test_the_shape_is_that_body_in_wins(adjacency):
-    for name in SMALL:
-        edges, vertices, parts = body(name, adjacency)
-        shape = noise_shape(questionnaire_counts(SMALL[name], ITEMS), adjacency)
-        lengths = np.asarray(zonotope(edges, vertices).lengths) / parts
-        np.testing.assert_array_equal(shape.lengths, lengths)
-        assert shape.complete == (adjacency == "flip" and name in ("one pair", "triangle"))
 
 
 def test_a_user_may_answer_less_than_asked_and_under_flips_the_questionnaire_is_public_anyway():

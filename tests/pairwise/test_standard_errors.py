@@ -9,11 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import covariate_table, uncertainty
-from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.maximum_likelihood import mle
+from privrank_jax.pairwise import uncertainty
 from privrank_jax.pairwise.meetings import varying_share
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
 from privrank_jax.pairwise.uncertainty import (
@@ -24,7 +21,6 @@ from privrank_jax.pairwise.uncertainty import (
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Zonotope
 from tests import reference
-from tests.quick import quick_jit
 from tests.reference.clustered import clustered_covariance as by_loops
 
 LINKS = ("logistic", "normal", "laplace")
@@ -195,91 +191,21 @@ def test_large_tables_are_added_up_in_parts(monkeypatch, block):
         np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
-def drawn_crowd(draw, users, each):
-    """Answers of users whose tastes differ by standard normal numbers, and the rows' users."""
-    taste = draw.normal(size=(users, SIZE)) + THETA
-    who = np.repeat(np.arange(users), each)
-    first = draw.integers(0, SIZE, who.size)
-    second = (first + draw.integers(1, SIZE, who.size)) % SIZE
-    odds = taste[who, first] - taste[who, second]
-    won = draw.random(who.size) < 1 / (1 + np.exp(-odds))
-    winners, losers = np.where(won, first, second), np.where(won, second, first)
-    return (who, winners, losers), WinCounts.from_comparisons(winners, losers, num_items=SIZE)
-
-
-# Users, answers of each, and the range in which the coverage of plain errors at 95 % lies.
-
-
-def test_clustered_errors_cover_where_answers_of_users_hang_together():
-    """150 crowds of 40 users with 20 answers. The mean coverage of 5 scores has a standard error of 0.01 at most: a
-    false alarm needs 4 of them. Errors that take answers as independent are rejected."""
-    draw, fit = np.random.default_rng(40), quick_jit(mle)
-    truth = np.asarray(fit(drawn_crowd(np.random.default_rng(0), 100_000, 4)[1]).value)
-    tables, wins = zip(*(drawn_crowd(draw, 40, 20) for _ in range(150)))
-    wins = jax.tree.map(lambda *each: np.stack(each), *wins)
-    values = np.asarray(quick_jit(jax.vmap(mle))(wins).value)
-    clustered = [clustered_covariance(value, *table) for value, table in zip(values, tables)]
-
-    @quick_jit
-    @jax.vmap
-    def errors(value, met, outcomes):
-        plain, known = standard_errors(value, met), standard_errors(value, met, outcomes=outcomes)
-        return plain.standard_errors, known.standard_errors
-
-    found = errors(values, wins.comparisons, np.stack(clustered))
-    plain, clustered = (np.mean(np.abs(values - truth) < 1.96 * one) for one in found)
-    assert 0.76 < plain < 0.88
-    assert 0.91 < clustered < 0.985
-
-
-TRUTH = np.array([0.9, 0.5, 0.2, -0.2, -0.5, -0.9])
-SIX, REPLICATES = TRUTH.size, 2000
-UPPER = np.triu(np.full((SIX, SIX), 40.0), 1)
-DESIGN = UPPER + UPPER.T
-GAPS = TRUTH[:, None] - TRUTH[None, :]
-CHANCE = 1 / (1 + np.exp(-GAPS))
-# Ties, as a share of the most that the mean allows, 2 min(p, 1 - p): common between good items, rare between others.
-TENDENCY = np.where(np.add.outer(TRUTH, TRUTH) > 0, 0.8, 0.2)
-# The root mean square error of six scores (five directions) over 2000 replicates is known to 0.7 % (one sigma), and the
-# linear step costs 1 %. Four sigma: a right width is refused with probability 6e-5; the keys are fixed.
-TOLERANCE = 0.04
-
-
-def test_widths_are_those_of_the_outcomes():
-    tie = TENDENCY * 2 * np.minimum(CHANCE, 1 - CHANCE)
-    win = (CHANCE - tie / 2) / (1 - tie)
-
-    @jax.jit
-    @jax.vmap
-    def replicate(key):
-        ties, wins = jax.random.split(key)
-        tied = jax.random.binomial(ties, UPPER, tie)
-        won = jax.random.binomial(wins, UPPER - tied, win)
-        half = (tied + tied.T) / 2
-        scores = mle(WinCounts(half + won + (UPPER - tied - won).T)).value
-        told, old = standard_errors(scores, DESIGN, ties=2 * half), standard_errors(scores, DESIGN)
-        return scores - TRUTH, told.standard_errors, old.standard_errors
-
-    found = replicate(jax.random.split(jax.random.key(13), REPLICATES))
-    errors, widths, old = (np.sqrt(np.mean(np.square(each))) for each in found)
-    assert abs(widths / errors - 1) < TOLERANCE, widths / errors
-    assert old / errors > 1.12, old / errors
-
-
-def test_each_pair_by_its_own_ties():
+@pytest.mark.parametrize("link", LINKS)
+def test_outcomes_vary_as_their_ties_or_their_covariance_say(link):
     """Against the sandwich by a pseudo-inverse, with ties on some pairs only, noise and a ridge."""
-    for link in ("logistic", "normal", "laplace"):
-        fisher = reference.fisher_information(link, TRUTH, DESIGN)
-        chance = np.asarray(get_link(link).cdf(GAPS))
-        ties = np.floor(DESIGN * (TENDENCY > 0.5) * np.minimum(chance, 1 - chance))
-        left = DESIGN * (1 - 0.25 * ties / (DESIGN + np.eye(SIX)) / (chance * (1 - chance)))
-        outcomes = reference.fisher_information(link, TRUTH, left)
-        for target, gamma in (("truth", 0.0), ("penalized", 7.0)):
-            found = standard_errors(
-                TRUTH, DESIGN, noise=3.0, gamma=7.0, link=link, ties=ties, target=target
-            )
-            inverse = np.linalg.pinv(fisher + gamma * (np.eye(SIX) - 1 / SIX), rcond=1e-12)
-            wanted = inverse @ (outcomes + 2 * 3.0**2 * np.eye(SIX)) @ inverse
+    met, gaps = design(7), THETA[:, None] - THETA
+    fisher = reference.fisher_information(link, THETA, met)
+    chance = np.asarray(get_link(link).cdf(gaps))
+    ties = np.floor(met * (np.add.outer(THETA, THETA) > 0) * np.minimum(chance, 1 - chance))
+    left = met * (1 - 0.25 * ties / (met + np.eye(SIZE)) / (chance * (1 - chance)))
+    outcomes = reference.fisher_information(link, THETA, left)
+    for target, gamma in (("truth", 0.0), ("penalized", 7.0)):
+        told = {"noise": 3.0, "gamma": 7.0, "link": link, "target": target}
+        inverse = np.linalg.pinv(fisher + gamma * (np.eye(SIZE) - 1 / SIZE), rcond=1e-12)
+        wanted = inverse @ (outcomes + 2 * 3.0**2 * np.eye(SIZE)) @ inverse
+        for known in ({"ties": ties}, {"outcomes": outcomes}):
+            found = standard_errors(THETA, met, **known, **told)
             np.testing.assert_allclose(found.covariance, wanted, rtol=1e-8, atol=1e-12)
 
 
@@ -299,41 +225,3 @@ def test_the_estimated_variance_is_never_below_the_true_one_on_average():
                 assert np.all((kept >= 0) & (kept <= most))
                 if number == 200 and true > 10:
                     assert law @ kept < 1.001 * true
-
-
-# --- with covariates ------------------------------------------------------------------------------
-
-ROWS = 900
-RNG = np.random.default_rng(5)
-SEATS = np.array([RNG.choice(SIX, 2, replace=False) for _ in range(ROWS)])
-LENGTH = RNG.normal(0, 1, ROWS).clip(-2, 2)
-
-
-def test_widths_with_covariates():
-    told = {"num_items": SIX}
-    design = covariate_table(*SEATS.T, np.ones(ROWS), {"length": LENGTH}, **told).design
-    slope = 0.4
-    odds = np.asarray(design.log_odds(jnp.append(TRUTH, slope * float(design.units[0]))))
-    chance = 1 / (1 + np.exp(-odds))
-    tie = 0.8 * 2 * np.minimum(chance, 1 - chance)
-    win = (chance - tie / 2) / (1 - tie)
-
-    @jax.jit
-    @jax.vmap
-    def replicate(key):
-        first, second = jax.random.split(key)
-        tied = jax.random.bernoulli(first, tie)
-        won = jax.random.bernoulli(second, win)
-        value = mle(CovariateTable(design, jnp.where(tied, 0.5, won * 1.0))).value
-        told, old = standard_errors(value, design, ties=tied), standard_errors(value, design)
-        return (
-            jnp.append(value.scores - TRUTH, value.coefficients - slope),
-            *(jnp.sqrt(jnp.diagonal(one.covariance)) for one in (told, old)),
-        )
-
-    # The error of each number by itself is known to 2.2 % (one sigma) by 1000 replicates; five of them are allowed.
-    errors, widths, old = replicate(jax.random.split(jax.random.key(2), 1000))
-    wanted = np.sqrt(np.mean(np.square(errors), 0))
-    ratio = np.sqrt(np.mean(np.square(widths), 0)) / wanted
-    assert np.all(np.abs(ratio - 1) < 0.11), ratio
-    assert np.all(np.sqrt(np.mean(np.square(old), 0)) / wanted > 1.2)
