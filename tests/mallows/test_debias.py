@@ -1,9 +1,10 @@
-"""Debiased pairs and scores of synthetic rankings: weighted, unbiased, with correct standard errors."""
+"""Debiased pairs and scores of synthetic rankings, the debiasing kernel, unbiased ranks, and Laplace noise on ranks."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
@@ -11,21 +12,10 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation, mallows
+from privrank_jax.mallows.laplace import laplace_ranks
 from tests.mallows.crowd import CROWD
 from tests.reference import debias as twins
-
-
-def all_rankings(num_items: int) -> np.ndarray:
-    return np.array(list(itertools.permutations(range(num_items))), np.int32)
-
-
-def chances(center: np.ndarray, epsilon: float) -> np.ndarray:
-    """Exact probabilities of all rankings around a center."""
-    ranks, m = all_rankings(len(center)), len(center)
-    first, second = np.triu_indices(m, 1)
-    wrong = (ranks[:, first] < ranks[:, second]) != (center[first] < center[second])
-    weight = np.exp(-epsilon / (m - 1) * wrong.sum(axis=1))
-    return weight / weight.sum()
+from tests.reference import mallows as naive
 
 
 @pytest.mark.parametrize("weights", ["variance", "equal"])
@@ -78,9 +68,8 @@ def test_borda_scores_are_unbiased_and_need_no_large_epsilon(missing: str) -> No
     centers = np.array([[2, 0, 3, 1], [1, -1, 0, 2]])
     epsilon = np.array([0.05, 0.2])
     truth = aggregation.borda_scores(aggregation.PairWeights.from_ranks(centers, missing=missing))
-    full, three = all_rankings(4), np.insert(all_rankings(3), 1, -1, axis=1)
-    law = [chances(centers[0], 0.05), chances(centers[1][centers[1] >= 0], 0.2)]
-    both = np.array([*itertools.product(full, three)])
+    rankings, law = zip(*(naive.pmf(*one) for one in zip(centers, epsilon)))
+    both = np.array([*itertools.product(*rankings)])
 
     @jax.jit
     @jax.vmap
@@ -130,3 +119,103 @@ def test_users_who_ranked_nothing_and_ranks_without_a_sign() -> None:
     np.testing.assert_array_equal(unsigned.value, found.value)
     tiny = mallows.debiased_borda(crowd, jnp.float32(1e-12))
     assert tiny.diagnostics.total == pytest.approx(3)  # weights of 1e-24 don't underflow
+
+
+def kernel64(num_items: int, epsilon: float) -> np.ndarray:
+    with jax.enable_x64(True):
+        return np.asarray(mallows.debiasing_kernel(num_items, jnp.float64(epsilon)))
+
+
+@pytest.mark.parametrize(("num_items", "q"), [(2, 0.3), (5, 0.5), (9, 0.9)])
+def test_kernel_is_the_exact_recurrence(num_items: int, q: float) -> None:
+    exact = twins.exact_kernel(num_items, Fraction(q))
+    epsilon = -math.log(q) * (num_items - 1)
+    np.testing.assert_allclose(
+        kernel64(num_items, epsilon), np.array(exact, float), rtol=1e-12, atol=1e-13
+    )
+    single = np.asarray(mallows.debiasing_kernel(num_items, jnp.float32(epsilon)))
+    assert single.dtype == np.float32
+    size = np.abs(np.array(exact, float)).max()
+    np.testing.assert_allclose(single, np.array(exact, float), atol=2e-6 * size)
+
+
+def test_printed_values() -> None:
+    q = 0.6
+    assert kernel64(2, -math.log(q))[0, 1] == pytest.approx((1 + q) / (1 - q), rel=1e-13)
+    three = kernel64(3, -2 * math.log(q))
+    assert three[0, 2] == pytest.approx((1 - q**3) / (1 + q**3), rel=1e-13)
+    near = (1 + q**2) * (1 + q + q**2) / ((1 - q) * (1 + q**3))
+    assert three[0, 1] == pytest.approx(near, rel=1e-13) == three[1, 2]
+    variances = [
+        float(mallows.kernel.debiasing_variance(5, epsilon)) for epsilon in (1.0, 2.0, 4.0, 8.0)
+    ]
+    assert variances == pytest.approx([171.8, 29.2, 3.4, 0.37], rel=0.02)
+
+
+def test_mean_is_the_sign_and_variance_the_mean_square_for_more_items() -> None:
+    m, epsilon = 9, 4.0
+    law = twins.inserted_pairs(m, math.exp(-epsilon / (m - 1)))
+    kernel = kernel64(m, epsilon)
+    pairs = list(itertools.combinations(range(m), 2))
+    means = [np.sum(law[:, :, c, d] * kernel) for c, d in pairs]
+    np.testing.assert_allclose(means, 1, atol=1e-11)
+    squares = [np.sum(law[:, :, c, d] * kernel**2) for c, d in pairs]
+    with jax.enable_x64(True):
+        variance = float(mallows.kernel.debiasing_variance(m, jnp.float64(epsilon)))
+    assert variance == pytest.approx(np.mean(squares) - 1, rel=1e-11)
+
+
+def test_row_sums_are_the_unbiased_ranks() -> None:
+    m, epsilon = 12, 5.0
+    with jax.enable_x64(True):
+        ranks = np.asarray(mallows.unbiased_ranks(jnp.arange(m), jnp.float64(epsilon)))
+    np.testing.assert_allclose(kernel64(m, epsilon).sum(axis=1), m - 1 - 2 * ranks, atol=1e-10)
+
+
+def test_symmetries_and_limits() -> None:
+    kernel = kernel64(8, 3.0)
+    np.testing.assert_array_equal(kernel, -kernel.T)
+    np.testing.assert_allclose(kernel, kernel[::-1, ::-1].T, rtol=1e-12)
+    signs = np.sign(np.arange(8)[None] - np.arange(8)[:, None])
+    np.testing.assert_array_equal(mallows.debiasing_kernel(8, math.inf), signs)
+    np.testing.assert_allclose(mallows.debiasing_kernel(8, 1000.0), signs, atol=1e-6)
+    assert mallows.debiasing_kernel(1, 1.0).tolist() == [[0.0]]
+
+
+def test_what_rounding_has_spoilt_is_nan_where_traced() -> None:
+    assert np.all(np.isfinite(kernel64(8, 0.01)))
+    assert np.isnan(jax.jit(lambda e: mallows.debiasing_kernel(8, e))(jnp.float32(0.01))).any()
+
+
+def test_the_mean_is_the_users_own_rank():
+    """Over all draws around two rankings of five items, at three ε."""
+    unbiased = jax.jit(jax.vmap(mallows.unbiased_ranks, in_axes=(0, None)))
+    for center, epsilon in itertools.product(([0, 1, 2, 3, 4], [2, 4, 0, 3, 1]), (0.03, 2.0, 40.0)):
+        rankings, mass = naive.pmf(center, epsilon)
+        np.testing.assert_allclose(mass @ unbiased(rankings, epsilon), center, rtol=0, atol=1e-9)
+
+
+def test_limits_and_missing_items():
+    np.testing.assert_allclose(mallows.unbiased_ranks([2, 0, 1], jnp.inf), [2, 0, 1])
+    part = mallows.unbiased_ranks([2, -1, 0, 1, -7], 3.0)
+    np.testing.assert_allclose(part[jnp.array([0, 2, 3])], mallows.unbiased_ranks([2, 0, 1], 3.0))
+    assert np.isnan(part[jnp.array([1, 4])]).all()
+    assert mallows.unbiased_ranks([0], 0.1).tolist() == [0.0]
+    assert mallows.unbiased_ranks([1, 0], jnp.float32(1)).dtype == jnp.float32
+    assert mallows.unbiased_ranks(np.uint8([1, 0]), 9.0)[0] > 0.9  # -1 is not an unsigned number
+    wide = mallows.unbiased_ranks(np.arange(1000), jnp.float32(1e-3))
+    np.testing.assert_allclose(wide + wide[::-1], 999.0, atol=40)  # of values up to 7e6
+
+
+def test_scale_is_two_places_for_every_other_item(key):
+    """Mean |noise| is the scale and its standard deviation too: within five standard errors, for users of two sizes."""
+    centers = jnp.array([[2, 0, 1, 3], [1, -1, -1, 0]])
+    epsilon = jnp.array([3.0, 0.5])
+    keys = jax.random.split(key, (5000, 2))
+    noisy = jax.vmap(jax.vmap(laplace_ranks), (0, None, None))(keys, centers, epsilon)
+    size = np.abs(np.asarray(noisy - centers))
+    for user, scale in enumerate((2 * 3 / 3.0, 2 * 1 / 0.5)):
+        mine = size[:, user][:, np.asarray(centers[user]) >= 0]
+        assert abs(mine.mean() - scale) < 5 * scale / np.sqrt(mine.size)
+        assert abs((mine**2).mean() - 2 * scale**2) < 5 * np.sqrt(20 / mine.size) * scale**2
+    assert np.isnan(size[:, 1, 1:3]).all()

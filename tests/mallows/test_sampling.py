@@ -22,7 +22,6 @@ from privrank_jax.mallows.sampling import (
 )
 from tests.reference import mallows as naive
 
-FALSE_ALARM = 1e-6
 # users of one crowd: a center each, of the same five items, and an ε each
 CROWD = [
     ([2, 0, 4, 1, 3], 2.0),

@@ -29,7 +29,6 @@ from tests.reference import borda, local_pairs
 from tests.reference import local_reports as two_sets
 
 ITEMS, ALARM, EPSILON, DELTA = 3, 1e-6, 1.5, 1e-3
-PAIRS = list(itertools.combinations(range(ITEMS), 2))
 ABOVE = np.triu_indices(ITEMS, 1)
 CONTENTS = list(itertools.product((-1, 0, 1, 2), repeat=ITEMS))
 CROWD = np.array([[2, 0, 1], [0, 1, 2], [0, 0, 1], [-1, 0, -1], [1, 0, 2], [0, 1, -1]])

@@ -10,6 +10,8 @@ others, which has no scale.
 
 from __future__ import annotations
 
+import csv
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -20,7 +22,6 @@ from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.uncertainty import standard_errors
-from tests.pairwise.games import data
 from tests.quick import quick_jit
 from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import matrix_of
@@ -154,8 +155,9 @@ KRACH = {
 }  # fmt: skip
 
 
-def test_ice_hockey_without_home_advantage_is_krach():
-    rows = data("icehockey", "icehockey.csv")
+def test_ice_hockey_without_home_advantage_is_krach(data_folder):
+    with (data_folder / "icehockey" / "icehockey.csv").open() as file:
+        rows = list(csv.DictReader(file))
     names = sorted({row["opponent"] for row in rows} | {row["visitor"] for row in rows})
     pairs = [[names.index(row[one]) for row in rows] for one in ("opponent", "visitor")]
     won = 1 - np.array([float(row["result"]) for row in rows])

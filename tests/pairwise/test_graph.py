@@ -130,18 +130,6 @@ def test_it_is_what_enumeration_finds(items, share, repeats):
         assert np.any(cycles & (triads == 0))  # longer cycles without a circular triad
 
 
-def test_extremes():
-    order = np.triu(np.ones((6, 6)), 1)
-    best = intransitivity(order)
-    assert (float(best.consistence), bool(best.intransitive)) == (1.0, False)
-    assert float(best.conflicts) == float(best.level) == 0
-    # Each of five items on a circle beats the next two, which gives the largest possible number of circular triads.
-    regular = np.array([[(j - i) % 5 in (1, 2) for j in range(5)] for i in range(5)])
-    worst = intransitivity(regular)
-    assert (int(worst.circular_triads), float(worst.consistence)) == (5, 0.0)
-    assert (float(worst.conflicts), float(worst.level)) == (0, 10)
-
-
 def test_masked_items_count_for_nothing():
     wins = tournaments(3, 1, 5)[0]
     padded = np.ones((7, 7))

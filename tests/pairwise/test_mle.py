@@ -1,4 +1,4 @@
-"""Fits to win counts, edge lists, choices and released totals, against other libraries and SciPy."""
+"""Fits to win counts, edge lists, choices, released totals and mixed effects, against other libraries and SciPy."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ from privrank_jax.pairwise import Choices, mle
 from privrank_jax.pairwise.debiased_fit import debiased_sums
 from privrank_jax.pairwise.maximum_likelihood import select_link
 from privrank_jax.pairwise.minimizer import CONVERGED, OUT_OF_STEPS, STALLED
+from privrank_jax.pairwise.mixed_models import mixed_effects
 from privrank_jax.pairwise.ridges import default_ridges
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.quick import quick_jit
+from tests.reference import mixed_effects as mixed
 from tests.reference import mle as reference_fits
 
 LINKS = ("logistic", "normal", "laplace")
@@ -266,3 +268,44 @@ def test_links_are_selected_by_sums_of_answers_as_by_win_counts():
     np.testing.assert_allclose(summed.value, clear.value, atol=1e-6)
     np.testing.assert_allclose(summed.diagnostics.losses, clear.diagnostics.losses, rtol=1e-9)
     assert LINKS[int(clear.diagnostics.best)] == "normal"
+
+
+def crowd(seed, items, users, share=1.0):
+    """Answers of users with effects of their own, and which of them are seen."""
+    random = np.random.default_rng(seed)
+    theta, gamma = random.uniform(-1, 1, items), random.normal(size=users)
+    first, second = np.triu_indices(items, 1)
+    chance = 1 / (1 + np.exp(-(gamma[:, None] + theta[first] - theta[second])))
+    answers = (random.uniform(size=chance.shape) < chance).astype(float)
+    return answers, random.uniform(size=chance.shape) < share
+
+
+def test_mixed_effects_minimize_their_objective():
+    """Of answers, and of debiased reports, which enter linearly."""
+    answers, observed = crowd(1, 5, 8, 0.8)
+    for reports in (answers, 0.5 + 1.1 * (answers - 0.5)):
+        found = mixed_effects(reports, observed, gamma=2 * 0.4 / 8)
+        theta, gamma = mixed.mixed_fit(reports, observed, 5, 0.4 / 8)
+        assert not np.any(found.diagnostics.separated)
+        np.testing.assert_allclose(found.value.scores, theta - theta.mean(), atol=1e-5)
+        np.testing.assert_allclose(found.value.user_effects, gamma, atol=1e-5)
+        assert float(found.value.sigma) == pytest.approx(np.std(gamma, ddof=1), abs=1e-5)
+        assert int(found.diagnostics.code) == CONVERGED
+        assert float(found.diagnostics.gradient_norm) < 1e-10
+
+
+def test_users_without_a_finite_effect_are_left_out():
+    answers, observed = crowd(3, 5, 8)
+    answers[0], answers[1], observed[2] = 1.0, 0.0, False
+    found = mixed_effects(answers, observed, gamma=2 * 1.2 / 8)
+    np.testing.assert_array_equal(np.flatnonzero(found.diagnostics.separated), [0, 1, 2])
+    np.testing.assert_array_equal(found.value.user_effects[:3], [np.inf, -np.inf, np.nan])
+    theta, gamma = mixed.mixed_fit(answers[3:], observed[3:], 5, 1.2 / 8)
+    np.testing.assert_allclose(found.value.scores, theta - theta.mean(), atol=1e-5)
+    np.testing.assert_allclose(found.value.user_effects[3:], gamma, atol=1e-5)
+    assert float(found.value.sigma) == pytest.approx(np.std(gamma, ddof=1), abs=1e-5)
+    first, second = np.triu_indices(5, 1)
+    chance = 1 / (1 + np.exp(-(gamma[:, None] + theta[first] - theta[second])))
+    known = (chance * (1 - chance) * observed[3:]).sum(1)
+    corrected = np.sqrt(max(np.var(gamma, ddof=1) - np.mean(1 / known), 0))
+    assert float(found.value.sigma_corrected) == pytest.approx(corrected, abs=1e-5)

@@ -1,8 +1,10 @@
-"""Noisy win totals beyond the contract of records: published scales, questionnaires, a bound per item, promises."""
+"""Noisy win totals and ties beyond the contract of records: published scales, questionnaires, a bound per item."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import math
 from collections import defaultdict
 
 import jax
@@ -10,15 +12,24 @@ import numpy as np
 import pytest
 from scipy.spatial import distance
 
+from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import noisy_counts, questionnaire_counts
-from privrank_jax.pairwise.noisy_totals import of_comparisons
+from privrank_jax.mechanism.data import Facts
+from privrank_jax.pairwise import noisy_counts, noisy_ties, questionnaire_counts
+from privrank_jax.pairwise.noisy_totals import GAUSSIAN_TIE_WEIGHT, of_comparisons
 from privrank_jax.pairwise.published import published_counts
-from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity, totals_sensitivity
+from privrank_jax.pairwise.questionnaire import (
+    change_of_totals,
+    max_cut,
+    questionnaire_sensitivity,
+    totals_sensitivity,
+)
 from privrank_jax.privacy import Privacy
+from privrank_jax.privacy.bodies import Independent
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
 from tests import reference
 from tests.promises import promise
+from tests.reference import davidson
 
 ADJACENCIES = ("flip", "replace", "add-remove")
 MATRIX = np.array([[0, 5, 2, 9], [1, 0, 4, 4], [3, 3, 0, 0.5], [0, 2, 0.5, 0]], float)
@@ -122,3 +133,41 @@ def test_what_is_asked_for_is_attained(unit, adjacency):
     asked = promise(0.5, unit, adjacency, 3, delta=1e-6)
     assert of_comparisons(asked, "it") == of_comparisons(asked, "it", "gaussian") == asked
     assert of_comparisons(asked, "it", "laplace") == promise(0.5, unit, adjacency, 3)
+
+
+FLIPPED = Privacy(1.0, unit="user", adjacency="flip")
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_sensitivities_with_ties_by_enumeration(limit):
+    """Attained where all comparisons are of one pair; a larger weight of the ties would cost more."""
+    pairs = [(0, 1)] * limit
+    assert davidson.largest_change(pairs, 2, 1, 1.0) == 2 * limit
+    assert davidson.largest_change(pairs, 2, 1, 1.1) > 2 * limit
+    weight = GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1]
+    assert davidson.largest_change(pairs, 2, 2, weight) == pytest.approx(math.sqrt(2) * limit)
+    assert davidson.largest_change(pairs, 2, 2, 1.23) > math.sqrt(2) * limit
+    promised = promise(1.0, "user", "flip", limit, delta=1e-6)
+    assert totals_sensitivity(promised) == 2 * limit
+    laplace, gaussian = (
+        noisy_ties.noise(promised, Facts(2), kind) for kind in ("laplace", "gaussian")
+    )
+    assert laplace.scale == 2 * limit
+    assert laplace.body == Independent((3,))
+    assert gaussian.body == Independent((3,), (weight,))
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [[(0, 1)], [(0, 1), (1, 2), (0, 2)], [(0, 1), (0, 1), (1, 2)], [(0, 1), (2, 3), (1, 2)]],
+)
+def test_sensitivities_to_a_questionnaire_with_ties_by_enumeration(pairs):
+    counts = pairwise.questionnaire_counts(pairs, 4)
+    naive = davidson.largest_change(pairs, 4, 1, 1.0)
+    assert (
+        change_of_totals("laplace", FLIPPED, counts, ties=True)
+        == naive
+        == len(pairs) + max_cut(counts)
+    )
+    few = dataclasses.replace(FLIPPED, contributions=1)
+    assert change_of_totals("laplace", few, counts, ties=True) == 2

@@ -119,15 +119,9 @@ def test_the_loss_is_as_convex_as_lemma_4_says(link, spread):
         assert mean[1] >= bends.min() * items * share * (1 - 1e-9)
 
 
-def test_lemma_4_says_nothing_of_the_laplace_link_whose_mean_is_convex_all_the_same():
+def test_lemma_4_says_nothing_of_the_laplace_link():
     bound = convexity_bound(10, 1e6, spread=1.0, link="laplace")
-    assert bound.eigenvalue == 0
-    assert bound.probability == 1 - 10
-    theta = np.linspace(-0.5, 0.5, 4)
-    first, second = np.triu_indices(4, 1)
-    epsilon = np.full(3, 2.0)
-    chance = np.asarray(reported_chance(theta[first] - theta[second], epsilon[:, None], "laplace"))
-    assert np.linalg.eigvalsh(hessian(theta, chance, epsilon, chance, 1, "laplace"))[1] > 0.1
+    assert (bound.eigenvalue, bound.probability) == (0, 1 - 10)
 
 
 @pytest.mark.parametrize("link", LINKS)

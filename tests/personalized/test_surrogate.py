@@ -94,17 +94,6 @@ def test_debiased_rankings_give_the_risk_of_the_true_ones_on_average():
     assert abs(chance @ plain - true) > 0.05
 
 
-def test_debiased_pairs_and_unbiased_ranks_train_alike():
-    kernel = mallows.debiasing_kernel(4, 3.0)
-    ranks = jnp.array([2, 0, 3, 1])
-    weights = debiased_pair_weights(kernel[ranks[:, None], ranks])
-    assert weights.min() < 0  # they leave [0, 1]
-    wins = wins_from_ranks(mallows.unbiased_ranks(ranks, 3.0))
-    scores = jnp.asarray(SCORES[:4])
-    found = jax.jit(pairwise_risk)(scores, weights)
-    np.testing.assert_allclose(found, jax.jit(logistic_risk)(scores, wins), rtol=1e-9)
-
-
 def test_weights_of_pairs():
     np.testing.assert_array_equal(pair_weights(RANKS), reference.weights(RANKS))
     part = np.array([1, -1, 0, -1, 2])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -46,40 +44,15 @@ def on_linear(key, labels, privacy, **told):
     return train_on_labels(key, labels, privacy, linear, jnp.zeros(2), jnp.asarray(PAIRS), **told)
 
 
-@pytest.mark.parametrize("clip", [0.4, 1.0, np.inf])
-@pytest.mark.parametrize(("releases", "steps"), [(1, 7), (3, 2)])
+@pytest.mark.parametrize(("clip", "releases", "steps"), [(0.4, 1, 7), (1.0, 3, 2), (np.inf, 3, 2)])
 def test_without_noise_it_is_the_twin(key, clip, releases, steps):
-    told = {"releases": releases, "steps": steps, "clip": clip, "optimizer": PLAIN}
-    found = on_linear(key, LABELS, FREE, **told).value
-    expected = reference.trained(
-        reference.linear, [0, 0], PAIRS, LABELS, USERS, clip, releases, steps, 0.5
-    )
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    told = {"releases": releases, "steps": steps, "clip": clip, "optimizer": PLAIN, "users": USERS}
     start = {"a": jnp.array(0.5), "b": jnp.array(-0.3)}
-    found = train_on_labels(
-        key, LABELS, FREE, product, start, jnp.asarray(PAIRS), users=USERS, **told
-    ).value
+    found = train_on_labels(key, LABELS, FREE, product, start, jnp.asarray(PAIRS), **told).value
     expected = reference.trained(
         reference.product, [0.5, -0.3], PAIRS, LABELS, USERS, clip, releases, steps, 0.5
     )
     np.testing.assert_allclose([found["a"], found["b"]], expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("clip", [0.5, 1.0, np.inf])
-def test_no_user_moves_the_sum_by_more_than_its_noise_allows(key, clip):
-    """All labels of each user, given all others' labels: at most 2C, which is attained where some are clipped."""
-    run = jax.jit(lambda labels: on_linear(key, labels, PRIVATE, clip=clip).value)
-    noise = float(on_linear(key, LABELS, PRIVATE, clip=clip).diagnostics.noise_scale[0])
-    most = noise / calibrate_gaussian(1.0, 1e-5)
-    largest = 0.0
-    for user in set(USERS):
-        own = np.flatnonzero(user == USERS)
-        answers = np.tile(LABELS, (2 ** len(own), 1))
-        answers[:, own] = list(itertools.product((0, 1), repeat=len(own)))
-        sums = np.array([run(each) for each in answers])
-        largest = max(largest, np.linalg.norm(sums[:, None] - sums, axis=2).max())
-    assert largest <= most * (1 + 1e-9)
-    assert largest >= (0.99 if clip <= 1 else 0.9) * most
 
 
 def test_every_release_has_the_noise_of_its_bound(key):
