@@ -13,14 +13,11 @@ import scipy.stats
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts, WinEdges
-from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import Choices, mle
 from privrank_jax.pairwise.debiased_fit import debiased_sums
 from privrank_jax.pairwise.maximum_likelihood import select_link
 from privrank_jax.pairwise.minimizer import CONVERGED, OUT_OF_STEPS, STALLED
 from privrank_jax.pairwise.mixed_models import mixed_effects
-from privrank_jax.pairwise.ridges import default_ridges
-from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.quick import quick_jit
 from tests.reference import mixed_effects as mixed
@@ -211,19 +208,6 @@ def test_vmap_is_the_loop(form):
 
 def fitted(totals, comparisons, gamma, mask=None):
     return pairwise.fit(pairwise.designs.Counts(comparisons, mask), totals, gamma)
-
-
-def test_the_default_gamma_knows_the_variance_of_k_norm_noise(key):
-    """γ = (h + v)/h, v the mean variance over the dimensions of the noise, here by simulation, within 5 %."""
-    wins, asked = dense(counts(0, 9)), Privacy(0.5, unit="user", adjacency="flip")
-    cycle = pairwise.questionnaire_counts([(i, (i + 1) % SIZE) for i in range(SIZE)], SIZE)
-    release = jax.vmap(lambda k: pairwise.noisy_counts(k, wins, asked, questionnaire=cycle))
-    each = release(jax.random.split(key, 4000)).value
-    variance = np.sum(np.var(np.asarray(each), axis=0)) / (SIZE - 1)
-    h = float(np.asarray(wins.degrees).mean()) / 5
-    law = pairwise.noisy_counts.noise(asked, Facts(SIZE, told={"questionnaire": cycle}))
-    found, _ = default_ridges(pairwise.designs.Counts(wins.comparisons), law)
-    assert float(found) == pytest.approx((h + variance) / h, rel=0.05)
 
 
 def chosen(data, **gamma):
