@@ -54,7 +54,7 @@ def test_errors_are_those_of_the_sandwich_about_where_no_ridge_pulls(ties):
     log_tie = [np.log(0.7)] * ties
     value = ModelScores(jnp.asarray(TRUTH), jnp.asarray(SLOPES), *map(jnp.asarray, log_tie))
     beta, ridge = np.append(BETA, log_tie), np.linspace(1, 4, numbers)
-    units = np.concatenate([np.ones(ITEMS), DESIGN.units, np.ones(ties)])
+    units = np.concatenate([np.ones(ITEMS), DESIGN.units, [1.0] * ties])
     told = {"gamma": ridge[: ITEMS + 2], "tie_gamma": ridge[-1]}
     for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
         law = noise_on_sums(DESIGN, noise, 3.0, ties=ties)
@@ -67,10 +67,10 @@ def test_errors_are_those_of_the_sandwich_about_where_no_ridge_pulls(ties):
         np.testing.assert_allclose(found.center * units, center, rtol=1e-6)
         if noise == "gaussian":
             rows = confidence_intervals(found)
-            widths = [rows.coefficients.high - rows.coefficients.low]
-            widths += [rows.log_tie.high - rows.log_tie.low] * ties
+            parts = (rows.coefficients, rows.log_tie) if ties else (rows.coefficients,)
+            widths = np.hstack([part.high - part.low for part in parts])
             each = np.sqrt(np.diagonal(found.covariance))[ITEMS:]
-            np.testing.assert_allclose(np.hstack(widths), 2 * 1.959964 * each, rtol=1e-4)
+            np.testing.assert_allclose(widths, 2 * 1.959964 * each, rtol=1e-4)
 
 
 def test_ties_that_count_half_leave_less_variance():
