@@ -35,7 +35,7 @@ def drawn(seed, items=7, total=4000.0, scale=30.0):
     return scores, NoisyDesign(found[:-1], found[-1], scale)
 
 
-@pytest.mark.parametrize(("items", "scale"), [(2, 30.0), (7, 30.0), (7, 1e5), (3, 1e-3)])
+@pytest.mark.parametrize(("items", "scale"), [(2, 30.0), (2, 1e-3), (7, 30.0), (7, 1e5)])
 def test_errors_as_by_loops(items, scale):
     with jax.enable_x64(True):
         scores, design = drawn(items, items, scale=scale)
