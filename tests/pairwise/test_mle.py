@@ -101,14 +101,6 @@ def test_far_scores_are_found(dtype, slack):
     assert int(found.diagnostics.code) in (CONVERGED, STALLED)
 
 
-def test_ties_are_half_a_win_for_both():
-    winners, losers = rows_of(counts(3, 6))
-    tied = np.random.default_rng(3).random(winners.size) < 0.4
-    outcome = [evalica.Winner.Draw if tie else evalica.Winner.X for tie in tied]
-    wins = WinCounts.from_comparisons(winners, losers, num_items=SIZE, tied=tied)
-    np.testing.assert_allclose(mle(wins).value, evalica_scores(winners, losers, outcome), atol=1e-6)
-
-
 DESCENT, LINE_SEARCH = optax.sgd(1.0), optax.lbfgs()
 ADAM = optax.adam(optax.exponential_decay(0.1, 100, 0.5))
 
@@ -293,3 +285,15 @@ def test_users_without_a_finite_effect_are_left_out():
     known = (chance * (1 - chance) * observed[3:]).sum(1)
     corrected = np.sqrt(max(np.var(gamma, ddof=1) - np.mean(1 / known), 0))
     assert float(found.value.sigma_corrected) == pytest.approx(corrected, abs=1e-5)
+
+
+def test_derivatives_of_mixed_effects_flow_past_users_who_are_left_out():
+    answers, _ = crowd(4, 5, 8)
+    answers[0] = 1.0
+
+    def spread(gamma):
+        return jnp.sum(mixed_effects(answers, gamma=gamma).value.scores ** 2)
+
+    step = 1e-4
+    slope = (spread(0.25 + step) - spread(0.25 - step)) / (2 * step)
+    assert float(jax.grad(spread)(0.25)) == pytest.approx(float(slope), rel=1e-5)

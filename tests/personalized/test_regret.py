@@ -72,15 +72,6 @@ def test_rate_is_the_printed_one():
     assert float(bare) == pytest.approx(psi[0] ** 2 * size / n, rel=1e-5)
 
 
-def test_large_exponents_go_over_into_deterministic_preferences():
-    epsilon = np.array([0.01, 1.0, 3.0])
-    limit = float(regret_rate(5000, 40, 4, epsilon))
-    assert float(regret_rate(5000, 40, 4, epsilon, noise_exponent=1e6)) == pytest.approx(
-        limit, rel=1e-3
-    )
-    assert np.isfinite(regret_rate(100, 10, 2, np.inf))
-
-
 @pytest.mark.parametrize("alpha", [0.5, 1.0])
 @pytest.mark.parametrize("gamma", [0.5, 2.0, np.inf])
 def test_at_the_consistent_epsilon_the_rate_vanishes_like_a_power_of_the_logarithm(gamma, alpha):

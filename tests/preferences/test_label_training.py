@@ -105,17 +105,11 @@ def test_functions_of_a_model_stay_and_users_may_have_names(key):
     model = {"weights": jnp.zeros(2), "activation": jnp.tanh}
     names = [f"user {user}" for user in USERS]
     plain = on_linear(key, LABELS, PRIVATE, clip=0.8)
-    found = train_on_labels(
-        key,
-        LABELS,
-        PRIVATE,
-        lambda model, pair: linear(model["weights"], pair),
-        model,
-        PAIRS,
-        users=names,
-        clip=0.8,
-        optimizer=WHOLE,
-        steps=1,
-    )
+
+    def score(model, pair):
+        return linear(model["weights"], pair)
+
+    told = {"users": names, "clip": 0.8, "optimizer": WHOLE, "steps": 1}
+    found = train_on_labels(key, LABELS, PRIVATE, score, model, PAIRS, **told)
     np.testing.assert_allclose(found.value["weights"], plain.value, rtol=1e-6)
     assert found.value["activation"] is jnp.tanh
