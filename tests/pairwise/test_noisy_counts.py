@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scipy.spatial import distance
 
-from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise import noisy_counts, noisy_ties, questionnaire_counts
@@ -162,7 +161,7 @@ def test_sensitivities_with_ties_by_enumeration(limit):
     [[(0, 1)], [(0, 1), (1, 2), (0, 2)], [(0, 1), (0, 1), (1, 2)], [(0, 1), (2, 3), (1, 2)]],
 )
 def test_sensitivities_to_a_questionnaire_with_ties_by_enumeration(pairs):
-    counts = pairwise.questionnaire_counts(pairs, 4)
+    counts = questionnaire_counts(pairs, 4)
     naive = davidson.largest_change(pairs, 4, 1, 1.0)
     assert (
         change_of_totals("laplace", FLIPPED, counts, ties=True)

@@ -9,7 +9,6 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax import links
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
 from privrank_jax.mechanism.data import Facts
@@ -32,7 +31,7 @@ def calibrate(link="logistic", noise="laplace", gamma=None, **settings):
 
 
 def scale_of(link, promised, **options):
-    return perturbed_mle.scale(promised, Facts(2, rules=(links.get_link(link), False)), **options)
+    return perturbed_mle.scale(promised, Facts(2, rules=(get_link(link), False)), **options)
 
 
 def floor_of(link, **settings):
@@ -46,7 +45,7 @@ def floor_of(link, **settings):
 @pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
 def test_published_scales_are_the_printed_ones(link, kappa1, kappa2, adjacency):
     """λ = 8κ₁/ε, γ = 4κ₂/ε (one comparison); λ = 8Lκ₁/ε, γ = 8Lκ₂/ε (users)."""
-    facts = Facts(2, rules=(links.get_link(link), False))
+    facts = Facts(2, rules=(get_link(link), False))
     edge = published_mle.scale(promise(0.7, adjacency=adjacency), facts)
     assert edge == pytest.approx((8 * kappa1 / 0.7, max(4 * kappa2 / 0.7, 1.0)))
     user = published_mle.scale(promise(0.7, "user", adjacency, 5), facts)

@@ -138,18 +138,12 @@ def test_guarantee():
     assert float(finish(update(state, 0, 2, True, np.inf)).guarantee.epsilon) == np.inf
 
 
-# --- cost ----------------------------------------------------------------------------------------
-
-
 def test_reports_of_either_coding_are_the_same():
     rows = [0, 2, 0], [1, 1, 2], np.array([1, 0, 1])
     signed = *rows[:2], np.array([1, -1, 1])
     expected = update(init(3), *rows, 1.5)
     _equal(update(init(3), *signed, 1.5), expected)
     _equal(jax.jit(lambda y: update(init(3), *rows[:2], y, 1.5))(signed[2]), expected)
-
-
-# --- refusals ------------------------------------------------------------------------------------
 
 
 def test_masked_and_traced_nonsense_is_dropped():

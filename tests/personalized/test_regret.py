@@ -68,6 +68,7 @@ def test_rate_is_the_printed_one():
     same = regret_rate(n, size, items, 0.7, noise_exponent=gamma)
     special = (psi[0] ** 2 * inner) ** ((gamma + 1) / (gamma + 2))
     assert float(same) == pytest.approx(special, rel=1e-5)
+    assert np.isfinite(regret_rate(100, 10, 2, np.inf))
     bare = regret_rate(n, size, items, 0.7, logarithm=False)
     assert float(bare) == pytest.approx(psi[0] ** 2 * size / n, rel=1e-5)
 
