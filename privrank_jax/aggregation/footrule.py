@@ -71,6 +71,7 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import product
+from privrank_jax._pytrees import pytree
 from privrank_jax._quickly import quickly
 from privrank_jax._types import (
     Count,
@@ -98,8 +99,7 @@ from privrank_jax.privacy.geometry import Cube
 from privrank_jax.privacy.privacy import Privacy
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class PositionHistograms:
     """How many of n users have each of m items at each position; a pytree, as ``PairWeights`` are.
 

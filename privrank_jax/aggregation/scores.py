@@ -31,6 +31,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Integer
 
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Count
 from privrank_jax.aggregation.promise import ADDED
 from privrank_jax.comparisons import default_float
@@ -42,8 +43,7 @@ from privrank_jax.privacy.geometry import Cube
 from privrank_jax.privacy.privacy import Privacy
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class PointTotals:
     """Totals of the points that n users give to m items.
 
@@ -56,8 +56,8 @@ class PointTotals:
 
     totals: Int[Array | np.ndarray, "*batch items"]
     num_users: Count
-    most: int = dataclasses.field(default=1, metadata={"static": True})
-    limit: int | None = dataclasses.field(default=None, metadata={"static": True})
+    most: int = static(default=1)
+    limit: int | None = static(default=None)
 
     @classmethod
     def from_points(

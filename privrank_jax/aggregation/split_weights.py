@@ -44,7 +44,6 @@ out.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from fractions import Fraction
 from typing import Any
@@ -54,6 +53,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._quickly import quickly
 from privrank_jax._types import Count, Key, Mask, Number, Numbers, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_choice, is_traced
@@ -77,8 +77,7 @@ _SHRINKAGES = ("james-stein", "none")
 _MUCH = {"k-norm": (0.25, 1.0), "gaussian": (0.5, 0.5)}
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class WeightsDiagnostics:
     """The noise of private weights, in shares of users; of their Borda scores it is √(m - 1)·σ_g."""
 
@@ -87,8 +86,7 @@ class WeightsDiagnostics:
     cycle_factor: Numbers  #: s, by which the cycle part was multiplied; a private value
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class _Budget:
     """How the noise is shared; all public."""
 
@@ -97,7 +95,7 @@ class _Budget:
     of_scores: Any  #: 1/variance in a direction of g of the release of scores, at the whole budget and unit scale
     of_pairs: Any  #: that of the release of pairs
     #: of a share of the budget, with which a precision grows: 1 for Gaussian noise, 2 for K-norm noise
-    power: int = dataclasses.field(metadata={"static": True})
+    power: int = static()
 
     @property
     def precisions(self) -> tuple[Any, Any]:

@@ -9,7 +9,6 @@ lists); or its pairs count as unknown, and both items get 1/2 (``missing="unknow
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Sequence
 
@@ -18,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Integer
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._quickly import concretely, quickly
 from privrank_jax._types import (
     Count,
@@ -48,8 +48,7 @@ _MANY = 2**50  # most users whose doubled counts float64 still distinguishes
 _ROUNDING = 0.01  # of shares in half precision
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class PairWeights:
     """How n users order each pair of m items: the input of solvers and of private functions.
 

@@ -16,6 +16,7 @@ import jax
 
 import privrank_jax
 from privrank_jax import simulate
+from privrank_jax._backend import on_cpu
 from privrank_jax._types import Key
 from privrank_jax.experiments.claims import VALUES, Claim, Verdict, excess, groups, is_difference
 from privrank_jax.experiments.study import Experiment, get
@@ -138,7 +139,8 @@ def run(
     if folder is not None:
         kept = Checkpoints(Path(folder) / f"{found.file_name}.unfinished", fresh=fresh)
     options = {"progress": progress, "checkpoints": kept, "notice": notice}
-    result = simulate.run(key, *found.runs(replicates), batch_size=found.pairs_at_once(), **options)
+    options["batch_size"] = found.batch if on_cpu() else None
+    result = simulate.run(key, *found.runs(replicates), **options)
     table = found.table(result)
     verdicts = found.judged(table)
     paths = {}

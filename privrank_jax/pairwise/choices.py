@@ -26,7 +26,6 @@ Source: Plackett (1975); Luce (1959); the private fit and its constants are ours
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,6 +36,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._batches import of_each_problem
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._validate import in_floats, is_real
 from privrank_jax.comparisons import Comparisons, WinCounts, default_float
 from privrank_jax.mechanism.additive import Additive
@@ -48,8 +48,7 @@ from privrank_jax.privacy.noise import NOISES
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Choices:
     """K choices of one item from a set of items.
 
@@ -65,8 +64,8 @@ class Choices:
     offered: Bool[Array, "*batch choices size"]
     chosen: Int[Array, "*batch choices"]
     weights: Float[Array, "*batch choices"]
-    num_items: int = dataclasses.field(metadata={"static": True})
-    public_sets: bool = dataclasses.field(default=True, metadata={"static": True})
+    num_items: int = static()
+    public_sets: bool = static(default=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", in_floats("weights", self.weights))

@@ -51,6 +51,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from privrank_jax._backend import product
+from privrank_jax._pytrees import pytree
 from privrank_jax._types import Key, Numbers, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.comparisons import WinCounts
@@ -88,8 +89,7 @@ _LEAST = 0.05  # of the product design, what is left of a pair
 Steps = Float[Array, "steps numbers"]
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class ContinualDiagnostics:
     """The noise of counts over time; public.
 
@@ -114,7 +114,7 @@ class PrefixSums(Mechanism):
         name, doc: of the record in this module, and the theorem.
         parts: m -> how many numbers each part of a step has, and d/φ.
         floats: data -> what arrived in each step, ``(T, d)``, and m; checked.
-        whole: data -> twice that on the host, as int64.
+        summed: matrices of win counts -> these numbers, in NumPy too.
         hidden: whether it holds for private pairs alone, as others need no such counts.
     """
 
@@ -122,11 +122,16 @@ class PrefixSums(Mechanism):
     doc: str
     parts: Callable[[int], list[tuple[int, Fraction]]]
     floats: Callable[[Any], tuple[Any, int]]
-    whole: Callable[[Any], Int[np.ndarray, "steps numbers"]]
+    summed: Callable[[Any], Any]
     hidden: bool = False
 
     def __post_init__(self) -> None:
         self.read_as(self.name, __name__, self.doc)
+
+    def whole(self, data: Any) -> Int[np.ndarray, "*steps numbers"]:
+        """Twice the numbers on the host, of win counts or of the numbers themselves."""
+        doubled = doubled_counts(data)
+        return self.summed(doubled) if isinstance(data, WinCounts) else doubled
 
     def attained(self, privacy: Privacy, noise: str) -> Privacy:
         """What is attained of a promise; errors as of a simulation."""
@@ -315,18 +320,6 @@ def _totals(totals: Any) -> tuple[Steps, int]:
     return totals, totals.shape[1]
 
 
-def _whole_totals(wins: Any) -> Int[np.ndarray, "steps items"]:
-    """Twice the totals of win counts, or of totals."""
-    doubled = doubled_counts(wins)
-    return doubled.sum(-1) if isinstance(wins, WinCounts) else doubled
-
-
-def _whole_sums(wins: Any) -> Int[np.ndarray, "*steps numbers"]:
-    """Twice the sums of win counts, or of sums."""
-    doubled = doubled_counts(wins)
-    return _score_sums(doubled) if isinstance(wins, WinCounts) else doubled
-
-
 def _sums(wins: WinCounts) -> tuple[Steps, int]:
     check_counts(wins)
     if wins.matrix.ndim != 3 or not wins.matrix.shape[0]:
@@ -359,7 +352,7 @@ continual_totals = PrefixSums(
     """,
     parts=lambda num_items: [(num_items, Fraction(1))],
     floats=_totals,
-    whole=_whole_totals,
+    summed=lambda matrices: matrices.sum(-1),
 )
 
 continual_score_sums = PrefixSums(
@@ -381,7 +374,7 @@ continual_score_sums = PrefixSums(
     """,
     parts=parts_of,
     floats=_sums,
-    whole=_whole_sums,
+    summed=_score_sums,
     hidden=True,
 )
 

@@ -29,7 +29,6 @@ is identifiable is not looked at.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
@@ -42,6 +41,7 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int, Real
 from privrank_jax._arguments import ArgumentError
 from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import RowsLike, Scalar
 from privrank_jax.comparisons import default_float
 from privrank_jax.exact.likelihoods import FEATURE_BITS
@@ -56,8 +56,7 @@ _RANK = 1e-9  # share of a column's squared norm that others must leave over
 _SHARE = 1e-6  # of a column's norm, from which another is named
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class CovariateDesign(Meetings):
     """The public part of N comparisons of m items with p features; :func:`covariate_table` makes and checks one.
 
@@ -78,10 +77,10 @@ class CovariateDesign(Meetings):
     users: Int[Array, "*batch rows"]
     units: Float[Array, "*batch covariates"]
     mask: Bool[Array, "*batch rows"] | None = None
-    num_items: int = dataclasses.field(kw_only=True, metadata={"static": True})
-    names: tuple[str, ...] = dataclasses.field(default=(), metadata={"static": True})
-    private: bool = dataclasses.field(default=False, metadata={"static": True})
-    ties: bool = dataclasses.field(default=False, metadata={"static": True})
+    num_items: int = static(kw_only=True)
+    names: tuple[str, ...] = static(default=())
+    private: bool = static(default=False)
+    ties: bool = static(default=False)
 
     @property
     def dtype(self) -> DTypeLike:
@@ -176,8 +175,7 @@ class CovariateDesign(Meetings):
         return jnp.max(each)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class CovariateTable:
     """N comparisons with features: the design, and outcomes ``(N,)``, 1 where the first item won, 1/2 for a tie."""
 

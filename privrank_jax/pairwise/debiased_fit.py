@@ -36,6 +36,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Shaped
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._types import (
     MaskLike,
     NumbersLike,
@@ -62,8 +63,7 @@ from privrank_jax.pairwise.uncertainty import Uncertainty, standard_errors
 from privrank_jax.privacy.local import check_bits, check_reports, local_guarantee, report_values
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class DebiasedSums:
     """Sums of the reports that a fit needs; those over different users add up by ``+``.
 
@@ -109,8 +109,7 @@ class DebiasedSums:
         return DebiasedSums(self.margins + other.margins, self.weights + other.weights, both)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class DebiasedFit:
     """Diagnostics of a fit to randomized reports, all of them post-processing of the reports.
 

@@ -33,7 +33,6 @@ qvcalc; it then has no quasi standard error.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable
 
@@ -43,6 +42,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._backend import product
+from privrank_jax._pytrees import pytree
 from privrank_jax._roots import bracketed_root
 from privrank_jax._types import Key, MaskLike, PairMatrix, PairMatrixLike, Scalar, ScoresLike
 from privrank_jax._validate import check_level, check_positive, is_traced
@@ -59,8 +59,7 @@ from privrank_jax.rankings import ranks_from_scores
 _SHARES = (0.002, 0.9999, 129)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class ParameterIntervals:
     """Intervals of single parameters, each by itself.
 
@@ -75,8 +74,7 @@ class ParameterIntervals:
     high: Float[Array, "..."]
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Intervals:
     """Intervals of scores and ranks, one entry per item; entries of masked items are meaningless.
 
@@ -295,8 +293,7 @@ def _of_ranks(key: Key, uncertainty: Uncertainty, draws: int) -> Array:
 # --- quasi-variances -------------------------------------------------------------------------------
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class QuasiVariances:
     """Quasi-variances of scores.
 

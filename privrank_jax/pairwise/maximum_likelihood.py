@@ -11,6 +11,7 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice, check_nonnegative, is_traced
 from privrank_jax.comparisons import WinCounts, WinEdges
@@ -190,8 +191,7 @@ def _mle_sparse(edges: WinEdges, gamma: Scalar, link: Link, search: Search) -> E
     return Estimate(center(found.value, None), None, FitDiagnostics.of(found))
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class LinkSelection:
     """The fits side by side, one entry per link.
 
@@ -207,7 +207,7 @@ class LinkSelection:
     losses: Float[Array, "*batch links"]
     scores: Float[Array, "*batch links items"]
     codes: Int[Array, "*batch links"]
-    links: tuple[str, ...] = dataclasses.field(metadata={"static": True})
+    links: tuple[str, ...] = static()
 
 
 def select_link(

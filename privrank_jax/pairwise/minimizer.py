@@ -15,7 +15,6 @@ finished problems wait.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -25,6 +24,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, DTypeLike, Float, Int, PyTree
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.pairwise.lanes import dot
 
@@ -93,8 +93,7 @@ class Search(NamedTuple):
 USUAL = Search()
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Minimum:
     """The end point of a search and how it was reached.
 

@@ -27,6 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._roots import square_root
 from privrank_jax._types import ReportTableLike, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
@@ -38,8 +39,7 @@ from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.minimizer import minimize
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class MixedEffects:
     """The fitted scores, user effects and their spread.
 
@@ -99,8 +99,7 @@ def mixed_effects(
     return _fit(answers, observed, 2 / answers.shape[0] if gamma is None else gamma)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class _UserPairs(Meetings):
     """Each user's answers about all pairs: η = b_l + θ_i - θ_j, β = (θ, b/α), where α makes the gradients of items and
     of users of one order."""

@@ -41,7 +41,6 @@ number tells how far apart the ends are.
 
 from __future__ import annotations
 
-import dataclasses
 from fractions import Fraction
 from typing import Any
 
@@ -51,6 +50,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._backend import product
+from privrank_jax._pytrees import pytree
 from privrank_jax._types import Key, Numbers, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import as_array, check_nonnegative, is_traced
 from privrank_jax._workarounds.threefry import fused
@@ -83,8 +83,7 @@ _ELSEWHERE, _ASTRAY = (
 _STEPS = 60  # of the search for x
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class NoisyDesign:
     """Noisy information about each item, ``(m,)``, and along the scores, ``()``, and the scale of the Laplace noise."""
 

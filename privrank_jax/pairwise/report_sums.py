@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Float, Int
 
 from privrank_jax._arguments import is_whole
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Count, NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
 from privrank_jax.comparisons import default_float
@@ -41,8 +42,7 @@ _LIMBS = 4  # the whole part, then three fractions
 _CHUNK = 1 << 14
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class ReportSums:
     """Sums of reports over m items, P = m(m-1)/2 pairs. Its size doesn't depend on the number of reports.
 
@@ -55,7 +55,7 @@ class ReportSums:
 
     limbs: Int[Array, "*batch pairs 8"]
     largest_epsilon: Float[Array, "*batch"]
-    num_items: int = dataclasses.field(metadata={"static": True})
+    num_items: int = static()
 
 
 def init(num_items: int) -> ReportSums:

@@ -68,6 +68,7 @@ from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
 from privrank_jax._components import components
 from privrank_jax._counting import FlagsLike, WeightsLike, check_comparisons, count_on_host
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._quickly import quickly
 from privrank_jax._types import (
     MaskLike,
@@ -94,8 +95,7 @@ MOST_CHANGE = 1.75
 _BLOCK = 2**22  # numbers of a full matrix, by which a product is faster if a tenth of them is not 0
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Uncertainty:
     """The distribution of an estimate's error, to first order: of m scores or totals, then p coefficients, then log ν.
 
@@ -120,7 +120,7 @@ class Uncertainty:
     mask: Bool[Array, "*batch items"]
     noise: Noise
     near: Bool[Array, "*batch"]
-    ties: bool = dataclasses.field(default=False, metadata={"static": True})
+    ties: bool = static(default=False)
     pull: Float[Array, "*batch items"] | None = None
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
@@ -40,14 +40,13 @@ def bound_of(row: Row) -> float:
     return float(attack_error_bound(items, epsilon, rankings))
 
 
-def with_bounds(p: P, rows: list[Row]) -> list[Row]:
+def with_bounds(p: P, rows: list[Row]) -> Iterator[Row]:
     """Add a row with the lower bound of the error after each row of the attack."""
     del p
-    result = []
     for row in rows:
         known = {"metric": BOUND, "mean": bound_of(row), "standard_error": 0.0, "nonfinite": 0}
-        result += [row, {**row, **known, "estimator": ANY}]
-    return result
+        yield row
+        yield {**row, **known, "estimator": ANY}
 
 
 def seen(table: StudyResult) -> claims.Verdict:

@@ -62,15 +62,16 @@ NOT_WORSE = "at or below the printed mean within 3 standard errors"
 
 
 def levels(low: float, high: float, width: float | None = None) -> dict[str, Any]:
-    """Parameters of ε_l ~ Unif(low, high), or Unif(A, A + width) with A ~ Unif(low, high)."""
+    """Parameters of ε_l ~ Unif(low, high), or Unif(A, A + width) with A ~ Unif(low, high), and their check."""
     law = "ε_l" if width is None else "A"
     found = {"low": number(low, f"{law} ~ Unif(low, high)"), "high": number(high, "see low")}
+    found["check"] = _ascending
     if width is not None:
         found["width"] = number(width, "ε_l ~ Unif(A, A + width)", least=0)
     return found
 
 
-def ascending(p: P) -> str:
+def _ascending(p: P) -> str:
     """What is wrong with the range of ε."""
     low, high = p.low, p.high
     return f"low must be at most high; got low={low:g} and high={high:g}" if low > high else ""
