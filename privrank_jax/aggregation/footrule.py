@@ -83,15 +83,13 @@ from privrank_jax._types import (
     Ranks,
 )
 from privrank_jax._validate import (
-    check_choice,
     check_no_padding,
-    check_square,
     check_users,
     is_traced,
 )
 from privrank_jax.aggregation.counting import twice_positions
 from privrank_jax.aggregation.promise import REPLACED
-from privrank_jax.aggregation.weights import MISSING, ranks_of_users
+from privrank_jax.aggregation.weights import check_matrix, checked_mask, ranks_of_users
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
@@ -135,13 +133,12 @@ class PositionHistograms:
             ValueError: no users, no items, ranks that are not integers or reach 2^31 - 1, 2^29 users or more, an
                 unknown rule, a mask of another shape.
         """
-        check_choice("missing", missing, MISSING)
-        given = ranks_of_users(ranks)
+        given = ranks_of_users(ranks, missing)
         if given.shape[0] >= 2**29:
             raise ValueError(f"counts have room for less than 2^29 users, got {given.shape[0]:,}.")
         if users is None:
             return cls(_count_positions(given, missing), given.shape[0])
-        rows = _checked_mask("users", users, given.shape[:1])
+        rows = checked_mask("users", users, given.shape[0])
         number = jnp.sum(rows, dtype=jnp.int32)
         check_users(number)
         return cls(_count_positions(given, missing, rows), number)
@@ -242,12 +239,8 @@ def assignment(costs: PairMatrixLike) -> Ranks:
     >>> assignment([[1, 0, 4], [0, 3, 5], [2, 2, 1]]).tolist()
     [1, 0, 2]
     """
-    check_square("costs", costs)
+    check_matrix("costs", costs)
     given = jnp.asarray(costs)
-    if given.ndim != 2:
-        raise ValueError(
-            f"costs must have shape (m, m), got {given.shape}: use jax.vmap for a batch."
-        )
     if not is_traced(given) and not np.all(np.isfinite(np.asarray(costs))):
         raise ValueError("costs must be finite.")
     return _assigned(given)
@@ -281,25 +274,15 @@ def set_aside(costs: Float[Array, "items items"], mask: Mask | None) -> Float[Ar
     return jnp.where(mask[:, None], of_real, of_padded)
 
 
-def _checked_mask(name: str, mask: MaskLike, shape: tuple[int, ...]) -> Mask:
-    found = jnp.asarray(mask, bool)
-    if found.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {found.shape}.")
-    return found
-
-
 def _check_histograms(histograms: PositionHistograms) -> None:
     """Raise ``ValueError`` unless the counts are those of n users; traced ones need only have the shape."""
-    check_square("counts", histograms.counts)
-    kind, shape = histograms.counts.dtype, np.shape(histograms.counts)
-    if len(shape) != 2 or not jnp.issubdtype(kind, jnp.integer):
-        raise ValueError(
-            f"counts must be integers of shape (m, m), got {kind} {shape}: use jax.vmap for a batch."
-        )
+    check_matrix("counts", histograms.counts)
+    if not jnp.issubdtype(histograms.counts.dtype, jnp.integer):
+        raise ValueError(f"counts must be integers, got {histograms.counts.dtype}.")
     check_users(histograms.num_users)
     mask = histograms.mask
     if mask is not None:
-        _checked_mask("mask", mask, shape[:1])
+        checked_mask("mask", mask, histograms.num_items)
     if is_traced(histograms.counts, histograms.num_users, mask):
         return
     counts = np.asarray(histograms.counts, np.int64)

@@ -39,14 +39,14 @@ from jaxtyping import Array, Int, Shaped
 from privrank_jax._types import MaskLike, PairMatrixLike, Ranks, RanksLike
 from privrank_jax._validate import (
     as_ranks,
+    check_no_padding,
     check_nonnegative,
     check_positive,
-    check_square,
     in_floats,
     is_traced,
 )
 from privrank_jax.aggregation.borda import borda_scores
-from privrank_jax.aggregation.weights import PairWeights, shares_of
+from privrank_jax.aggregation.weights import PairWeights, check_matrix, shares_of
 from privrank_jax.rankings import order_to_ranks, ranks_from_scores, ranks_to_order
 
 MAX_ITEMS = 20
@@ -120,25 +120,16 @@ def kemeny(
 
 def _checked(weights: PairWeights | PairMatrixLike) -> np.ndarray:
     """The weights in float64, diagonal 0."""
-    given: Any = weights
-    if isinstance(weights, PairWeights):
-        if weights.mask is not None and not np.all(np.asarray(weights.mask)):
-            raise ValueError(
-                "this solver runs on the host without padding: leave padded items out of the weights."
-            )
-        given = weights.matrix
+    check_no_padding(weights, "this solver runs on the host without padding")
+    given: Any = weights.matrix if isinstance(weights, PairWeights) else weights
     if is_traced(given):
         raise ValueError(
             "the weights are traced: this solver runs on the host; inside jit use "
             "aggregation.kemeny_rule.exact_kemeny (m <= 20) or aggregation.local_search"
         )
     given = in_floats("the weights", given)
-    check_square("the weights", given)
+    check_matrix("the weights", given)
     matrix = np.array(given, float)
-    if matrix.ndim != 2:
-        raise ValueError(
-            f"the weights must have shape (m, m), got {matrix.shape}: solve one problem at a time"
-        )
     if not np.all((matrix >= 0) & (matrix < np.inf)):
         raise ValueError(
             "weights must be finite and at least 0, for a ratio of costs to be meaningful. For debiased or noised "

@@ -60,7 +60,12 @@ from privrank_jax._validate import check_choice, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.aggregation.promise import ADDED, of_rankings, unit_of
-from privrank_jax.aggregation.weights import PairWeights, shares_of_users, whole_counts
+from privrank_jax.aggregation.weights import (
+    PairWeights,
+    pairs_of,
+    shares_of_users,
+    whole_counts,
+)
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.program import mechanism
@@ -332,7 +337,7 @@ def _simulated(
     """Shares of users, or what lies above half of them, ``summed`` over so many, with noise."""
     items, dtype = w.shape[0], w.dtype
     keep = jnp.ones(items, bool) if mask is None else mask
-    real = _real(keep)
+    real = pairs_of(keep)
     of_score, of_pair = jax.random.split(fused(key))
     if noise == "gaussian":
         # With the draws in sight of their sum, and that of what reads it, XLA searches for minutes for how a GPU may
@@ -387,24 +392,20 @@ def _combined(
     return value, WeightsDiagnostics(budget.unit / jnp.sqrt(gradient), cycle_scale, factor)
 
 
-def _real(keep: Mask) -> Array:
-    return keep[:, None] & keep & ~jnp.eye(keep.shape[0], dtype=bool)
-
-
 @jax.jit
 def shrunk_weights(
     weights: PairMatrix, cycle_scale: Numbers
 ) -> tuple[PairMatrix, Float[Array, ""]]:
     """What :func:`private_weights` returns with ``shrink="james-stein"``, of what it returns without, and s."""
     keep = jnp.ones(weights.shape[0], bool)
-    real, count, _, slope, cycles = _parts(jnp.where(_real(keep), weights - 0.5, 0), keep)
+    real, count, _, slope, cycles = _parts(jnp.where(pairs_of(keep), weights - 0.5, 0), keep)
     factor = _shrink_factor(cycles, count, cycle_scale)
     return jnp.where(real, 0.5 + slope + factor * cycles, 0), factor
 
 
 def _parts(pairs: PairMatrix, keep: Mask) -> tuple[Array, ...]:
     """Real pairs, m, and of antisymmetric pairs: b, and the gradient and cycle parts."""
-    real, count = _real(keep), jnp.maximum(jnp.sum(keep), 1).astype(pairs.dtype)
+    real, count = pairs_of(keep), jnp.maximum(jnp.sum(keep), 1).astype(pairs.dtype)
     own = jnp.sum(pairs, axis=1)
     slope = (own[:, None] - own) / count
     return real, count, own, slope, jnp.where(real, pairs - slope, 0)

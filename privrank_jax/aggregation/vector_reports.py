@@ -42,7 +42,7 @@ from privrank_jax.aggregation.borda import user_scores
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.weights import MISSING, ranks_of_users
+from privrank_jax.aggregation.weights import ranks_of_users
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.local import Local
 from privrank_jax.privacy.local import randomized_response
@@ -55,8 +55,7 @@ _MECHANISMS = (*VECTOR_MECHANISMS, "randomized-response")
 
 def reports_on_ranks(ranks: RankingsLike, *, missing: str = "last") -> tuple[Array, Facts]:
     """How mechanisms read what users report on: ranks of two items at least; the rule for gaps is public."""
-    given = ranks_of_users(ranks)
-    check_choice("missing", missing, MISSING)
+    given = ranks_of_users(ranks, missing)
     users, items = given.shape
     if items < 2:
         raise ValueError("a ranking of fewer than 2 items has nothing to report.")

@@ -46,6 +46,7 @@ from privrank_jax._types import RowsLike, Scalar
 from privrank_jax.comparisons import default_float
 from privrank_jax.exact.likelihoods import FEATURE_BITS
 from privrank_jax.pairwise.designs import Meetings
+from privrank_jax.pairwise.meetings import check_items
 from privrank_jax.privacy.privacy import Privacy
 
 LARGEST_FEATURE = 0.5
@@ -159,18 +160,14 @@ class CovariateDesign(Meetings):
         pairs = jnp.zeros((self.num_items,) * 2, self.features.dtype)
         return pairs.at[self.first, self.second].add(weights)
 
+    @functools.partial(jax.jit, static_argnames=("norm",), inline=True)
     def sensitivity(self, privacy: Privacy, norm: str = "l1") -> Float[Array, ""]:
         """Sensitivity of the sums to one unit by norms of single comparisons; ``"l1"`` or ``"l2"``."""
-        return self._largest_norm(norm, privacy.unit == "user")
-
-    @functools.partial(jax.jit, static_argnames=("norm", "of_users"), inline=True)
-    def _largest_norm(self, norm: str, of_users: bool) -> Float[Array, ""]:
-        """That of one comparison, or the largest sum over those of one user."""
         if norm == "l1":
             each = self.real(2 + jnp.sum(jnp.abs(self.features), -1))
         else:
             each = self.real(jnp.sqrt(2 + jnp.sum(jnp.square(self.features), -1)))
-        if of_users:
+        if privacy.unit == "user":
             each = jnp.zeros_like(each).at[self.users].add(each)
         return jnp.max(each)
 
@@ -232,8 +229,14 @@ def covariate_table(
     >>> table.sums.tolist()[:3]
     [1.5, -1.0, -0.5]
     """
-    items = _checked_items(first, second, num_items)
-    rows, bounds = len(items[0]), bounds or {}
+    one, other = np.asarray(first), np.asarray(second)
+    if one.ndim != 1 or one.shape != other.shape or not one.size:
+        raise ArgumentError(
+            f"first and second must have one shape (N,), N >= 1, got {one.shape} and {other.shape}.",
+            "first",
+        )
+    check_items(one, other, num_items)
+    rows, bounds = len(one), bounds or {}
     answered = _column("outcomes", outcomes, rows)
     if not np.all(np.isin(answered, (0.0, 0.5, 1.0))):
         raise ArgumentError(
@@ -250,22 +253,22 @@ def covariate_table(
             "bounds",
         )
     clipped = [
-        _clipped(name, _column(f"covariate {name!r}", one, rows), bounds.get(name), private)
-        for name, one in covariates.items()
+        _clipped(name, _column(f"covariate {name!r}", values, rows), bounds.get(name), private)
+        for name, values in covariates.items()
     ]
     columns, bits = np.column_stack([np.zeros((rows, 0)), *clipped]), FEATURE_BITS
     if private:
         units = np.array([max(map(abs, bounds[name])) / LARGEST_FEATURE for name in covariates])
     else:
-        _check_identifiable(*items, columns, list(covariates), num_items)
+        _check_identifiable(one, other, columns, list(covariates), num_items)
         units = np.array([_unit(column, num_items) for column in columns.T])
         least = float(np.abs(columns / units).max(axis=0).min()) if clipped else 1.0
         bits = min(_LEVELS - math.floor(math.log2(least)), _MOST_BITS)
     features = np.ldexp(np.rint(np.ldexp(columns / units, bits)), -bits)
     dtype = default_float()
     design = CovariateDesign(
-        jnp.asarray(items[0], jnp.int32),
-        jnp.asarray(items[1], jnp.int32),
+        jnp.asarray(one, jnp.int32),
+        jnp.asarray(other, jnp.int32),
         jnp.asarray(features, dtype),
         jnp.asarray(np.unique(who, return_inverse=True)[1].ravel(), jnp.int32),
         jnp.asarray(units, dtype),
@@ -312,23 +315,6 @@ def _check_identifiable(
             "theirs. Leave one of them out.",
             "covariates",
         )
-
-
-def _checked_items(
-    first: RowsLike, second: RowsLike, num_items: int
-) -> tuple[np.ndarray, np.ndarray]:
-    one, other = np.asarray(first), np.asarray(second)
-    if one.ndim != 1 or one.shape != other.shape or not one.size:
-        raise ArgumentError(
-            f"first and second must have one shape (N,), N >= 1, got {one.shape} and {other.shape}.",
-            "first",
-        )
-    both = np.stack([one, other])
-    if not np.issubdtype(both.dtype, np.integer) or both.min() < 0 or both.max() >= num_items:
-        raise ArgumentError(f"items must be integers from 0 to {num_items - 1}.", "first")
-    if np.any(one == other):
-        raise ArgumentError("an item is compared with itself: remove that row.", "first")
-    return both[0], both[1]
 
 
 def _column(name: str, values: ColumnLike, rows: int) -> np.ndarray:

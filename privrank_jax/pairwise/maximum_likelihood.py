@@ -103,13 +103,8 @@ def mle(
         raise ValueError(
             f"link {link.name!r} is for win counts whose ties are half wins: other models are logistic."
         )
-    known = not is_traced(data, gamma, tie_gamma)
-    if (
-        isinstance(data, CovariateTable)
-        and davidson
-        and known
-        and not np.any(np.asarray(tie_gamma))
-    ):
+    known = davidson and not is_traced(data, gamma, tie_gamma)
+    if isinstance(data, CovariateTable) and known and not np.any(np.asarray(tie_gamma)):
         tied, rows = float(data.ties), float(data.design.count(jnp.ones(data.outcomes.shape)))
         if tied in (0.0, rows):
             raise ValueError(

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
+from privrank_jax._arguments import ArgumentError
 from privrank_jax._types import (
     Mask,
     MaskLike,
@@ -43,26 +44,29 @@ def as_design(
         raise ValueError(
             f"mask must be bool of shape {value.shape}, got {mask.dtype} of shape {mask.shape}."
         )
-    _check_content(value, comparisons, mask)
-    return value, jnp.where(_real_pairs(mask), comparisons, 0.0), mask
-
-
-def _real_pairs(mask: Mask) -> Bool[Array, "items items"]:
-    return mask[:, None] & mask[None, :] & ~jnp.eye(mask.shape[0], dtype=bool)
-
-
-def _check_content(value: Scores, comparisons: PairMatrix, mask: Mask) -> None:
-    if is_traced(mask):
-        return
-    real = np.asarray(mask)
-    if not is_traced(value) and not np.all(np.isfinite(np.asarray(value)[real])):
+    if not is_traced(value, mask) and not np.all(np.isfinite(np.asarray(value)[np.asarray(mask)])):
         raise ValueError("scores and totals must be finite; did the fit converge?")
-    if not is_traced(comparisons):
-        counts = np.asarray(comparisons)[np.ix_(real, real)]
+    if not is_traced(comparisons, mask):
+        counts = np.asarray(comparisons)[np.ix_(mask, mask)]
         if not np.all(np.isfinite(counts) & (counts >= 0)) or not np.allclose(counts, counts.T):
             raise ValueError(
                 "comparison counts must be finite, at least 0 and symmetric: M[i, j] = how often i and j were compared."
             )
+    real = mask[:, None] & mask[None, :] & ~jnp.eye(mask.shape[0], dtype=bool)
+    return value, jnp.where(real, comparisons, 0.0), mask
+
+
+def check_items(
+    first: np.ndarray, second: np.ndarray, num_items: int, keep: np.ndarray | bool = True
+) -> None:
+    """Raise ``ValueError`` unless rows that are kept compare two different items of 0..m-1."""
+    for name, items in (("first", first), ("second", second)):
+        if not np.issubdtype(items.dtype, np.integer):
+            raise ArgumentError(f"{name} must hold integer items, got dtype {items.dtype}.", name)
+        if np.any(keep & ((items < 0) | (items >= num_items))):
+            raise ArgumentError(f"{name} has an item outside 0..{num_items - 1}.", name)
+    if np.any(keep & (first == second)):
+        raise ArgumentError("a row compares an item with itself: drop such rows.", "first")
 
 
 def checked_ties(

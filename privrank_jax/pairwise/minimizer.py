@@ -1,6 +1,6 @@
 r"""One minimizer for every fit: Newton's method without a matrix, or any optax transformation.
 
-Newton's method needs an objective's gradient and products with its Hessian (:class:`Smooth`). Directions are those of
+Newton's method needs an objective's gradient and products with its Hessian (:data:`Smooth`). Directions are those of
 conjugate gradients, preconditioned by the diagonal of the Hessian, which stop at a residual that follows the gradient.
 Each iterate is a direction of descent, so an inexact one costs steps, not correctness; where the objective is not
 convex, they end at negative curvature (Steihaug 1983). A step is shortened while the slope along it rises, at its end,
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -51,27 +51,11 @@ _STEEPEST = 0.5
 _LARGE = 1000
 
 
-@runtime_checkable
-class Smooth(Protocol):
-    """An objective by its derivatives; ``longest``, if it has one, is the most that a step changes a difference."""
-
-    def __call__(self, params: Array, /) -> Array:
-        """Value, which only optax transformations need."""
-        ...
-
-    def gradient(self, params: Array, /) -> Array:
-        """Gradient, of order one."""
-        ...
-
-    def bent(self, params: Array, /) -> Any:
-        """What the Hessian consists of."""
-
-    def times(self, bent: Any, vector: Array, /) -> Array:
-        """The Hessian times a vector, from :meth:`bent`."""
-        ...
-
-    def diagonal(self, bent: Any, /) -> Any:
-        """Positive numbers to precondition by, such as the diagonal of the Hessian, from :meth:`bent`."""
+Smooth: TypeAlias = Any
+"""An objective, such as :class:`~privrank_jax.pairwise.fits.Ridged`: a function of the parameters with a ``gradient``
+of order one and, of what the Hessian consists of (``bent``), products (``times``) and its ``diagonal``, or other
+positive numbers to precondition by. Only optax needs its value. ``longest``, if it has one, is the most that a step
+changes a difference."""
 
 
 class Search(NamedTuple):

@@ -76,10 +76,8 @@ _DESIGNS, _MANY = 8, 200  # designs; 2 for more items than these
 _CANDIDATES = 64  # from which information about an item is chosen
 _LEAST_SHARE, _MOST_SPREAD = 0.02, 25.0  # of ρ, and of τ²
 _ALONG = 1.2  # power of ρ for the bias along the scores
-_ELSEWHERE, _ASTRAY = (
-    0.5,
-    2.0,
-)  # weights of the bias elsewhere, and of what is not along the scores due to noise
+# Weights of the bias elsewhere, and of what is not along the scores due to noise.
+_ELSEWHERE, _ASTRAY = 0.5, 2.0
 _STEPS = 60  # of the search for x
 
 

@@ -31,6 +31,7 @@ from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link
 from privrank_jax.pairwise.debiased_fit import DebiasedSums, scores_from_sums
+from privrank_jax.pairwise.meetings import check_items
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import check_reports
 from privrank_jax.privacy.privacy import Privacy
@@ -105,7 +106,7 @@ def update(
         raise ValueError(f"epsilon must be one number or of shape {size}, got {epsilon.shape}.")
     if not is_traced(first, second, reports, mask):
         check_reports(reports, where=None if mask is None else np.asarray(keep))
-        _check_items(np.asarray(first), np.asarray(second), np.asarray(keep), state.num_items)
+        check_items(np.asarray(first), np.asarray(second), state.num_items, np.asarray(keep))
     if not jnp.issubdtype(epsilon.dtype, jnp.floating):
         epsilon = epsilon.astype(default_float())
     columns = *rows, jnp.broadcast_to(epsilon, size), keep
@@ -117,16 +118,6 @@ def update(
 def _as_rows(x: Array) -> Array:
     """One row from one number, without a program for each shape, which ``jnp.atleast_1d`` compiles."""
     return x if x.ndim else x[None]
-
-
-def _check_items(first: np.ndarray, second: np.ndarray, keep: np.ndarray, items: int) -> None:
-    for name, end in (("first", first), ("second", second)):
-        if not np.issubdtype(end.dtype, np.integer):
-            raise ValueError(f"{name} must hold integer item indices, got dtype {end.dtype}.")
-        if np.any(keep & ((end < 0) | (end >= items))):
-            raise ValueError(f"{name} has an item outside 0..{items - 1}.")
-    if np.any(keep & (first == second)):
-        raise ValueError("a row compares an item with itself; drop such rows, or mask them.")
 
 
 @jax.jit
