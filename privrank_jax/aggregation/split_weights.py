@@ -205,8 +205,8 @@ def _release(
     budget = _budget(noise, unit, None if summed else users, focus, items=items, most=items)
     counts = whole - users * (1 - np.eye(items, dtype=np.int64))
     above = np.triu_indices(items, 1)
-    draw = _with_gaussian_noise if noise == "gaussian" else _with_k_norm_noise
-    totals, pairs = draw(counts.sum(axis=1), counts[above], change, float(budget.focus), attained)
+    given = counts.sum(axis=1), counts[above], change, float(budget.focus), attained
+    totals, pairs = _with_exact_noise(noise, *given)
     scores = totals / (2 * divisor)
     x = np.zeros((items, items))
     x[above] = pairs / (2 * divisor)
@@ -218,15 +218,25 @@ def _release(
     return exact_estimate(value, privacy, attained, about, rho=rho)
 
 
-def _with_k_norm_noise(
-    totals: np.ndarray, pairs: np.ndarray, change: int, share: float, attained: Privacy
+def _with_exact_noise(
+    noise: str, totals: np.ndarray, pairs: np.ndarray, change: int, share: float, attained: Privacy
 ) -> tuple[np.ndarray, np.ndarray]:
     """Noisy t and p, zeros for a release that has no share."""
     from privrank_jax.exact.k_norm import discrete_cube, discrete_zonotope
+    from privrank_jax.exact.rounded_gaussian import gaussian_mechanism
     from privrank_jax.exact.spanning_trees import Graph
 
-    for_scores, for_pairs = split_epsilon(attained.epsilon, share)
     noisy, above = np.zeros(totals.size), np.zeros(pairs.size)
+    if noise == "gaussian":
+        budget = gaussian_budget(attained.epsilon, attained.delta)
+        scales = deviations(totals.size, change, Fraction(share), budget)
+        parts = [(part, s) for part, s in zip((totals, pairs), scales) if s is not None]
+        sizes = tuple((part.size, scale) for part, scale in parts)
+        values = np.concatenate([part for part, _ in parts])
+        released = gaussian_mechanism(values, sizes, attained.epsilon, budget)
+        first = totals.size if scales[0] else 0
+        return released[:first] if first else noisy, released[first:] if scales[1] else above
+    for_scores, for_pairs = split_epsilon(attained.epsilon, share)
     if for_scores:
         noisy = discrete_zonotope(Graph.of_all_pairs(totals.size), change, for_scores)[0](totals)
     if for_pairs:
@@ -244,23 +254,6 @@ def split_epsilon(epsilon: float, share: float) -> tuple[float, float]:
 
     first = share * epsilon
     return first, max(largest_below(Fraction(epsilon) - Fraction(first)), 0.0)
-
-
-def _with_gaussian_noise(
-    totals: np.ndarray, pairs: np.ndarray, change: int, share: float, attained: Privacy
-) -> tuple[np.ndarray, np.ndarray]:
-    """Likewise."""
-    from privrank_jax.exact.rounded_gaussian import gaussian_mechanism
-
-    budget = gaussian_budget(attained.epsilon, attained.delta)
-    scales = deviations(totals.size, change, Fraction(share), budget)
-    parts = [(part, scale) for part, scale in zip((totals, pairs), scales) if scale is not None]
-    values = np.concatenate([part for part, _ in parts])
-    sizes = tuple((part.size, scale) for part, scale in parts)
-    released = gaussian_mechanism(values, sizes, attained.epsilon, budget)
-    first = totals.size if scales[0] else 0
-    noisy, above = released[:first], released[first:]
-    return noisy if first else np.zeros(totals.size), above if scales[1] else np.zeros(pairs.size)
 
 
 def deviations(

@@ -61,7 +61,7 @@ from privrank_jax.privacy.privacy import Privacy
 
 def sub_ranking_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Float[Array, "..."]:
     """Upper bound v on the variance of one weight, for the best size; ∞ if that is m and no order of all is told."""
-    return jnp.min(_variances(sizes_of(num_items), num_items, num_users, epsilon), axis=-1)
+    return jnp.min(_variances(np.arange(2, num_items + 1), num_items, num_users, epsilon), axis=-1)
 
 
 def one_pair_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Float[Array, "..."]:
@@ -77,13 +77,8 @@ def best_size(num_items: int, num_users: Count, epsilon: Numbers) -> Int[Array, 
     >>> [int(best_size(10, 1000, epsilon)) for epsilon in (1.0, 3.0, 5.0, 20.0)]
     [2, 3, 4, 10]
     """
-    sizes = sizes_of(num_items)
+    sizes = np.arange(2, num_items + 1)
     return jnp.asarray(sizes)[jnp.argmin(_variances(sizes, num_items, num_users, epsilon), axis=-1)]
-
-
-def sizes_of(num_items: int) -> Int[np.ndarray, " sizes"]:
-    """The sizes to choose from: 2 to m."""
-    return np.arange(2, num_items + 1)
 
 
 def told_chance(size: Numbers, epsilon: Numbers) -> Float[Array, "..."]:
@@ -208,7 +203,7 @@ def _exact(
 
 def _deviation(epsilon: Any, facts: Facts) -> Array:
     _, size = facts.rules or ("last", None)
-    sizes = np.array([size]) if size else sizes_of(facts.num_items)
+    sizes = np.array([size]) if size else np.arange(2, facts.num_items + 1)
     return jnp.sqrt(jnp.min(_variances(sizes, facts.num_items, facts.num_users, epsilon), axis=-1))
 
 

@@ -95,7 +95,14 @@ class ExperimentResult:
         known = dict.fromkeys(column for row in rows for column in row if column not in VALUES)
         fixed = [name for name in known if len({row.get(name) for row in rows}) > 1]
         header = [*fixed, "ours ± SE", "printed ± SE", "apart (SE)", "verdict"]
-        return header, [[*(_written(row.get(name)) for name in fixed), *_pair(row)] for row in rows]
+        body = []
+        for row in rows:
+            ours = f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
+            printed = f"{row['printed']:.4f} ± {row['printed_standard_error']:.4f}"
+            apart = f"{excess(row):+.1f}" if math.isfinite(excess(row)) else ""
+            place = (_written(row.get(name)) for name in fixed)
+            body.append([*place, ours, printed, apart, row["verdict"]])
+        return header, body
 
 
 def run(
@@ -214,14 +221,6 @@ def _finite(value: object) -> object:
 
 def _written(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
-
-
-def _pair(row: Row) -> list[str]:
-    """Our mean and the printed one, how far they are apart, and the verdict."""
-    ours = f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
-    printed = f"{row['printed']:.4f} ± {row['printed_standard_error']:.4f}"
-    apart = excess(row)
-    return [ours, printed, f"{apart:+.1f}" if math.isfinite(apart) else "", row["verdict"]]
 
 
 def _ends(rows: list[Row], x: str) -> str:

@@ -11,7 +11,9 @@ from privrank_jax.pairwise.designs import Design, Meetings
 from privrank_jax.privacy.bodies import Noise
 
 
-def default_ridges(design: Design, added: Noise, gamma: Scalar | None = None) -> tuple[Any, Any]:
+def default_ridges(
+    design: Design, added: Noise, gamma: Scalar | None = None, tie_gamma: Scalar | None = None
+) -> tuple[Any, Any]:
     """Ridges of a fit to noisy counts of a public design: as given, else those with the least first-order risk.
 
     γ_k = s_k²(h_k + v_k)/h_k, with v_k the variance of the noise of a number, s_k the largest size of a feature (1 for
@@ -21,7 +23,7 @@ def default_ridges(design: Design, added: Noise, gamma: Scalar | None = None) ->
     Args:
         design: the public part of the data.
         added: the noise.
-        gamma: γ of the scores, if it is not the default.
+        gamma, tie_gamma: γ of the scores and of log ν, if it is not the default.
 
     Returns:
         γ of each score, with features ``(m + p,)`` of each score and feature; and γ of log ν, if ties are outcomes.
@@ -42,8 +44,7 @@ def default_ridges(design: Design, added: Noise, gamma: Scalar | None = None) ->
             variance = jnp.concatenate([of_items, others])
         ridge = least_risk_gamma(design.evidence, variance, 7.0 if design.ties else 5.0)
         ridge = ridge if unit is None else unit * ridge
-    tie_gamma = None
-    if design.ties:
+    if tie_gamma is None and design.ties:
         assert isinstance(design, Meetings)
         meetings = 0.5 * design.num_real * design.degree
         tie_gamma = least_risk_gamma(meetings, added.variances[-1], 4.5)

@@ -61,15 +61,6 @@ def assert_law(ranks, queries, per_query):
         assert value > 1e-6 if off == 1.0 else value < 1e-6
 
 
-def test_users_that_only_pad_a_sort_are_never_asked(key):
-    """Two rows of another ranking pad the three users of the exact law; where they stand makes no difference."""
-    rows = np.concatenate([THREE[:1], 2 - THREE[:1], THREE[1:], 2 - THREE[:1]])
-    real = np.array([True, False, True, True, False])
-    run = jax.jit(jax.vmap(lambda key: local_sort(key, rows, 1.5, 3, users=real)))
-    found = run(jax.random.split(key, 30_000))
-    assert_law(found.ranks, found.queries, 1.5)
-
-
 def test_the_simulated_fallback_has_its_share_of_epsilon(key, monkeypatch):
     """Reports that are true above some ε₂ and reversed below it: the ranking tells where ε₂ lies, to 1 in 10⁶."""
     epsilon, truth = 0.6, np.array([2, 0, 1])

@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 from privrank_jax._quickly import quickly
-from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateTable, covariate_table
 from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.maximum_likelihood import mle
+from privrank_jax.pairwise.noisy_totals import noise_on_counted
 from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy import Privacy
 from tests.pairwise.flips import released
@@ -61,7 +61,7 @@ def test_standard_errors_are_those_of_the_sandwich(ties):
     log_tie = jnp.log(0.7) if ties else None
     value = ModelScores(jnp.asarray(TRUTH), jnp.asarray(SLOPES), log_tie)
     for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
-        law = noise_on_sums(DESIGN, noise, 3.0, ties=ties)
+        law = noise_on_counted(noise, 3.0, DESIGN.size, ties=ties)
         found = quickly(functools.partial(intervals_of, noise=law), value)
         spread = variance * np.diag([1.0] * (ITEMS + 2) + [ratio**2] * ties)
         deviations = np.sqrt(np.diagonal(inverse @ (fisher + spread) @ inverse))

@@ -170,9 +170,12 @@ def data_world(key: Key, p: P, *, ranks: np.ndarray) -> World:
     """A random subset of the users of a data set, padded to the cell's items; unranked items come after ranked ones."""
     users = p.num_users
     chosen = jax.random.permutation(key, len(ranks)) < users
-    ahead = product(chosen.astype(jnp.float32), _pair_wins(jnp.asarray(ranks)))
     items = ranks.shape[1]
-    upper = np.triu_indices(items, 1)
+    upper = first, second = np.triu_indices(items, 1)
+    place = jnp.where(jnp.asarray(ranks) < 0, items, ranks)
+    # Of each user and pair 1, 1/2 or 0: whether the first item is ahead.
+    wins = 0.5 * (1 - jnp.sign(place[:, first] - place[:, second])).astype(jnp.float32)
+    ahead = product(chosen.astype(jnp.float32), wins)
     share = ahead.astype(jnp.result_type(float)) / users
     w = jnp.zeros((items, items), share.dtype).at[upper].set(share)
     w = w.at[upper[::-1]].set(1 - share)
@@ -187,10 +190,3 @@ def given_ranks(names: Iterable[str]) -> dict[str, np.ndarray]:
         with contextlib.suppress(data.DataError):
             found[name] = np.asarray(data.load(name).ranks)
     return found
-
-
-def _pair_wins(ranks: Array) -> Array:
-    """Whether i is ahead of j for each user and pair i < j: 1, 1/2 or 0, ``(n, pairs)``."""
-    ranks = jnp.where(ranks < 0, ranks.shape[1], ranks)
-    first, second = np.triu_indices(ranks.shape[1], 1)
-    return 0.5 * (1 - jnp.sign(ranks[:, first] - ranks[:, second])).astype(jnp.float32)

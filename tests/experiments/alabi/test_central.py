@@ -114,13 +114,10 @@ def test_a_shared_program_draws_the_world_of_the_cell():
     def center(key, p, *, spread):
         return crowds.mallows_world(key, p, spread)
 
-    def without(key, p):
-        return crowds.worst_world(key, p.num_users, p.max_users, 2, 1, 0.4)
-
     alone = {
         functools.partial(center, spread=20.0): (0,),
         functools.partial(center, spread=1.0): (1,),
-        without: (2,),
+        functools.partial(crowds.worst_world, flips=2, buffer=1, lean=0.4): (2,),
     }
     sizes = {"num_items": 5, "max_items": 5, "num_users": 40, "max_users": 50}
 
