@@ -9,13 +9,19 @@ halves. K is the number of pairs that the user orders against σ, tied and unkno
 **Theorem.** K ≤ F ≤ 2K for every user and every σ.
 
 *Proof.* The two halves order a pair with an unknown item in opposite ways, or tie it, and agree on other pairs: their
-mean is the user's K. So both inequalities follow from those of each half, which has ties but no gaps. (i) Let s_ij be
+mean is the user's K. So both inequalities follow from those of each half, which has ties but no gaps.
+
+(i) Let s_ij be
 1 where σ has i before j, else 0; t_ij the user's 1, 1/2 or 0. Then σ(j) = Σ_i s_ij, and j has position Σ_i t_ij. So F ≤
-Σ_j Σ_i \|s_ij - t_ij\|, which counts each pair twice: it is 2K. (ii) Diaconis and Graham (1977) prove K ≤ F for orders
+Σ_j Σ_i \|s_ij - t_ij\|, which counts each pair twice: it is 2K.
+
+(ii) Diaconis and Graham (1977) prove K ≤ F for orders
 without ties. Reduce ties to that by two copies of each item. Let σ' have the copies of j at 2σ(j) and 2σ(j) + 1. Let
 the user's t items tied behind a others have the positions 2a, ..., 2a + 2t - 1, nested: rank them by the distance of
 σ(j) from their common position; the k-th nearest, k = 0, 1, ..., has its copies at k + 1/2 on either side of the
-middle. Let Δ be the signed distance between the middles of j's copies in the two orders, which is twice that of its
+middle.
+
+Let Δ be the signed distance between the middles of j's copies in the two orders, which is twice that of its
 positions. The σ(j) are different integers, so the k-th nearest has \|Δ\| ≥ k. The copies of j move by Δ - k and Δ + k,
 in the same direction, and \|Δ - k\| + \|Δ + k\| = 2\|Δ\|: so the footrule of the copies is 4F. Two items have four
 pairs of copies: all disagree where the items do, none where they agree, and two where they are tied. The two copies of
@@ -44,11 +50,12 @@ before, and C_j0 = Σ_p (1 - F_jp). What is published is that function of noisy 
 *What one user changes* (unit user, adjacency replace). In a row, n·F changes by a vector y_j with entries in [-1, 1].
 Σ_p \|y_jp\| is the distance of the two positions of j, with ties as well: entries of a row change from 0 to 1 at the
 user's position, by halves around q + 1/2. Positions are points of the permutohedron, and Σ_j of the distances is
-convex, so largest at vertices, which are full rankings: at most ⌊m²/2⌋, for a ranking and its reversal. With unknown
-items y is a mean of two such vectors. \|y\| ≤ 1 gives y² ≤ \|y\|. So n·F changes by at most ⌊m²/2⌋ in ℓ₁, √⌊m²/2⌋ in ℓ₂
-and 1 in ℓ_∞, and the reversal attains all three: the noises have these sensitivities and no smaller ones, the cube that
-of [-1, 1]^d, d = m(m-1). Four times n times F are whole numbers, of which any k change by at most 4k, and all by
-4⌊m²/2⌋: so Laplace noise composes as on ⌊m²/2⌋ numbers that change by 4.
+convex, so largest at vertices, which are full rankings: at most ⌊m²/2⌋, for a ranking and its reversal.
+
+With unknown items y is a mean of two such vectors. \|y\| ≤ 1 gives y² ≤ \|y\|. So n·F changes by at most ⌊m²/2⌋ in ℓ₁,
+√⌊m²/2⌋ in ℓ₂ and 1 in ℓ_∞, and the reversal attains all three: the noises have these sensitivities and no smaller ones,
+the cube that of [-1, 1]^d, d = m(m-1). Four times n times F are whole numbers, of which any k change by at most 4k, and
+all by 4⌊m²/2⌋: so Laplace noise composes as on ⌊m²/2⌋ numbers that change by 4.
 
 *Error.* Let E be the noise on the costs, and σ̃ of least noisy cost. Then C(σ̃) ≤ C(σ) + Σ_j R_j for all σ, R_j the
 range of E_jp over p, and K ≤ C ≤ 2K give K(σ̃, w) ≤ (2 - 1/(2m-1))·OPT + (1 - 1/(4m-2))·Σ_j R_j;
@@ -99,7 +106,7 @@ from privrank_jax.privacy.privacy import Privacy
 
 @pytree
 class PositionHistograms:
-    """How many of n users have each of m items at each position; a pytree, as ``PairWeights`` are.
+    """Counts of the users, n in all, who have each of m items at each position; a pytree, as ``PairWeights`` are.
 
     Attributes:
         counts: ``(m, m)`` integers, ``counts[j, q]`` = four times the number of users who have item ``j`` at position

@@ -2,18 +2,22 @@ r"""Rankings of least Kemeny score: by a proven search, by dynamic programming, 
 
 **Proven, on the host** (:func:`kemeny`), by linear and integer programming (HiGHS, through SciPy). *Components*: where
 no item of B has a majority over any item of A, an optimal ranking puts A before B. So the strongly connected components
-of the majorities are ranked separately, and their scores and bounds add up. *Programs*: a ranking costs Σ_{i<j}
+of the majorities are ranked separately, and their scores and bounds add up.
+
+*Programs*: a ranking costs Σ_{i<j}
 min(w_ij, w_ji), and the lead |w_ij − w_ji| of each pair ranked against its majority: one variable y for each pair. With
 x_ij = 1 where i is before j, which is 1 − y or y, they describe a ranking if and only if x_ij + x_jk + x_ki <= 2 for
 all i, j, k. These triangles are added when violated: first to the linear program, until none is, then to the integer
-program. Local search improves the ranking nearest to each solution. *Bounds* of the linear program are computed from
+program. Local search improves the ranking nearest to each solution.
+
+*Bounds* of the linear program are computed from
 the multipliers of its triangles, which prove them whatever the accuracy of the solver. From those of the integer
 program the tolerances of HiGHS are subtracted; leads are scaled so that these are about 1e-11 of the largest lead.
 
-**Dynamic programming** over subsets (:func:`exact_kemeny`). The best order of a set S placed first ends with some j in
-S, so best(S) = min_j best(S∖j) + Σ_{i∈S} c_ji, where c_ij = max(w_ij − w_ji, 0) is what ranking j before i costs above
-the better order of the two. Costs are rounded to integers (int32; int64 for float64) that sum to about 2^28 (2^50): for
-these the minimum is exact, whatever the order of summation.
+**Dynamic programming** over subsets (:func:`exact_kemeny`). Let c_ij = max(w_ij − w_ji, 0) be what ranking j before i
+costs above the better order of the two. The best order of a set S placed first ends with some j in S, so best(S) =
+min_j best(S∖j) + Σ_{i∈S} c_ji. Costs are rounded to integers (int32; int64 for float64) that sum to about 2^28 (2^50):
+for these the minimum is exact, whatever the order of summation.
 
 **Local search** over insertions (:func:`local_search`). With d_ij = w_ij − w_ji, moving item i to the gap before
 position g changes the score by C_gi − C_rank(i),i, where C_gi = Σ d_ij over the items j that stand before position g:

@@ -96,7 +96,7 @@ def schulze_paths(
 
 
 def schulze_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Scores:
-    """How many items Schulze's rule has behind each item, one that is tied with it counting half.
+    """The number of items that Schulze's rule has behind each item, one that is tied with it counting half.
 
     Arguments, results and errors: as for :func:`minimax_scores`.
 

@@ -114,7 +114,7 @@ def _facts(data: PointTotals) -> Facts:
 def points_change(
     num_items: int, privacy: Privacy, most: int, limit: int | None, noise: str
 ) -> Change:
-    """What one user moves of the totals of ballots with c = ``most`` and k = ``limit``."""
+    """The change of the totals by one user, of ballots with c = ``most`` and k = ``limit``."""
     _check_rules(most, limit)
     given = num_items if limit is None else min(limit, num_items)
 
@@ -158,7 +158,7 @@ dp_scores = Additive(
 
 
 def selection_moves(num_items: int, privacy: Privacy, most: int, limit: int | None) -> Moves:
-    """What one user moves of the totals, for the selection of the best items; arguments as of :func:`points_change`.
+    """How far one user moves the totals, for the selection of the best items; arguments as of :func:`points_change`.
 
     >>> replaced = Privacy(1.0, unit="user", adjacency="replace")
     >>> selection_moves(5, replaced, 1, 2)

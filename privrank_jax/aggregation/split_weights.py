@@ -22,7 +22,9 @@ the law of two independent releases, combined by inverse variances: b with the s
 
 **K-norm noise.** b with K-norm noise of the complete zonotope at ε₁ = φε, and all pairs with that of the cube at ε₂ =
 (1 - φ)ε (:mod:`privrank_jax.privacy.geometry`): (ε₁ + ε₂)-DP by composition, and no less, as a ranking and its reversal
-differ by a vertex of both bodies. The noise of pairs has variance v₂ = (d+1)(d+2)/(3ε₂²), d = m(m-1)/2, in every
+differ by a vertex of both bodies.
+
+The noise of pairs has variance v₂ = (d+1)(d+2)/(3ε₂²), d = m(m-1)/2, in every
 direction of g and of c, that of b has variance v₁ in every direction, so v₁/m for g, and all are uncorrelated. So
 generalized least squares is the mean of the two estimates of g by inverse variances, and c comes from the pairs:
 1/σ_g² = m/v₁ + 1/v₂, σ_c² = v₂.
@@ -35,7 +37,9 @@ the factor of James and Stein. The expected cost is least for the posterior mean
 
 **Exactly.** A user orders the pair i < j by σ_ij in {-1, 0, 1}. With p the sum of these over all users, and t_i = Σ_j
 σ_ij summed likewise, both are integers, and move by 2n times what x and b do. K-norm noise: t at ε₁ = φε, rounded to a
-double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε. Gaussian noise, rounded to integers: N(0, σ_t²) on t and N(0, σ_p²)
+double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε.
+
+Gaussian noise, rounded to integers: N(0, σ_t²) on t and N(0, σ_p²)
 on p are one Gaussian mechanism, on (t/σ_t, p/σ_p). Its ℓ₂ sensitivity squared is at most ‖Δt‖²/σ_t² + ‖Δp‖²/σ_p² ≤ φμ²
 + (1 - φ)μ² = μ², with σ_t and σ_p rounded up to rationals and μ the largest sensitivity that is proven (ε, δ)-DP:
 neither two releases, nor the lattice, nor rounding costs privacy. The noise on the sum of t, which is 0, is projected

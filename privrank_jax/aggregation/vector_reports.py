@@ -4,8 +4,9 @@ r"""Weights of all pairs, or Borda scores, from one randomized report of each us
 i is ranked first, -1 where j, 0 for a tie or an unknown pair. So w_ij = (1 + mean v_ij)/2, and ‖v‖₂ ≤ √N, with equality
 for full rankings. The user sends v by an ℓ₂ mechanism of radius √N at ε (``"duchi"``, ``"privunit"``; see
 :mod:`privrank_jax.privacy.vectors`), or each entry by randomized response at ε/N, divided by t = tanh(ε/(2N)): it is
-reported as +1 with probability (1 + t v_ij)/2, of loss at most ε/N between any two values of v_ij in {-1, 0, 1}. All
-three are ε-local DP under any change of the ranking: for randomized response by composition, and a ranking and its
+reported as +1 with probability (1 + t v_ij)/2, of loss at most ε/N between any two values of v_ij in {-1, 0, 1}.
+
+All three are ε-local DP under any change of the ranking: for randomized response by composition, and a ranking and its
 reversal attain ε.
 
 *Error.* Reports are unbiased, so w̃_ij = (1 + mean report)/2 is unbiased too. For full rankings its variance, given the

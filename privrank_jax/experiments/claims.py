@@ -241,8 +241,8 @@ def _outcome(row: Row, least: float) -> str:
 def nearer(text: str, paired: str | tuple[str, ...], **where: Wanted) -> Claim:
     """Claim: an error tends to be nearer to that at one end than to that at another, by paired differences of gaps.
 
-    It holds if the far gap less the near one is above zero by more than ``SLACK`` SE in at least three quarters of the
-    cells, and does not hold if it is below in more than a quarter.
+    The difference is the far gap less the near one. The claim holds if it is above zero by more than ``SLACK`` SE in at
+    least three quarters of the cells, and does not hold if it is below in more than a quarter.
 
     Args:
         text: the claim.

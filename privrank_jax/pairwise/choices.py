@@ -1,6 +1,6 @@
 r"""Choices from sets and rankings of some items: the Plackett-Luce model, and which private route to it is sound.
 
-Of the items S that a user is offered, i is chosen with probability e^{θ_i}/Σ_{j ∈ S} e^{θ_j}; for pairs this is the
+A user who is offered the items S chooses i with probability e^{θ_i}/Σ_{j ∈ S} e^{θ_j}; for pairs this is the
 Bradley-Terry-Luce model. A ranking is a series of choices: its first item among all of them, its second among the rest,
 and so on. :func:`~privrank_jax.pairwise.mle` fits it.
 
@@ -138,7 +138,7 @@ class Choices:
     @of_each_problem
     @functools.partial(jax.jit, inline=True)
     def wins(self) -> WinCounts:
-        """How often an item was chosen where another one was offered, which decides whether a maximum exists."""
+        """Counts of items that were chosen where another one was offered: they decide whether a maximum exists."""
         beaten = self.weights[:, None] * (self.offered & (self.sets != self.chosen[:, None]))
         matrix = jnp.zeros((self.num_items, self.num_items), self.weights.dtype)
         return WinCounts(matrix.at[self.chosen[:, None], self.sets].add(beaten))
@@ -151,7 +151,7 @@ def _ranked(orders: Sequence[Sequence[int]], num_items: int) -> list[tuple[int, 
 
 
 def _entries(row: Any, where: str) -> tuple[Any, ...]:
-    """What stands in a row, which must be a sequence or an array with an axis."""
+    """The entries of a row, which must be a sequence or an array with an axis."""
     if isinstance(row, str | bytes | Mapping) or not np.iterable(row):
         raise ValueError(f"{where} must be a sequence, got {row!r}.")
     return tuple(row)

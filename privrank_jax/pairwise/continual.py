@@ -1,12 +1,12 @@
 r"""Counts that are published after every step of a stream, under one promise for all steps: one kind of record.
 
-The mechanism and its proof: :mod:`privrank_jax.privacy.prefix_sums`. What one unit moves of a single release, where
-each comparison adds a row of sum 1, is what it moves of win totals (:mod:`privrank_jax.pairwise.noisy_totals`).
+The mechanism and its proof: :mod:`privrank_jax.privacy.prefix_sums`. One unit moves a single release, to which each
+comparison adds a row of sum 1, as far as it moves win totals (:mod:`privrank_jax.pairwise.noisy_totals`).
 
-**Parts.** A stream may hold several kinds of numbers. What one comparison adds to part p are nonnegative numbers of sum
-at most d_p and sum of squares at most d_p. Let part p be divided by the scale of its noise: the stream is one of
-nonnegative rows whose ℓ₁ norm is at most Σ_p d_p/s_p, and whose squared ℓ₂ norm is at most Σ_p d_p/σ_p², and the proof
-uses no more than that. So with the share φ_p of the budget, Σ φ_p = 1:
+**Parts.** A stream may hold several kinds of numbers. To part p one comparison adds nonnegative numbers of sum at most
+d_p and sum of squares at most d_p. Let part p be divided by the scale of its noise: the stream is one of nonnegative
+rows whose ℓ₁ norm is at most Σ_p d_p/s_p, and whose squared ℓ₂ norm is at most Σ_p d_p/σ_p², and the proof uses no more
+than that. So with the share φ_p of the budget, Σ φ_p = 1:
 
 - Laplace: s_p = d_p/φ_p times the scale of totals alone, whose rows have sum 1. The loss is Σ_p φ_p ε = ε.
 - Gaussian: σ_p = √(d_p/φ_p) times that of totals alone: the squared ℓ₂ sensitivity is Σ_p φ_p μ² = μ².
@@ -16,7 +16,9 @@ All of it is one mechanism, so streams may depend on what was published before.
 **Exact noise.** Twice the counts are integers, X, and C is replaced by an integer matrix: for the square root, the
 coefficients 2^b f_k rounded to integers (b = 16, less where σ would exceed what can be drawn); the others are integer
 as they are. A = (A C⁻¹) C holds for the rounded matrix, and the proof asks only that C is lower triangular and
-nonnegative, and how long its longest column is, an exact integer here. *Gaussian noise* is rounded to integers
+nonnegative, and how long its longest column is, an exact integer here.
+
+*Gaussian noise* is rounded to integers
 (:mod:`privrank_jax.exact.rounded_gaussian`), a function of the Gaussian mechanism's output, as CX is an integer; σ_p is
 rounded up to a rational. *Laplace noise* is one on integers (:mod:`privrank_jax.exact.integer_laplace`). Where rows of
 the tree without a last step hold 2^-j, they hold 1 here and have 2^j times the scale of the noise: where the row moves
@@ -25,7 +27,9 @@ by δ, it loses at most 2^-j δ/s.
 **Scores where it is private who compared what.** A fit to win totals needs the design M_ij, how often i and j were
 compared, which is private under ``replace`` and ``add-remove``. So :data:`continual_score_sums` holds, for every step,
 **wins and losses** (a tie is half of each for both), and **pair counts** M_ij, i < j, but only up to 100 items, as
-beyond noise would hide them. The fit (:func:`fit_score_sums`) is post-processing. With a = wins + losses, the product
+beyond noise would hide them.
+
+The fit (:func:`fit_score_sums`) is post-processing. With a = wins + losses, the product
 design D_ij = u_i u_j has the row sums a; it is how often i and j would meet were opponents drawn at random. The pair
 counts move it as far as they scatter about it beyond their noise (:func:`shrunk_design`). The score equations are (wins
 - losses)/2 = Σ_j D_ij (F(θ_i - θ_j) - 1/2), so half of wins less losses plus half of the row sums of D are totals for
@@ -280,7 +284,7 @@ def _noisy_prefix_sums(
 
 
 def parts_of(num_items: int) -> list[tuple[int, Fraction]]:
-    """How many wins and losses there are, and, for few enough items, pair counts; with d/φ, where d is 2 and 1."""
+    """The number of wins and losses and, for few enough items, of pair counts; with d/φ, where d is 2 and 1."""
     if num_items > MAX_PAIR_ITEMS:
         return [(2 * num_items, Fraction(2))]
     pairs = num_items * (num_items - 1) // 2

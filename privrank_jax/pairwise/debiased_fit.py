@@ -13,8 +13,8 @@ and the ridge is γ/2 ‖θ‖². Nothing is divided by t, so ε may be arbitrar
 The fit is to real-valued win counts W/2 ± D, which debiasing can make negative. For the logistic link D enters the
 linear term alone and the objective stays convex. For other links it need not be convex (see :func:`debiased_rr`).
 
-**Standard errors.** To first order :math:`θ̂ - θ = H^{-1}(S - γθ)` on Σθ = 0, with S the gradient of the log likelihood,
-of mean 0 because the reports are debiased, and E H = I + γ, I the Laplacian of W F'²/(F(1-F)). A term t(ỹ-1/2) of Z has
+**Standard errors.** To first order :math:`θ̂ - θ = H^{-1}(S - γθ)` on Σθ = 0. The gradient S of the log likelihood has
+mean 0 because the reports are debiased, and E H = I + γ, I the Laplacian of W F'²/(F(1-F)). A term t(ỹ-1/2) of Z has
 variance :math:`t^2\{1/4 - t^2(F-1/2)^2\}`, so with Q = Σ t⁴
 
 .. math:: \mathrm{Cov}\,S = M = \mathrm{Laplacian}\{(F'/(F(1-F)))^2\,(W/4 - Q(F-1/2)^2)\}.

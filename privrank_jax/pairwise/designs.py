@@ -10,11 +10,11 @@ are the scores θ of the items; coefficients of features follow, and log ν wher
 * *A choice from a set* has the unit vectors of the items offered: Plackett-Luce (:mod:`privrank_jax.pairwise.choices`).
 
 **What a fit needs.** The log-likelihood of all answers is ⟨s, β⟩ - A(β) with the statistic s = Σ x_y, y the answer
-given, and A = Σ log Σ_k e^{⟨x_k, β⟩}. Its derivatives are sums over answers too: ∇A is the
-expected statistic, ``mean``, and ∇²A its covariance, ``information``, which is the observed and the expected Fisher
-information alike. A fit forms no matrix: what ∇²A consists of at β is its ``bent``, of which ``times`` makes products.
-Given the design, answers enter through s alone. What is counted and published in place of s is how often an item won
-(N, a tie half), or Σ yz over wins y (S), and the number of ties: s is what exceeds that of even answers, ``excess``.
+given, and A = Σ log Σ_k e^{⟨x_k, β⟩}. Its derivatives are sums over answers too: ∇A is the expected statistic,
+``mean``, and ∇²A its covariance, ``information``, which is the observed and the expected Fisher information alike. A
+fit forms no matrix: what ∇²A consists of at β is its ``bent``, of which ``times`` makes products. Given the design,
+answers enter through s alone. In place of s, counts are published: how often an item won (N, a tie half), or Σ yz over
+wins y (S), and the number of ties. From these follows s, by which they exceed even answers: ``excess``.
 
 Sources: McFadden (1974), Conditional logit analysis of qualitative choice behavior; Davidson (1970), On extending the
 Bradley-Terry model to accommodate ties in paired comparison experiments; Barndorff-Nielsen (1978).
@@ -74,7 +74,7 @@ class ModelScores:
 class Design(abc.ABC):
     """What is public of answers under a conditional logit; β has ``size`` entries, and log ν where ``ties``.
 
-    Those of :class:`Counts` without ties are also of many problems at once, along a trailing axis of all arrays.
+    :class:`Counts` without ties may hold many problems at once, along a trailing axis of all arrays.
 
     Attributes:
         num_items: m.

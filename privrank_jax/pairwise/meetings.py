@@ -1,10 +1,12 @@
 r"""Comparison counts M_ij beside scores or totals: checked, of one dtype, 0 where an item is padding.
 
-**Lemma (half wins).** *An outcome y that is 1, 0 or, for a tie, 1/2, and has mean p, has variance p(1-p) - P(tie)/4.*
-For y² = y - 1/4 where y is a tie, and y² = y where it is none. Let t of the M comparisons of a pair be ties. The
-variance v = M p(1-p) - E t/4 of the sum of their outcomes is estimated by max(0, M p(1-p) - t/4). Its expectation is at
-least v, and it never exceeds M p(1-p), which holds without ties. t is a function of the outcomes: it may serve in fits
-without privacy, or where the ties of each pair are public; else only the cautious p(1-p) is known.
+**Lemma (half wins).** *Let an outcome y be 1, 0 or, for a tie, 1/2, and p its mean. Its variance is p(1-p) - P(tie)/4.*
+For y² = y - 1/4 where y is a tie, and y² = y where it is none.
+
+Let t of the M comparisons of a pair be ties. The variance v = M p(1-p) - E t/4 of the sum of their outcomes is
+estimated by max(0, M p(1-p) - t/4). Its expectation is at least v, and it never exceeds M p(1-p), which holds without
+ties. t is a function of the outcomes: it may serve in fits without privacy, or where the ties of each pair are public;
+else only the cautious p(1-p) is known.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def minimize(objective: Smooth, start: Float[Array, "d"], search: Search = USUAL
 def root_of(
     gradient: Callable[[Array], Array], init: Float[Array, "d"], search: Callable[[Array], Minimum]
 ) -> Minimum:
-    """What ``search`` finds from ``init``, with the derivatives of the root of ``gradient``, whose own is symmetric."""
+    """The end of a ``search``; its derivatives are those of the root of ``gradient``, whose own is symmetric."""
 
     def solve(_: object, start: Array) -> tuple[Array, Array]:
         end = search(start)

@@ -119,7 +119,7 @@ def doubled_counts(
 
 
 def totals_change(attained: Privacy, facts: Facts, noise: str) -> Change:
-    """What one unit moves of doubled totals, where a ``questionnaire`` or a ``sensitivity`` may be told."""
+    """The change of doubled totals by one unit, by a ``questionnaire`` or a ``sensitivity`` where one is told."""
     given = facts.told.get("sensitivity")
     counts = read_questionnaire(
         facts.told.get("questionnaire"), attained, facts.num_items, noise, given

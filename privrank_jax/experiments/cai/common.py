@@ -3,7 +3,9 @@
 Names: the paper's n items are ``num_items`` here, its m users ``num_users``. Three calibrations are compared:
 
 - ``published``: perturbed MLE with λ = 8/ε and γ = max(2√(np log n), 1/ε) (one comparison) or λ = 8L/ε and γ = 2L/ε
-  (a user); counts with 2/ε or L/ε. The last is unsound under replacement: it is proven for 2ε only. The factor 2 of the
+  (a user); counts with 2/ε or L/ε.
+
+  The last is unsound under replacement: it is proven for 2ε only. The factor 2 of the
   root and κ₂ = 1/4 in 1/ε and 2L/ε are those of the published code; Theorem 2.1 leaves the first open, and assumption
   (A2) asks for a larger κ₂ (:mod:`privrank_jax.links`).
 - ``tight replace``: sound and tight where a comparison (a user's L comparisons) is replaced by any other, the adjacency

@@ -137,7 +137,7 @@ def fits(sums: DebiasedSums, link: str, gamma: Numbers) -> tuple[Array, Array]:
 
 
 def by_link(one: Callable[[int, str], tuple[Any, Array]]) -> Metrics:
-    """What is found at each link, by its number and name, and how many fits did not converge in all."""
+    """The results at each link, from its number and name, and the number of fits that did not converge in all."""
     found: dict[str, Any] = {}
     failed: Array | int = 0
     for place, link in enumerate(LINKS):
