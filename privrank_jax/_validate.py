@@ -240,6 +240,14 @@ def check_no_padding(data: object, refusal: str) -> None:
         raise ValueError(f"{refusal}: leave padded items out of the data.")
 
 
+def check_shape(name: str, value: Any, *shapes: tuple[int, ...]) -> None:
+    """Raise ``ValueError`` unless ``value`` has one of these shapes."""
+    shape = shape_of(name, value)
+    if shape not in shapes:
+        wanted = " or ".join(map(str, shapes))
+        raise ArgumentError(f"{name} must have shape {wanted}, got {shape}.", name)
+
+
 def check_square(name: str, matrix: ArrayLike | Sequence[Sequence[float]]) -> None:
     """Raise ``ValueError`` unless the last two axes of ``matrix`` are equal and at least 1."""
     shape = shape_of(name, matrix)

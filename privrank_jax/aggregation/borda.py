@@ -61,13 +61,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._types import (
-    MaskLike,
-    PairMatrixLike,
-    RankingsLike,
-    RanksLike,
-    Scores,
-)
+from privrank_jax._types import MaskLike, PairMatrixLike, RankingsLike, RanksLike, Scores
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.counting import twice_positions
 from privrank_jax.aggregation.promise import ADDED

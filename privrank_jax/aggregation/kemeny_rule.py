@@ -46,6 +46,7 @@ from privrank_jax._validate import (
     check_no_padding,
     check_nonnegative,
     check_positive,
+    check_shape,
     in_floats,
     is_traced,
 )
@@ -373,8 +374,7 @@ def local_search(
     w, mask = shares_of(weights, mask)
     keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
     start = -borda_scores(w, keep) if ranks is None else as_ranks(ranks)
-    if start.shape != w.shape[:1]:
-        raise ValueError(f"ranks must have shape {w.shape[:1]}, one per item, got {start.shape}.")
+    check_shape("ranks", start, w.shape[:1])
     return _local_search(w, start, keep)
 
 

@@ -48,16 +48,7 @@ import numpy as np
 from jaxtyping import Array, Integer
 
 from privrank_jax._arguments import is_whole
-from privrank_jax._types import (
-    Count,
-    Flags,
-    Integers,
-    Key,
-    Rankings,
-    RankingsLike,
-    Ranks,
-    Scalar,
-)
+from privrank_jax._types import Count, Flags, Integers, Key, Rankings, RankingsLike, Ranks, Scalar
 from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import order_lead
@@ -244,13 +235,7 @@ def _ldp_kwiksort(
 
 
 def local_sort(
-    key: Key,
-    ranks: Rankings,
-    per_query: Scalar,
-    max_uses: Count,
-    *,
-    num_groups: int,
-    missing: str = "last",
+    key: Key, ranks: Rankings, per_query: Scalar, max_uses: Count, *, num_groups: int, missing: str
 ) -> Sorted:
     """:func:`ldp_kwiksort` without its fallback: τ ε₀-local DP (unit user, adjacency replace)."""
     ranks, (number, items) = jnp.asarray(ranks), ranks.shape

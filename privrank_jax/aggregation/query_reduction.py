@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._types import Key, PairMatrix, RankingsLike, RanksLike, Scalar
-from privrank_jax._validate import is_traced
+from privrank_jax._validate import check_shape, is_traced
 from privrank_jax.aggregation import dp_sorting, ldp_sorting
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics, SortDiagnostics
@@ -185,7 +185,6 @@ def _asked(
         ranks = np.asarray(algorithm(ask, items))
     except _BudgetSpent:
         return None, asked
-    if ranks.shape != (items,):
-        raise ValueError(f"the algorithm must return ranks of shape {(items,)}, got {ranks.shape}.")
+    check_shape("ranks by the algorithm", ranks, (items,))
     validate_ranks(ranks)
     return ranks, asked

@@ -35,6 +35,7 @@ from privrank_jax._validate import (
     as_ranks,
     check_choice,
     check_no_padding,
+    check_shape,
     check_square,
     check_users,
     held_ranks,
@@ -176,8 +177,7 @@ def check_matrix(name: str, matrix: Any) -> None:
 def checked_mask(name: str, mask: MaskLike, size: int) -> Mask:
     """A mask of so many entries, or ``ValueError``."""
     found = jnp.asarray(mask, bool)
-    if found.shape != (size,):
-        raise ValueError(f"{name} must have shape ({size},), got {found.shape}.")
+    check_shape(name, found, (size,))
     return found
 
 

@@ -57,7 +57,7 @@ from jaxtyping import Array, Float, Int, Real
 from privrank_jax._backend import product
 from privrank_jax._pytrees import pytree
 from privrank_jax._types import Key, Numbers, PairMatrix, Scalar, Scores
-from privrank_jax._validate import check_nonnegative
+from privrank_jax._validate import check_nonnegative, check_shape
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts
@@ -414,11 +414,7 @@ def fit_score_sums(
     2.2
     """
     expected = sum(size for size, _ in parts_of(num_items))
-    if np.shape(sums) != (expected,):
-        raise ValueError(
-            f"sums of {num_items} items have shape ({expected},): wins, losses and pair counts, as score_sums gives "
-            f"them; got {np.shape(sums)}."
-        )
+    check_shape("sums", sums, (expected,))
     check_nonnegative("deviation", deviation)
     check_nonnegative("pair_deviation", pair_deviation)
     return _fit_score_sums(jnp.asarray(sums), num_items, deviation, pair_deviation, gamma)

@@ -43,6 +43,7 @@ from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
 from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import RowsLike, Scalar
+from privrank_jax._validate import check_shape
 from privrank_jax.comparisons import default_float
 from privrank_jax.exact.likelihoods import FEATURE_BITS
 from privrank_jax.pairwise.designs import Meetings
@@ -243,8 +244,7 @@ def covariate_table(
             "outcomes must be 1 (the first item won), 0 (it lost) or 0.5 (a tie).", "outcomes"
         )
     who = np.arange(rows) if users is None else np.asarray(users)
-    if who.shape != (rows,):
-        raise ArgumentError(f"users must have shape ({rows},), got {who.shape}.", "users")
+    check_shape("users", who, (rows,))
     unknown = [repr(name) for name in bounds if name not in covariates]
     if unknown:
         raise ArgumentError(
@@ -319,8 +319,7 @@ def _check_identifiable(
 
 def _column(name: str, values: ColumnLike, rows: int) -> np.ndarray:
     column = np.asarray(values, np.float64)
-    if column.shape != (rows,):
-        raise ArgumentError(f"{name} must have shape ({rows},), got {column.shape}.", name)
+    check_shape(name, column, (rows,))
     if not np.all(np.isfinite(column)):
         at = int(np.flatnonzero(~np.isfinite(column))[0])
         raise ArgumentError(f"{name} must be finite, and comparison {at} has {column[at]}.", name)

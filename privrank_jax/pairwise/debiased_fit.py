@@ -49,6 +49,7 @@ from privrank_jax._validate import (
     check_choice,
     check_epsilon,
     check_nonnegative,
+    check_shape,
     in_floats,
     is_traced,
     shape_of,
@@ -420,14 +421,9 @@ def _checked(
             f"{shape[0]} user(s) and {shape[1]} pair(s) cannot be fitted: pass at least one user, and "
             "m(m-1)/2 pairs for some number m >= 2 of items."
         )
-    if np.shape(epsilon) not in ((), shape[:1]):
-        raise ValueError(
-            f"epsilon must be one number or one per user, shape ({shape[0]},), got {np.shape(epsilon)}."
-        )
-    if mask is not None and np.shape(mask) != (items,):
-        raise ValueError(
-            f"mask must have shape ({items},), one entry per item, got {np.shape(mask)}."
-        )
+    check_shape("epsilon", epsilon, (), shape[:1])
+    if mask is not None:
+        check_shape("mask", mask, (items,))
     check_bits("observed", observed)
     if not is_traced(observed, mask):
         told = np.asarray(observed, bool)

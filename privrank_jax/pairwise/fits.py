@@ -27,7 +27,7 @@ from privrank_jax._backend import product
 from privrank_jax._chunks import in_lanes
 from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Mask, Numbers, NumbersLike, PairMatrix, Scalar, Scores
-from privrank_jax._validate import as_array, check_positive, check_square
+from privrank_jax._validate import as_array, check_positive, check_shape, check_square
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
@@ -190,11 +190,8 @@ def fit(
         raise ValueError("tie_gamma is the ridge of log ν: give it where design.ties says so.")
     counted = as_array("counted", counted)
     numbers = design.size + design.ties
-    if counted.shape != (numbers,) or (jnp.ndim(gamma) and jnp.shape(gamma) != (design.size,)):
-        raise ValueError(
-            f"what was counted must have shape ({numbers},), and gamma none or ({design.size},): got {counted.shape} "
-            f"and {jnp.shape(gamma)}."
-        )
+    check_shape("counted", counted, (numbers,))
+    check_shape("gamma", gamma, (), (design.size,))
     if isinstance(design, Counts):
         check_square("comparisons", design.comparisons)
     if isinstance(design, Sets) and not design.public:

@@ -16,14 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._arguments import ArgumentError
-from privrank_jax._types import (
-    Mask,
-    MaskLike,
-    PairMatrix,
-    PairMatrixLike,
-    Scores,
-    ScoresLike,
-)
+from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Scores, ScoresLike
 from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import default_float
 

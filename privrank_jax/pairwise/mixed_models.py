@@ -30,7 +30,7 @@ from jaxtyping import Array, Float
 from privrank_jax._pytrees import pytree
 from privrank_jax._roots import square_root
 from privrank_jax._types import ReportTableLike, Scalar, Scores
-from privrank_jax._validate import check_nonnegative
+from privrank_jax._validate import check_nonnegative, check_shape
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.debiased_fit import num_items
 from privrank_jax.pairwise.designs import Meetings
@@ -92,10 +92,7 @@ def mixed_effects(
             f"got {answers.shape}."
         )
     observed = jnp.ones(answers.shape, bool) if observed is None else jnp.asarray(observed)
-    if observed.shape != answers.shape:
-        raise ValueError(
-            f"observed must have the shape of answers, {answers.shape}, got {observed.shape}."
-        )
+    check_shape("observed", observed, answers.shape)
     return _fit(answers, observed, 2 / answers.shape[0] if gamma is None else gamma)
 
 

@@ -63,7 +63,7 @@ from jaxtyping import Int
 from privrank_jax._components import components
 from privrank_jax._neighbors import SHAPED_ADJACENCIES
 from privrank_jax._types import Numbers, PairMatrix, PairMatrixLike, Scalar
-from privrank_jax._validate import check_choice, check_positive, is_traced
+from privrank_jax._validate import check_choice, check_positive, check_shape, is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Zonotope
@@ -204,11 +204,7 @@ def read_questionnaire(
         )
     traced = is_traced(questionnaire)
     counts = jnp.asarray(questionnaire) if traced else np.asarray(questionnaire)
-    if counts.shape != (num_items, num_items):
-        raise ValueError(
-            f"questionnaire must have shape ({num_items}, {num_items}), how often each pair of items is asked, got "
-            f"{counts.shape}."
-        )
+    check_shape("questionnaire", counts, (num_items, num_items))
     if traced:
         return counts
     whole = np.isfinite(counts) & (counts >= 0) & (counts == np.round(counts))

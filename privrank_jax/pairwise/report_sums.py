@@ -26,7 +26,7 @@ from jaxtyping import Array, DTypeLike, Float, Int
 from privrank_jax._arguments import is_whole
 from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Count, NumbersLike, ReportsLike, Scalar
-from privrank_jax._validate import check_epsilon, check_positive, is_traced
+from privrank_jax._validate import check_epsilon, check_positive, check_shape, is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link
@@ -102,8 +102,7 @@ def update(
     shapes = [row.shape for row in (*rows, keep)]
     if len(size) != 1 or set(shapes) != {size}:
         raise ValueError(f"first, second, reports and mask need one shape (N,), got {shapes}.")
-    if epsilon.shape not in ((), size):
-        raise ValueError(f"epsilon must be one number or of shape {size}, got {epsilon.shape}.")
+    check_shape("epsilon", epsilon, (), size)
     if not is_traced(first, second, reports, mask):
         check_reports(reports, where=None if mask is None else np.asarray(keep))
         check_items(np.asarray(first), np.asarray(second), state.num_items, np.asarray(keep))

@@ -82,7 +82,7 @@ from privrank_jax._types import (
     Scores,
     ScoresLike,
 )
-from privrank_jax._validate import check_choice, check_nonnegative, is_traced
+from privrank_jax._validate import check_choice, check_nonnegative, check_shape, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.comparisons import default_float
 from privrank_jax.links import Link, get_link, logistic
@@ -204,8 +204,7 @@ def standard_errors(
         if ties is not None:
             raise ValueError("outcomes have the ties in them: leave ties out.")
         outcomes = jnp.asarray(outcomes, beta.dtype)
-        if outcomes.shape != beta.shape * 2:
-            raise ValueError(f"outcomes must have shape {beta.shape * 2}, got {outcomes.shape}.")
+        check_shape("outcomes", outcomes, beta.shape * 2)
     return _errors(beta, design, (gamma, tie_gamma), tied, outcomes, added, link, target == "truth")
 
 
@@ -253,9 +252,7 @@ def noise_on(noise: Noise | Scalar, count: int) -> Noise:
     assert isinstance(body, Independent | Law)
     shape = body.shape if isinstance(body, Independent) else body.covariance.shape[-1:]
     if shape != (count,):
-        raise ValueError(
-            f"the noise must be on {count} numbers, one for each parameter, got {shape}."
-        )
+        raise ValueError(f"the noise must be on {count} numbers, one for each, got {shape}.")
     return known
 
 

@@ -43,7 +43,11 @@ def test_groups_are_refused_as_seldom_as_bounded(key):
     ranks = np.argsort(np.random.default_rng(0).random((56, 8)), axis=1)
 
     def refused(uses):
-        run = jax.jit(jax.vmap(lambda k: local_sort(k, ranks, 5.0, uses, num_groups=28).stopped))
+        run = jax.jit(
+            jax.vmap(
+                lambda k: local_sort(k, ranks, 5.0, uses, num_groups=28, missing="last").stopped
+            )
+        )
         return np.mean(np.asarray(run(jax.random.split(key, 300))))
 
     bound = refusal_bound(8, 3, num_groups=28)

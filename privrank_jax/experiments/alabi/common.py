@@ -20,14 +20,7 @@ from privrank_jax._workarounds.xla import Optimized
 from privrank_jax.aggregation.footrule import assignment
 from privrank_jax.aggregation.kemeny_rule import exact_kemeny
 from privrank_jax.experiments.alabi.crowds import World
-from privrank_jax.experiments.claims import (
-    Claim,
-    Wanted,
-    beats,
-    falls,
-    minus,
-    with_differences,
-)
+from privrank_jax.experiments.claims import Claim, Wanted, beats, falls, minus, with_differences
 from privrank_jax.experiments.study import number, whole, word
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.privacy import Privacy
