@@ -57,9 +57,11 @@ def check_items(
     """Raise ``ValueError`` unless rows that are kept compare two different items of 0..m-1."""
     for name, items in (("first", first), ("second", second)):
         if not np.issubdtype(items.dtype, np.integer):
-            raise ArgumentError(f"{name} must hold integer items, got dtype {items.dtype}.", name)
+            raise ArgumentError(
+                f"{name} must hold integers, the items, got dtype {items.dtype}.", name
+            )
         if np.any(keep & ((items < 0) | (items >= num_items))):
-            raise ArgumentError(f"{name} has an item outside 0..{num_items - 1}.", name)
+            raise ArgumentError(f"{name} has items outside 0..{num_items - 1}.", name)
     if np.any(keep & (first == second)):
         raise ArgumentError("a row compares an item with itself: drop such rows.", "first")
 

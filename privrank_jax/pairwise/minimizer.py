@@ -1,6 +1,10 @@
 r"""One minimizer for every fit: Newton's method without a matrix, or any optax transformation.
 
-Newton's method needs an objective's gradient and products with its Hessian (:data:`Smooth`). Directions are those of
+**Objectives**, such as :class:`~privrank_jax.pairwise.fits.Ridged`, are functions of the parameters with a ``gradient``
+of order one. Of what the Hessian consists of (``bent``) they make products (``times``) and its ``diagonal``, or other
+positive numbers to precondition by. ``longest``, if there is one, is the most that a step changes a difference.
+
+**Newton's method** needs an objective's gradient and products with its Hessian. Directions are those of
 conjugate gradients, preconditioned by the diagonal of the Hessian, which stop at a residual that follows the gradient.
 Each iterate is a direction of descent, so an inexact one costs steps, not correctness; where the objective is not
 convex, they end at negative curvature (Steihaug 1983). A step is shortened while the slope along it rises, at its end,
@@ -51,11 +55,7 @@ _STEEPEST = 0.5
 _LARGE = 1000
 
 
-Smooth: TypeAlias = Any
-"""An objective, such as :class:`~privrank_jax.pairwise.fits.Ridged`: a function of the parameters with a ``gradient``
-of order one and, of what the Hessian consists of (``bent``), products (``times``) and its ``diagonal``, or other
-positive numbers to precondition by. Only optax needs its value. ``longest``, if it has one, is the most that a step
-changes a difference."""
+Smooth: TypeAlias = Any  # an objective; the head of this module says what it has
 
 
 class Search(NamedTuple):

@@ -70,7 +70,7 @@ def straight(table: StudyResult, column: str) -> claims.Verdict:
     )
     if min(map(len, values.values())) < claims.ENOUGH:
         return claims.Verdict(None, evidence)
-    return claims.Verdict(line.slope > 0 and line.rvalue**2 > 0.99, evidence)
+    return claims.Verdict(bool(line.slope > 0 and line.rvalue**2 > 0.99), evidence)
 
 
 def convex(table: StudyResult) -> claims.Verdict:
