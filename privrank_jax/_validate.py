@@ -240,12 +240,17 @@ def check_no_padding(data: object, refusal: str) -> None:
         raise ValueError(f"{refusal}: leave padded items out of the data.")
 
 
-def check_shape(name: str, value: Any, *shapes: tuple[int, ...]) -> None:
-    """Raise ``ValueError`` unless ``value`` has one of these shapes."""
-    shape = shape_of(name, value)
-    if shape not in shapes:
-        wanted = " or ".join(map(str, shapes))
-        raise ArgumentError(f"{name} must have shape {wanted}, got {shape}.", name)
+def check_shape(name: str, value: Any, *shapes: tuple[int | str, ...]) -> None:
+    """Raise ``ValueError`` unless ``value`` has one of these shapes, in which a letter stands for any number."""
+    given = shape_of(name, value)
+    for shape in shapes:
+        fits = (isinstance(m, str) or n == m for n, m in zip(given, shape))
+        if len(shape) == len(given) and all(fits):
+            return
+    words = (f"have shape {shape}" if shape else "be one number" for shape in shapes)
+    wanted = " or ".join(words).replace("'", "")
+    batch = ": use jax.vmap for a batch" if len(given) > max(map(len, shapes)) else ""
+    raise ArgumentError(f"{name} must {wanted}, got shape {given}{batch}.", name)
 
 
 def check_square(name: str, matrix: ArrayLike | Sequence[Sequence[float]]) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 
 from privrank_jax.experiments.claims import groups, selected
 from privrank_jax.plotting import PALETTE
-from privrank_jax.plotting.curves import values_of
 from privrank_jax.plotting.frame import new_figure, spelled, written
 from privrank_jax.plotting.panels import draw_curve, dress, legend
 from privrank_jax.simulate.result import StudyResult
@@ -67,7 +66,7 @@ def draw(
             chosen = [one["change"](row) for row in selected(table.rows, wanted)]
             chosen = selected(chosen, {one["x"]: _there, color: tuple(looks) if looks else _there})
             found = groups(chosen, *one["panel"])
-            order = [values_of(chosen, column, names) for column in one["panel"]]
+            order = [_values(chosen, column, names) for column in one["panel"]]
             panels = []
             for at in sorted(found, key=lambda at: [o.index(v) for o, v in zip(order, at)]):
                 held, fixed = _fixed(found[at], one["where"])
@@ -77,8 +76,8 @@ def draw(
             for start in range(0, len(panels), wide):
                 parts.append((one, label, panels[start : start + wide]))
     drawn = [row for _, _, panels in parts for _, rows in panels for row in rows]
-    colors = values_of(drawn, color, names) if looks is None else list(looks)
-    styles = [] if style is None else values_of(drawn, style, names)
+    colors = _values(drawn, color, names) if looks is None else list(looks)
+    styles = [] if style is None else _values(drawn, style, names)
     columns = max(len(panels) for *_, panels in parts)
     figure = new_figure(max(2.9 * columns + 0.4, 6.4), 2.6 * len(parts) + 0.6)
     axes = figure.subplots(len(parts), columns, sharey="row", squeeze=False)
@@ -86,12 +85,7 @@ def draw(
         for axis, (title, rows) in zip(across, panels, strict=False):
             by = groups(rows, color, *([style] if style else []))
             looked = [
-                (
-                    held,
-                    looks[at[0]]
-                    if looks
-                    else (colors.index(at[0]), styles.index(at[1]) if styles else 0),
-                )
+                (held, looks[at[0]] if looks else (colors.index(at[0]), _index(styles, at)))
                 for at, held in by.items()
             ]
             _panel(axis, rows, looked, **one)
@@ -198,6 +192,18 @@ def _fixed(rows: list[Row], where: Mapping[str, Any]) -> tuple[list[Row], dict[s
         fixed[name] = values[len(values) // 2 if where[name] == MIDDLE else -1]
         rows = selected(rows, {name: fixed[name]})
     return rows, fixed
+
+
+def _values(rows: Sequence[Row], column: str, names: Mapping[Any, str]) -> list[Any]:
+    """Values of a column: first those named, in that order, then numbers by size and words in order of appearance."""
+    found = list(dict.fromkeys(row[column] for row in rows if row[column] is not None))
+    if not any(isinstance(value, str) for value in found):
+        found.sort()
+    return [v for v in names if v in found] + [v for v in found if v not in names]
+
+
+def _index(styles: Sequence[Any], at: tuple[Any, ...]) -> int:
+    return styles.index(at[1]) if styles else 0
 
 
 def _title(columns: Sequence[str], at: tuple[Any, ...], names: Mapping[Any, str]) -> str:

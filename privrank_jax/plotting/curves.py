@@ -100,10 +100,10 @@ def study_curves(
         if not any(row["mean"] > 0 for row in rows if row["metric"] == metric):
             raise ValueError(f"no mean of {metric!r} is above 0, as log_y needs: leave it out")
     names = names or {}
-    places = list(itertools.product(*(values_of(rows, column, names) for column in panel)))
+    places = list(itertools.product(*(_values(rows, column, names) for column in panel)))
     places = [p for p in places if any(_at(row, panel) == p for row in rows)]
-    colors = values_of(rows, curve, names)
-    styles = [None] if style is None else values_of(rows, style, names)
+    colors = _values(rows, curve, names)
+    styles = [None] if style is None else _values(rows, style, names)
     figure, axes = _axes(len(labels), len(places), bool(panel), columns)
     for axis, (metric, place) in zip(axes, itertools.product(labels, places), strict=True):
         inside = [r for r in rows if r["metric"] == metric and _at(r, panel) == place]
@@ -145,9 +145,9 @@ def _labels(
     return labels
 
 
-def values_of(rows: Sequence[Row], column: str, names: Mapping[Any, str]) -> list[Any]:
+def _values(rows: Sequence[Row], column: str, names: Mapping[Any, str]) -> list[Any]:
     """Values of a column: first those named, in that order, then numbers by size and words in order of appearance."""
-    found = list(dict.fromkeys(row[column] for row in rows if row[column] is not None))
+    found = list(dict.fromkeys(row[column] for row in rows))
     if all(isinstance(value, Real) for value in found):
         found.sort()
     return [v for v in names if v in found] + [v for v in found if v not in names]
