@@ -1,11 +1,16 @@
 """``python -m privrank_jax`` is the command ``privrank``."""
 
+import gc
+
 from privrank_jax import _interrupt
 
 
 def main() -> None:
     """Run the command; Ctrl-C ends it (:mod:`privrank_jax._interrupt`)."""
     _interrupt.install()
+    gc.set_threshold(
+        100_000, 20, 50
+    )  # modules and programs stay: searching them for garbage takes a tenth of a run
     from privrank_jax.cli import app
 
     app()

@@ -175,9 +175,10 @@ def of_arrow(name: str, cells: Any, of: str) -> Column:
         words = ((word_of(cell, f"{of}, column {name!r}, row {row}"),) for row, cell in found)
         return encode(words, {name: 0})[0]
     coded = cells.combine_chunks() if isinstance(cells, pyarrow.ChunkedArray) else cells
+    if pyarrow.types.is_dictionary(coded.type) and coded.indices.null_count:
+        coded = coded.dictionary_decode()
     if not pyarrow.types.is_dictionary(coded.type):
         coded = coded.dictionary_encode(null_encoding="encode")
-    codes = coded.indices.to_numpy(zero_copy_only=False)
     try:
         words = coded.dictionary.to_pylist()
     except UnicodeDecodeError as error:
@@ -186,9 +187,7 @@ def of_arrow(name: str, cells: Any, of: str) -> Column:
         ) from error
     if not pyarrow.types.is_string(coded.dictionary.type):
         words = [word_of(cell, f"{of}, column {name!r}") for cell in words]
-    if coded.indices.null_count:
-        codes = np.where(np.isnan(codes), len(words), codes)
-        words.append(None)
+    codes = np.from_dlpack(coded.indices)  # to_numpy would import pandas
     return Column(name, codes.astype(np.int32), words)
 
 

@@ -1,4 +1,4 @@
-"""The consensus by totals of approvals or points; and the K best items alone, of comparisons or ballots."""
+"""The consensus by totals of approvals or points."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 
 from privrank_jax.aggregation.scores import PointTotals, least_noise, selection_moves
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings
+from privrank_jax.jobs.best import CHOSEN, draw_best
 from privrank_jax.jobs.beyond_noise import points_reach
 from privrank_jax.jobs.checks import private_remark, refuse
-from privrank_jax.jobs.mechanisms import Drawn, Randomness, draw
-from privrank_jax.jobs.methods import RANK
+from privrank_jax.jobs.mechanisms import Drawn, draw
 from privrank_jax.jobs.result import best_first, of_noise
 from privrank_jax.mechanism.selection import BoundedScores
 from privrank_jax.pairwise.top_k import choose_top_k
-from privrank_jax.privacy.privacy import Privacy
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Work
@@ -37,30 +36,6 @@ def scale_of(points: str) -> tuple[int, int]:
             f"points={points!r} is no scale: write the least and the most points that a user may give, such as 0-5."
         )
     return low, high
-
-
-CHOSEN = "{} was chosen by k, the promise and what one user can change, not by the data"
-
-
-def draw_best(
-    name: str, source: Randomness, scores: BoundedScores, promise: Privacy, k: int
-) -> tuple[Drawn, str, dict[str, Any]]:
-    """Draw the k best of m items by ``"one-shot"`` or ``"canonical"``; ``ValueError`` for a set of all items.
-
-    Returns:
-        The release; what it is, for a title; fields of a :class:`~privrank_jax.jobs.result.Ranking` of it.
-    """
-    in_order, num_items = name != "canonical", np.size(scores.scores)
-    refuse(
-        not in_order and k == num_items,
-        f"the set of the {k} best of {k} items is all of them, whatever the answers: take a smaller `top_k`, or a "
-        "method that publishes their order.",
-    )
-    drawn = draw(RANK[name].mechanism("central"), source, scores, promise, k)
-    what = "list" if in_order else "set"
-    told = f"only the {what} is released: no scores, and nothing on the other items"
-    fields = {"order": np.asarray(drawn.value.value), "in_order": in_order, "notes": (told,)}
-    return drawn, f"the {k} best of {num_items} items{'' if in_order else ', in no order'}", fields
 
 
 def by_points(work: Work) -> tuple[Drawn, dict[str, Any]]:

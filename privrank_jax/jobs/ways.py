@@ -24,9 +24,9 @@ from privrank_jax.jobs import certainty as certain
 from privrank_jax.jobs import result
 from privrank_jax.jobs.answers import Prepared
 from privrank_jax.jobs.asked import MODELS
+from privrank_jax.jobs.best import CHOSEN, draw_best
 from privrank_jax.jobs.certainty import Sampling
 from privrank_jax.jobs.mechanisms import Drawn, draw
-from privrank_jax.jobs.points import CHOSEN, draw_best
 from privrank_jax.jobs.result import Certainty, Ranking
 from privrank_jax.mechanism.selection import BoundedScores
 from privrank_jax.pairwise.designs import Design

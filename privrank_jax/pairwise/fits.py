@@ -313,8 +313,11 @@ def _in_lanes(made: Callable[..., Ridged], parts: tuple[Any, ...], search: Searc
 
     def search_lanes(*parts: PyTree) -> Minimum:
         objective = made(*jax.tree.map(materialized, parts))
-        coarse = None if dtype == jnp.float32 else jax.tree.map(_single, objective)
-        return newton(objective, _start(objective), search, coarse)
+        start = _start(objective)
+        # Of many problems only: a second search takes long to compile.
+        rough = start.ndim > 1 and dtype != jnp.float32
+        coarse = jax.tree.map(_single, objective) if rough else None
+        return newton(objective, start, search, coarse)
 
     found = in_lanes(search_lanes, items)
     zero = jnp.zeros(items, dtype)

@@ -18,11 +18,12 @@ from privrank_jax._types import Mask, Scalar, Scores
 
 
 def add_rows(term: Callable[..., Array], *arrays: Array) -> Array:
-    """Σ_i ``term`` of the i-th rows of ``arrays``, with problems along their trailing axis.
+    """Σ_i ``term`` of the i-th rows of ``arrays``, the last of which is ``(m,)``, or ``(m, lanes)`` of many problems.
 
-    On a CPU, XLA sums over a leading axis without vectorizing, so rows are added one after another, all in one kernel.
+    On a CPU, XLA sums many problems over a leading axis without vectorizing, so rows are added one after another, all
+    in one kernel. Such a program grows with the number of items, which is small where there are lanes.
     """
-    if not on_cpu():
+    if arrays[-1].ndim == 1 or not on_cpu():
         return jax.vmap(term)(*arrays).sum(0)
     rows = (term(*(array[row] for array in arrays)) for row in range(len(arrays[0])))
     return functools.reduce(jnp.add, rows)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._pytrees import pytree, static
@@ -32,6 +32,9 @@ from privrank_jax.pairwise.graph import (
 )
 from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.minimizer import Search
+
+if TYPE_CHECKING:
+    import optax
 
 TIES = ("half", "davidson")
 """What a tie is: half a win for both items, or an outcome of its own."""

@@ -21,16 +21,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
-import optax
 from jaxtyping import Array, Bool, DTypeLike, Float, Int, PyTree
 
 from privrank_jax._pytrees import pytree
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.pairwise.lanes import dot
+
+if TYPE_CHECKING:
+    import optax
 
 CONVERGED, STALLED, OUT_OF_STEPS, NOT_FINITE = 0, 1, 2, 3
 CODES = {
@@ -220,6 +222,8 @@ def newton(
 
 def _descend(objective: Smooth, start: Array, search: Search) -> Minimum:
     """The steps of an optax transformation, with what its line search asks for, if it has one."""
+    import optax
+
     chosen = optax.with_extra_args_support(search.optimizer)
 
     def advance(carry: tuple[_State, Any]) -> tuple[_State, Any]:

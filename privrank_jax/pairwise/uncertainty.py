@@ -95,7 +95,6 @@ from privrank_jax.privacy.bodies import Independent, Law, Noise
 
 MOST_CHANGE = 1.75
 """Largest factor by which an answer's information may change from the fit to the center of its intervals."""
-_BLOCK = 2**22  # numbers of a full matrix, by which a product is faster if a tenth of them is not 0
 
 
 @pytree
@@ -454,15 +453,14 @@ def clustered_covariance(
         )
     weight = np.ones(first.shape) if weights is None else np.asarray(weights, np.float64)
     wins = count_on_host(first, second, size, weight, tied)
-    known = quickly(functools.partial(_inverse, link), values, (wins + wins.T).astype(values.dtype))
-    inverse, rank = (np.asarray(one, np.float64) for one in known)
-    gap = values[first] - values[second]
-    ahead, behind = (np.asarray(quickly(link.score, x), np.float64) for x in (gap, -gap))
+    slope = np.asarray(quickly(link.score, values[:, None] - values[None, :]), np.float64)
+    ahead, behind = slope[first, second], slope[second, first]
+    inverse, rank = _inverse(slope * slope.T, wins + wins.T)
     ties = False if tied is None else np.asarray(tied, bool)
     pull = weight * np.where(ties, 0.5 * (ahead - behind), ahead)
     user = np.unique(who, return_inverse=True)[1].ravel()
     found = _sum_of_squares(user, first, second, pull, size)
-    inflation = max(1.0, float(np.sum(inverse * found)) / max(float(rank), 1.0))
+    inflation = max(1.0, float(np.sum(inverse * found)) / max(rank, 1))
     bend = weight * ahead * behind
     own = np.diagonal(inverse)
     of_row = bend * (own[first] + own[second] - 2 * inverse[first, second])
@@ -473,12 +471,24 @@ def clustered_covariance(
     return jax.device_put(found.astype(values.dtype))
 
 
-def _inverse(link: Link, theta: Scores, weights: PairMatrix) -> tuple[PairMatrix, Float[Array, ""]]:
-    """The inverse of the information on the differences that it identifies, and their number."""
-    theta = jnp.asarray(theta)
-    project, _ = identified(weights > 0, theta.dtype)
-    fisher = of_full_rank(information(theta, weights, link), project)
-    return project_inverse(fisher, project), jnp.sum(jnp.diagonal(project))
+def _inverse(each: np.ndarray, met: np.ndarray) -> tuple[np.ndarray, int]:
+    """The inverse of the information on the differences that it identifies, and their number, by NumPy.
+
+    Args:
+        each: ``(m, m)``, the information of one comparison of two items.
+        met: ``(m, m)``, how often they were compared.
+    """
+    labels = components(met)
+    linked = labels[:, None] == labels[None, :]
+    rest = linked / linked.sum(1)
+    project = np.eye(labels.size) - rest
+    pairs = met * each
+    largest = max(pairs.sum(1)) or 1.0
+    slack = (
+        4 * labels.size * np.finfo(np.float64).eps
+    )  # more than rounding takes from the least eigenvalue
+    bend = np.diag(pairs.sum(1)) - pairs + largest * (slack * project + rest)
+    return project @ np.linalg.solve(bend, project), round(np.trace(project))
 
 
 def _sum_of_squares(
@@ -494,10 +504,4 @@ def _sum_of_squares(
     parts, places = np.concatenate([pull, -pull]), np.concatenate([first, second])
     shape = int(users.max(initial=-1)) + 1, num_items
     sums = scipy.sparse.csr_array((parts, (np.tile(users, 2), places)), shape=shape)
-    if sums.nnz < 0.1 * shape[0] * num_items:
-        return (sums.T @ sums).toarray()
-    found, step = np.zeros((num_items, num_items)), max(1, _BLOCK // num_items)
-    for start in range(0, shape[0], step):
-        block = sums[start : start + step].toarray()
-        found += block.T @ block
-    return found
+    return (sums.T @ sums).toarray()

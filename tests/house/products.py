@@ -22,7 +22,7 @@ OF_NUMPY = {
     "aggregation.kemeny_rule": {"_Component"},
     "jobs.plan_worlds": {"_consensus"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
-    "pairwise.uncertainty": {"_sum_of_squares"},
+    "pairwise.uncertainty": {"_inverse", "_sum_of_squares"},
     "pairwise.covariates": {"_check_identifiable"},
     "privacy.noise_law": {"_Draws", "mean_square"},
     "privacy_audit.audited_local": {"_two_sets_law"},

@@ -11,7 +11,7 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import covariate_table, uncertainty
+from privrank_jax.pairwise import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.meetings import varying_share
@@ -182,10 +182,7 @@ def test_clusters_are_what_loops_over_users_find(link, users):
         np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("block", [2**22, 200])
-def test_large_tables_are_added_up_in_parts(monkeypatch, block):
-    """At once, in parts, and where few users compared most items."""
-    monkeypatch.setattr(uncertainty, "_BLOCK", block)
+def test_users_who_compared_most_items_are_added_up():
     scores = np.linspace(1, -1, 40)
     for number in (25, 2000):
         who, winners, losers, _ = rows(40, number, 15, 40)
