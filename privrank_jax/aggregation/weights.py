@@ -170,7 +170,7 @@ def check_matrix(name: str, matrix: Any) -> None:
     check_square(name, matrix)
     if np.ndim(matrix) != 2:
         raise ValueError(
-            f"{name} must have shape (m, m), for one problem, got {np.shape(matrix)}: use jax.vmap or a loop for a batch."
+            f"{name} must have shape (m, m), for one problem, got {np.shape(matrix)}: use jax.vmap, or a loop."
         )
 
 
