@@ -2,7 +2,9 @@ r"""Borda's rule, which ranks items by how many others each beats, and private s
 
 **Sensitivity.** s_i = Σ_j w_ij is the mean over the n users of the scores x_i that each gives: in every pair, 1 to the
 item ranked first, or 1/2 to each item where the pair is tied or unknown. So x belongs to a fractional tournament: it
-sums to m(m-1)/2, and over any k items to at least k(k-1)/2 (the pairs among them alone). These inequalities describe
+sums to m(m-1)/2, and over any k items to at least k(k-1)/2 (the pairs among them alone).
+
+These inequalities describe
 the permutohedron, the convex hull of the permutations of (0, 1, ..., m-1) (Rado 1952). A norm of x - y is convex in (x,
 y), so over the permutohedron it is largest where both are permutations; there ‖x - y‖₂² = 2‖x‖² - 2xᵀy is largest where
 one reverses the other, and so is ‖x - y‖₁ (exchanging two places that x and y order alike never decreases it). Hence
@@ -14,7 +16,7 @@ attained by a ranking and its reversal, whether ties and gaps are allowed or not
 scores x - (m-1)/2 of one user sum to 0 and lie in the ball of radius √(m(m²-1)/12), on whose surface full rankings lie.
 
 **Shape.** x - (m-1)/2 is Σ_{i<j} σ_ij/2·(e_i - e_j), where σ_ij is 1 if the user puts i first, -1 if j, and 0 if the
-pair is tied or unknown. So x - y is Σ_{i<j} t_ij(e_i - e_j) with \|t_ij\| ≤ 1, and n times the score vector moves
+pair is tied or unknown. So x - y is Σ_{i<j} t_ij(e_i - e_j) with \|t_ij\| ≤ 1. That is: n times the score vector moves
 within the complete zonotope Z(K_m) = Σ_{i<j} [-1, 1](e_i - e_j), to its vertices where a ranking is reversed. The sum
 of all scores, m(m-1)/2, is the same for all votes, and public. So K-norm noise of that shape at scale 1/(nε), which
 sums to 0, is ε-DP, and at no smaller scale (:mod:`privrank_jax.privacy.geometry`).
@@ -39,8 +41,8 @@ ranking: K = m(m-1)/2, ‖e‖₁ = ⌊m²/2⌋/2.
    Σ_{τ(j)>τ(i)} w_ji. Take absolute values and sum over i: for each pair τ(a) < τ(b) the entry w_ba appears twice.
 2. *σ minimizes F(·, s + e).* If x ≥ y and p ≥ q then |x - p| + |y - q| ≤ |x - q| + |y - p|; so exchanging the places of
    two items that stand against the order never increases F, and exchanges lead from any ranking to any that sorts.
-3. *F(σ, s) + F(π, s) ≤ 4·OPT + 2‖e‖₁.* By 2, F(σ, s) ≤ F(σ, s + e) + ‖e‖₁ ≤ F(π, s + e) + ‖e‖₁ ≤ F(π, s) + 2‖e‖₁, and
-   F(π, s) ≤ 2·OPT by 1.
+3. *F(σ, s) + F(π, s) ≤ 4·OPT + 2‖e‖₁.* By 2, F(σ, s) ≤ F(σ, s + e) + ‖e‖₁ ≤ F(π, s + e) + ‖e‖₁ ≤ F(π, s) + 2‖e‖₁.
+   By 1, F(π, s) ≤ 2·OPT.
 4. The number I of pairs that σ and π order differently is at most Σ_i |σ(i) - π(i)| = ‖b(σ) - b(π)‖₁ (Diaconis and
    Graham 1977), and each of them costs one of the two w_ij, the other w_ji. So by 3
 
@@ -59,13 +61,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._types import (
-    MaskLike,
-    PairMatrixLike,
-    RankingsLike,
-    RanksLike,
-    Scores,
-)
+from privrank_jax._types import MaskLike, PairMatrixLike, RankingsLike, RanksLike, Scores
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.counting import twice_positions
 from privrank_jax.aggregation.promise import ADDED

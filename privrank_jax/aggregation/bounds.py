@@ -4,9 +4,9 @@ An (α, β)-approximation returns σ with E K(σ, w) ≤ α OPT(w) + β, whateve
 constants; here they are worked out for the noise that this library adds, N = m(m-1)/2 the number of pairs.
 The exponential mechanism has its proof in :mod:`privrank_jax.aggregation.exponential`.
 
-*Weights all noised* (Corollaries 3, 4), then solved to within 1 + ξ: a pair that is off by |e| costs at most |e|,
-once in σ and (1 + ξ) times in the best ranking (Fact 2 over unordered pairs), and clipping into [0, 1] only shrinks
-it, so β = (2 + ξ) Σ_{i<j} |e_ij|. E|e| is (N + 1)/(2nε) for K-norm, λ for Laplace, √(2/π) σ for Gaussian noise.
+*Weights all noised* (Corollaries 3, 4), then solved to within 1 + ξ. A pair that is off by |e| costs at most |e|: once
+in σ and (1 + ξ) times in the best ranking (Fact 2 over unordered pairs). Clipping into [0, 1] only shrinks |e|. So β =
+(2 + ξ) Σ_{i<j} |e_ij|. E|e| is (N + 1)/(2nε) for K-norm, λ for Laplace, √(2/π) σ for Gaussian noise.
 
 *KwikSort* (Corollaries 6, 7) has ratio 5: its answers are those of one noisy, mirrored weight matrix, so as above β = 6
 N E|e| if all are clipped. With probability p the budget of queries runs out and the fallback takes over: noise on all
@@ -18,13 +18,16 @@ exact law of quicksort's comparisons, which presumes transitive answers, so the 
 with Gaussian noise, and Σ_i E|Z_i|/(nε) with K-norm noise, Z its law at scale 1.
 
 *Footrule*: (2 - 1/(2m-1), (1 - 1/(4m-2)) Σ_j R_j), R_j the range of the noise on item j's costs. With independent noise
-N on prefix counts that noise is a random walk of m - 1 symmetric steps 2N, and so it is in a cube, given the radius r,
-where N = rU with U uniform in [-1, 1]. By Spitzer's identity the largest one of 0 and all sums S_k of k steps has mean
-Σ_k E S_k⁺/k, and R_j has twice that: E R_j = Σ_{k<m} E\|S_k\|/k, which is at most 2c·Σ_{k<m} k^(-1/2) if E\|S_k\| ≤
-2c√k. Gaussian noise: c = √(2/π), exactly. Laplace noise: the sum of k numbers is the difference of two Gamma(k), with
-mean absolute value 2k·C(2k, k)/4^k ≤ 2√(k/π): c = 2/√π. Uniform numbers: c = 1/2, since U is below a normal Z with
-E\|Z\| = 1/2 in convex order, as their densities cross twice (Shaked and Shanthikumar 2007, theorem 3.A.44), and sums of
-each are, too. In the cube r has mean d + 1, d = m(m-1).
+N on prefix counts that noise is a random walk of m - 1 symmetric steps 2N. In a cube it is one too, given the radius r:
+there N = rU with U uniform in [-1, 1]. By Spitzer's identity the largest one of 0 and all sums S_k of k steps has mean
+Σ_k E S_k⁺/k, and R_j has twice that: E R_j = Σ_{k<m} E\|S_k\|/k. This is at most 2c·Σ_{k<m} k^(-1/2) if E\|S_k\| ≤
+2c√k, with a c for each noise:
+
+- Gaussian noise: c = √(2/π), exactly.
+- Laplace noise: the sum of k numbers is the difference of two Gamma(k), with mean absolute value 2k·C(2k, k)/4^k ≤
+  2√(k/π): c = 2/√π.
+- Uniform numbers: U is below a normal Z with E\|Z\| = 1/2 in convex order, as their densities cross twice (Shaked and
+  Shanthikumar 2007, theorem 3.A.44), and so are sums of each: c = 1/2. In the cube r has mean d + 1, d = m(m-1).
 
 *Weights in two parts*, e = w̃ - w their error before shrinkage, solved to within 1 + ξ: Σ_{i<j} |e_ij| is at most √N
 times its root of Σ e_ij², whose mean is (m - 1)σ_g² + Mσ_c², M = (m-1)(m-2)/2. Shrinkage moves the cycle part by (1 -
@@ -32,8 +35,8 @@ s)‖c̃‖ = min(‖c̃‖, Mσ_c²/‖c̃‖) ≤ √M σ_c more. So β = (2 +
 with its noise, with φ = 0 Σ|e| is that of noise on all weights.
 
 *Added or removed users.* One user more or less moves sums of scores or of weights by half of what a replaced one does,
-in every direction, so their noise, divided by n, is that of means of 2n users who may be replaced, with φ = 0, and so
-are the bounds of Borda and of weights.
+in every direction. So their noise, divided by n, is that of means of 2n users who may be replaced, with φ = 0. The
+bounds of Borda and of weights are those of such users.
 
 **Local and shuffled reports**, for full rankings. *Weights* (Corollary 9): as above, and E|e| is at most the standard
 deviation of e. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤ √m ‖e‖₂ and E‖e‖₂² = (B² - r²)/n, B the norm of a report and r that
@@ -116,7 +119,7 @@ class Bound(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class ProvenError:
-    """What is proven of one method at given numbers of items and users."""
+    """The proven error of one method at given numbers of items and users."""
 
     method: str  #: name, as of ``privrank aggregate --method`` where it is offered there
     function: str  #: of :mod:`privrank_jax.aggregation`
@@ -163,7 +166,7 @@ def proven_errors(
     method: str | None = None,
     noise: str | None = None,
 ) -> tuple[ProvenError, ...]:
-    """What is proven of the mean cost of every method that keeps a promise with this trust: one table.
+    """The proven mean cost of every method that keeps a promise with this trust: one table.
 
     Args:
         num_items: m >= 2.

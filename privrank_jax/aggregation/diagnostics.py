@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-
-import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._types import Count, Numbers, Scalar
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class SortDiagnostics:
     """Diagnostics of a sort on noisy answers."""
 
@@ -22,8 +19,7 @@ class SortDiagnostics:
     max_queries: Count  #: q, the most queries that are answered; public
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class LocalSortDiagnostics:
     """Diagnostics of LDPKwikSort, a sort that asks groups of users."""
 
@@ -33,16 +29,14 @@ class LocalSortDiagnostics:
     max_uses: Count  #: τ, the most queries that a group answers; public
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class ExponentialDiagnostics:
     """Diagnostics of the exponential mechanism."""
 
     rate: Scalar  #: β, per pair of items and user that disagree with the ranking; public
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class ReportDiagnostics:
     """Diagnostics of local reports of vectors.
 
@@ -53,8 +47,7 @@ class ReportDiagnostics:
     standard_errors: Float[Array | np.ndarray, "*batch items"]  #: of the scores; private
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class PairDiagnostics:
     """Diagnostics of a protocol with one answer per user, the order of a few items."""
 
@@ -62,8 +55,7 @@ class PairDiagnostics:
     items_per_user: Count  #: k, the number of items that each user orders; public
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class ShuffledDiagnostics:
     """Diagnostics of a protocol with one shuffled answer per user."""
 

@@ -7,7 +7,9 @@ it would ask a further query, a ranking from weights noised at ε₂ instead, is
 
 *Proof.* Given pivots and earlier answers, the t-th query names one entry, of sensitivity 1/n, and its answer is
 ε₁/q-DP; whether it is asked at all follows from what was answered before. At most q are answered, so the transcript
-is ε₁-DP by adaptive composition. Gaussian answers: for neighbors whose t-th answers have means w_t and w_t + d_t,
+is ε₁-DP by adaptive composition.
+
+Gaussian answers: for neighbors whose t-th answers have means w_t and w_t + d_t,
 |d_t| <= 1/n given the past, take X_1..X_q independent N(b/n, σ²), b = 0 or 1. The answer w_t + n d_t X_t + N(0, σ²(1
 - n²d_t²)) is N(w_t + b d_t, σ²): the transcript is a post-processing of X, and X of its mean, which is one Gaussian
 mechanism of sensitivity √q/n at σ (as in Dong, Roth and Su 2022, Corollary 3.3). Whether the budget was exceeded is
@@ -27,11 +29,11 @@ answer is such an integer with integer Laplace noise that is ε₁/q-DP, that qu
 Gaussian noise, whose σ is that of a sensitivity of 2√q at (ε₁, δ). ε₁ + ε₂ ≤ ε, the sum taken exactly. Pivots come from
 the operating system's entropy.
 
-**Without a fallback** (:func:`hay_kwiksort`). Hay, Elagina and Miklau (2017) spend all of ε on at most q comparisons
-and, when a sort would need more, publish what is sorted so far with the rest in random order, which does not read the
-data: the proof above without ε₂. The variant follows its description in Alabi et al. (2022), section 1. The budget and
-the order of work are ours: q defaults to ⌈m log₂ m⌉, a little above the mean number of comparisons; a round that would
-exceed q is not started, so every open segment keeps its place and is shuffled inside.
+**Without a fallback** (:func:`hay_kwiksort`). Hay, Elagina and Miklau (2017) spend all of ε on at most q comparisons.
+When a sort would need more, they publish what is sorted so far with the rest in random order. That order does not read
+the data, so the proof above holds without ε₂. The variant follows its description in Alabi et al. (2022), section 1.
+The budget and the order of work are ours: q defaults to ⌈m log₂ m⌉, a little above the mean number of comparisons; a
+round that would exceed q is not started, so every open segment keeps its place and is shuffled inside.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 5, Corollaries 6 and 7, Algorithm 1, with the scale
 corrected (as printed: :mod:`privrank_jax.aggregation.published`).

@@ -1,14 +1,16 @@
 r"""The exponential mechanism on the Kemeny score: P(σ) ∝ exp(-β n K(σ, w)), drawn exactly.
 
-**Guarantee.** n K(σ, w) = Σ_u K(σ, π_u) changes by K(σ, π') - K(σ, π) when user u's ranking π becomes π', at most
-D = m(m-1)/2 either way (a tie or an unknown pair costs 1/2 whatever σ says, so K stays within [0, D]). Hence
-β = ε/(2D) is ε-DP, unit user, adjacency replace (McSherry and Talwar 2007). No larger β is: let all n - 1 other users
+**Guarantee.** n K(σ, w) = Σ_u K(σ, π_u) changes by K(σ, π') - K(σ, π) when user u's ranking π becomes π'. That is at
+most D = m(m-1)/2 either way: a tie or an unknown pair costs 1/2 whatever σ says, so K stays within [0, D]. Hence β =
+ε/(2D) is ε-DP, unit user, adjacency replace (McSherry and Talwar 2007).
+
+No larger β is: let all n - 1 other users
 hold the reversal π' of π. As n grows the law concentrates on π', where K(·, π') - K(·, π) = -D, so the normalizers
 differ by e^{βD}, while at σ = π the scores differ by +D: the loss tends to 2βD = ε.
 
 **Drawing.** The cost of an order adds up along its prefixes: putting j behind the set S costs c(j, S) = Σ_{i∈S} w_ji.
-So Z[∅] = 1, Z[S] = Σ_{j∈S} Z[S∖j] exp(-βn c(j, S∖j)) is the weight of all orders of S, and drawing the last item j of
-S with odds Z[S∖j] exp(-βn c(j, S∖j)), then the last of S∖j, and so on, has exactly the law above.
+So Z[∅] = 1, Z[S] = Σ_{j∈S} Z[S∖j] exp(-βn c(j, S∖j)) is the weight of all orders of S. The last item j of S is drawn
+with odds Z[S∖j] exp(-βn c(j, S∖j)), then the last of S∖j, and so on: the order has exactly the law above.
 
 **Error.** A Gibbs law has β n E K = entropy - log Z ≤ log m! + β n OPT, so E K ≤ OPT + 2D log(m!)/(nε): ratio 1 and
 additive error O(m³ log m/(nε)), at exponential cost.

@@ -9,13 +9,19 @@ halves. K is the number of pairs that the user orders against σ, tied and unkno
 **Theorem.** K ≤ F ≤ 2K for every user and every σ.
 
 *Proof.* The two halves order a pair with an unknown item in opposite ways, or tie it, and agree on other pairs: their
-mean is the user's K. So both inequalities follow from those of each half, which has ties but no gaps. (i) Let s_ij be
+mean is the user's K. So both inequalities follow from those of each half, which has ties but no gaps.
+
+(i) Let s_ij be
 1 where σ has i before j, else 0; t_ij the user's 1, 1/2 or 0. Then σ(j) = Σ_i s_ij, and j has position Σ_i t_ij. So F ≤
-Σ_j Σ_i \|s_ij - t_ij\|, which counts each pair twice: it is 2K. (ii) Diaconis and Graham (1977) prove K ≤ F for orders
+Σ_j Σ_i \|s_ij - t_ij\|, which counts each pair twice: it is 2K.
+
+(ii) Diaconis and Graham (1977) prove K ≤ F for orders
 without ties. Reduce ties to that by two copies of each item. Let σ' have the copies of j at 2σ(j) and 2σ(j) + 1. Let
 the user's t items tied behind a others have the positions 2a, ..., 2a + 2t - 1, nested: rank them by the distance of
 σ(j) from their common position; the k-th nearest, k = 0, 1, ..., has its copies at k + 1/2 on either side of the
-middle. Let Δ be the signed distance between the middles of j's copies in the two orders, which is twice that of its
+middle.
+
+Let Δ be the signed distance between the middles of j's copies in the two orders, which is twice that of its
 positions. The σ(j) are different integers, so the k-th nearest has \|Δ\| ≥ k. The copies of j move by Δ - k and Δ + k,
 in the same direction, and \|Δ - k\| + \|Δ + k\| = 2\|Δ\|: so the footrule of the copies is 4F. Two items have four
 pairs of copies: all disagree where the items do, none where they agree, and two where they are tied. The two copies of
@@ -44,11 +50,12 @@ before, and C_j0 = Σ_p (1 - F_jp). What is published is that function of noisy 
 *What one user changes* (unit user, adjacency replace). In a row, n·F changes by a vector y_j with entries in [-1, 1].
 Σ_p \|y_jp\| is the distance of the two positions of j, with ties as well: entries of a row change from 0 to 1 at the
 user's position, by halves around q + 1/2. Positions are points of the permutohedron, and Σ_j of the distances is
-convex, so largest at vertices, which are full rankings: at most ⌊m²/2⌋, for a ranking and its reversal. With unknown
-items y is a mean of two such vectors. \|y\| ≤ 1 gives y² ≤ \|y\|. So n·F changes by at most ⌊m²/2⌋ in ℓ₁, √⌊m²/2⌋ in ℓ₂
-and 1 in ℓ_∞, and the reversal attains all three: the noises have these sensitivities and no smaller ones, the cube that
-of [-1, 1]^d, d = m(m-1). Four times n times F are whole numbers, of which any k change by at most 4k, and all by
-4⌊m²/2⌋: so Laplace noise composes as on ⌊m²/2⌋ numbers that change by 4.
+convex, so largest at vertices, which are full rankings: at most ⌊m²/2⌋, for a ranking and its reversal.
+
+With unknown items y is a mean of two such vectors. \|y\| ≤ 1 gives y² ≤ \|y\|. So n·F changes by at most ⌊m²/2⌋ in ℓ₁,
+√⌊m²/2⌋ in ℓ₂ and 1 in ℓ_∞, and the reversal attains all three: the noises have these sensitivities and no smaller ones,
+the cube that of [-1, 1]^d, d = m(m-1). Four times n times F are whole numbers, of which any k change by at most 4k, and
+all by 4⌊m²/2⌋: so Laplace noise composes as on ⌊m²/2⌋ numbers that change by 4.
 
 *Error.* Let E be the noise on the costs, and σ̃ of least noisy cost. Then C(σ̃) ≤ C(σ) + Σ_j R_j for all σ, R_j the
 range of E_jp over p, and K ≤ C ≤ 2K give K(σ̃, w) ≤ (2 - 1/(2m-1))·OPT + (1 - 1/(4m-2))·Σ_j R_j;
@@ -71,26 +78,13 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import product
+from privrank_jax._pytrees import pytree
 from privrank_jax._quickly import quickly
-from privrank_jax._types import (
-    Count,
-    Mask,
-    MaskLike,
-    Numbers,
-    PairMatrixLike,
-    RankingsLike,
-    Ranks,
-)
-from privrank_jax._validate import (
-    check_choice,
-    check_no_padding,
-    check_square,
-    check_users,
-    is_traced,
-)
+from privrank_jax._types import Count, Mask, MaskLike, Numbers, PairMatrixLike, RankingsLike, Ranks
+from privrank_jax._validate import check_no_padding, check_users, is_traced
 from privrank_jax.aggregation.counting import twice_positions
 from privrank_jax.aggregation.promise import REPLACED
-from privrank_jax.aggregation.weights import MISSING, ranks_of_users
+from privrank_jax.aggregation.weights import check_matrix, checked_mask, ranks_of_users
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
@@ -98,10 +92,9 @@ from privrank_jax.privacy.geometry import Cube
 from privrank_jax.privacy.privacy import Privacy
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class PositionHistograms:
-    """How many of n users have each of m items at each position; a pytree, as ``PairWeights`` are.
+    """Counts of the users, n in all, who have each of m items at each position; a pytree, as ``PairWeights`` are.
 
     Attributes:
         counts: ``(m, m)`` integers, ``counts[j, q]`` = four times the number of users who have item ``j`` at position
@@ -135,13 +128,12 @@ class PositionHistograms:
             ValueError: no users, no items, ranks that are not integers or reach 2^31 - 1, 2^29 users or more, an
                 unknown rule, a mask of another shape.
         """
-        check_choice("missing", missing, MISSING)
-        given = ranks_of_users(ranks)
+        given = ranks_of_users(ranks, missing)
         if given.shape[0] >= 2**29:
             raise ValueError(f"counts have room for less than 2^29 users, got {given.shape[0]:,}.")
         if users is None:
             return cls(_count_positions(given, missing), given.shape[0])
-        rows = _checked_mask("users", users, given.shape[:1])
+        rows = checked_mask("users", users, given.shape[0])
         number = jnp.sum(rows, dtype=jnp.int32)
         check_users(number)
         return cls(_count_positions(given, missing, rows), number)
@@ -242,12 +234,8 @@ def assignment(costs: PairMatrixLike) -> Ranks:
     >>> assignment([[1, 0, 4], [0, 3, 5], [2, 2, 1]]).tolist()
     [1, 0, 2]
     """
-    check_square("costs", costs)
+    check_matrix("costs", costs)
     given = jnp.asarray(costs)
-    if given.ndim != 2:
-        raise ValueError(
-            f"costs must have shape (m, m), got {given.shape}: use jax.vmap for a batch."
-        )
     if not is_traced(given) and not np.all(np.isfinite(np.asarray(costs))):
         raise ValueError("costs must be finite.")
     return _assigned(given)
@@ -281,25 +269,15 @@ def set_aside(costs: Float[Array, "items items"], mask: Mask | None) -> Float[Ar
     return jnp.where(mask[:, None], of_real, of_padded)
 
 
-def _checked_mask(name: str, mask: MaskLike, shape: tuple[int, ...]) -> Mask:
-    found = jnp.asarray(mask, bool)
-    if found.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {found.shape}.")
-    return found
-
-
 def _check_histograms(histograms: PositionHistograms) -> None:
     """Raise ``ValueError`` unless the counts are those of n users; traced ones need only have the shape."""
-    check_square("counts", histograms.counts)
-    kind, shape = histograms.counts.dtype, np.shape(histograms.counts)
-    if len(shape) != 2 or not jnp.issubdtype(kind, jnp.integer):
-        raise ValueError(
-            f"counts must be integers of shape (m, m), got {kind} {shape}: use jax.vmap for a batch."
-        )
+    check_matrix("counts", histograms.counts)
+    if not jnp.issubdtype(histograms.counts.dtype, jnp.integer):
+        raise ValueError(f"counts must be integers, got {histograms.counts.dtype}.")
     check_users(histograms.num_users)
     mask = histograms.mask
     if mask is not None:
-        _checked_mask("mask", mask, shape[:1])
+        checked_mask("mask", mask, histograms.num_items)
     if is_traced(histograms.counts, histograms.num_users, mask):
         return
     counts = np.asarray(histograms.counts, np.int64)

@@ -2,18 +2,22 @@ r"""Rankings of least Kemeny score: by a proven search, by dynamic programming, 
 
 **Proven, on the host** (:func:`kemeny`), by linear and integer programming (HiGHS, through SciPy). *Components*: where
 no item of B has a majority over any item of A, an optimal ranking puts A before B. So the strongly connected components
-of the majorities are ranked separately, and their scores and bounds add up. *Programs*: a ranking costs Σ_{i<j}
+of the majorities are ranked separately, and their scores and bounds add up.
+
+*Programs*: a ranking costs Σ_{i<j}
 min(w_ij, w_ji), and the lead |w_ij − w_ji| of each pair ranked against its majority: one variable y for each pair. With
 x_ij = 1 where i is before j, which is 1 − y or y, they describe a ranking if and only if x_ij + x_jk + x_ki <= 2 for
 all i, j, k. These triangles are added when violated: first to the linear program, until none is, then to the integer
-program. Local search improves the ranking nearest to each solution. *Bounds* of the linear program are computed from
+program. Local search improves the ranking nearest to each solution.
+
+*Bounds* of the linear program are computed from
 the multipliers of its triangles, which prove them whatever the accuracy of the solver. From those of the integer
 program the tolerances of HiGHS are subtracted; leads are scaled so that these are about 1e-11 of the largest lead.
 
-**Dynamic programming** over subsets (:func:`exact_kemeny`). The best order of a set S placed first ends with some j in
-S, so best(S) = min_j best(S∖j) + Σ_{i∈S} c_ji, where c_ij = max(w_ij − w_ji, 0) is what ranking j before i costs above
-the better order of the two. Costs are rounded to integers (int32; int64 for float64) that sum to about 2^28 (2^50): for
-these the minimum is exact, whatever the order of summation.
+**Dynamic programming** over subsets (:func:`exact_kemeny`). Let c_ij = max(w_ij − w_ji, 0) be what ranking j before i
+costs above the better order of the two. The best order of a set S placed first ends with some j in S, so best(S) =
+min_j best(S∖j) + Σ_{i∈S} c_ji. Costs are rounded to integers (int32; int64 for float64) that sum to about 2^28 (2^50):
+for these the minimum is exact, whatever the order of summation.
 
 **Local search** over insertions (:func:`local_search`). With d_ij = w_ij − w_ji, moving item i to the gap before
 position g changes the score by C_gi − C_rank(i),i, where C_gi = Σ d_ij over the items j that stand before position g:
@@ -39,14 +43,15 @@ from jaxtyping import Array, Int, Shaped
 from privrank_jax._types import MaskLike, PairMatrixLike, Ranks, RanksLike
 from privrank_jax._validate import (
     as_ranks,
+    check_no_padding,
     check_nonnegative,
     check_positive,
-    check_square,
+    check_shape,
     in_floats,
     is_traced,
 )
 from privrank_jax.aggregation.borda import borda_scores
-from privrank_jax.aggregation.weights import PairWeights, shares_of
+from privrank_jax.aggregation.weights import PairWeights, check_matrix, shares_of
 from privrank_jax.rankings import order_to_ranks, ranks_from_scores, ranks_to_order
 
 MAX_ITEMS = 20
@@ -120,25 +125,16 @@ def kemeny(
 
 def _checked(weights: PairWeights | PairMatrixLike) -> np.ndarray:
     """The weights in float64, diagonal 0."""
-    given: Any = weights
-    if isinstance(weights, PairWeights):
-        if weights.mask is not None and not np.all(np.asarray(weights.mask)):
-            raise ValueError(
-                "this solver runs on the host without padding: leave padded items out of the weights."
-            )
-        given = weights.matrix
+    check_no_padding(weights, "this solver runs on the host without padding")
+    given: Any = weights.matrix if isinstance(weights, PairWeights) else weights
     if is_traced(given):
         raise ValueError(
             "the weights are traced: this solver runs on the host; inside jit use "
             "aggregation.kemeny_rule.exact_kemeny (m <= 20) or aggregation.local_search"
         )
     given = in_floats("the weights", given)
-    check_square("the weights", given)
+    check_matrix("the weights", given)
     matrix = np.array(given, float)
-    if matrix.ndim != 2:
-        raise ValueError(
-            f"the weights must have shape (m, m), got {matrix.shape}: solve one problem at a time"
-        )
     if not np.all((matrix >= 0) & (matrix < np.inf)):
         raise ValueError(
             "weights must be finite and at least 0, for a ratio of costs to be meaningful. For debiased or noised "
@@ -378,8 +374,7 @@ def local_search(
     w, mask = shares_of(weights, mask)
     keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
     start = -borda_scores(w, keep) if ranks is None else as_ranks(ranks)
-    if start.shape != w.shape[:1]:
-        raise ValueError(f"ranks must have shape {w.shape[:1]}, one per item, got {start.shape}.")
+    check_shape("ranks", start, w.shape[:1])
     return _local_search(w, start, keep)
 
 

@@ -48,18 +48,8 @@ import numpy as np
 from jaxtyping import Array, Integer
 
 from privrank_jax._arguments import is_whole
-from privrank_jax._types import (
-    Count,
-    Flags,
-    Integers,
-    Key,
-    Mask,
-    Rankings,
-    RankingsLike,
-    Ranks,
-    Scalar,
-)
-from privrank_jax._validate import check_choice, is_traced
+from privrank_jax._types import Count, Flags, Integers, Key, Rankings, RankingsLike, Ranks, Scalar
+from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics
@@ -68,7 +58,7 @@ from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budgets import check_sort, use_budget
 from privrank_jax.aggregation.sorting import Round, Sorted, partition_sort
 from privrank_jax.aggregation.vector_reports import local_weights
-from privrank_jax.aggregation.weights import MISSING, ranks_of_users
+from privrank_jax.aggregation.weights import ranks_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.program import mechanism
 from privrank_jax.privacy.guarantee import Guarantee
@@ -76,7 +66,7 @@ from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import order_to_ranks
 
-_HALF = np.uint32(1 << 31)  # of 2^32
+HALF = np.uint32(1 << 31)  # of 2^32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -147,7 +137,7 @@ def respond(words: Integers, lead: Integers, flip: Integers) -> Flags:
     :func:`~privrank_jax.privacy.local.flip_threshold`: probabilities are rounded to 2^-32, the loss not beyond ε₀.
     """
     kept = (lead > 0) & (words >= flip)
-    return kept | ((lead < 0) & (words < flip)) | ((lead == 0) & (words < _HALF))
+    return kept | ((lead < 0) & (words < flip)) | ((lead == 0) & (words < HALF))
 
 
 def balanced_groups(
@@ -224,8 +214,7 @@ def planned(
     ranks: RankingsLike, privacy: Privacy, missing: str, **settings: Any
 ) -> tuple[Rankings, LocalPlan]:
     """Rankings of users as an array, and the plan of a sort, both checked."""
-    check_choice("missing", missing, MISSING)
-    given = ranks_of_users(ranks)
+    given = ranks_of_users(ranks, missing)
     plan = local_plan(given.shape[1], privacy, **settings)
     if plan.num_groups > len(given):
         raise ValueError(
@@ -246,34 +235,17 @@ def _ldp_kwiksort(
 
 
 def local_sort(
-    key: Key,
-    ranks: Rankings,
-    per_query: Scalar,
-    max_uses: Count,
-    *,
-    num_groups: int | None = None,
-    missing: str = "last",
-    users: Mask | None = None,
+    key: Key, ranks: Rankings, per_query: Scalar, max_uses: Count, *, num_groups: int, missing: str
 ) -> Sorted:
-    """:func:`ldp_kwiksort` without its fallback: τ ε₀-local DP (unit user, adjacency replace).
-
-    ``users`` is False for rows that only pad the problem; public, may be traced.
-    """
+    """:func:`ldp_kwiksort` without its fallback: τ ε₀-local DP (unit user, adjacency replace)."""
     ranks, (number, items) = jnp.asarray(ranks), ranks.shape
     group_key, sort_key, left_key = jax.random.split(fused(key), 3)
     flip = flip_threshold(jnp.asarray(per_query, jnp.result_type(float)))
-    if users is None:
-        shuffled = jax.random.permutation(group_key, number)
-    else:  # padding last, and then dropped
-        last = ~jnp.asarray(users, bool)
-        order = jnp.lexsort((jax.random.bits(group_key, (number,), jnp.uint32), last))
-        shuffled = jnp.where(last[order], -1, order)
-    size = items if num_groups is None else num_groups
-    groups = balanced_groups(shuffled, size)
+    groups = balanced_groups(jax.random.permutation(group_key, number), num_groups)
 
     def answer(key: Key, asking: Round, uses: Array) -> tuple[Array, Array, Array]:
         choice_key, response_key = jax.random.split(key)
-        group = jax.random.randint(choice_key, (items,), 0, size)
+        group = jax.random.randint(choice_key, (items,), 0, num_groups)
         members = groups[group]
         lead = order_lead(
             ranks[members, asking.items[:, None]], ranks[members, asking.pivots[:, None]], missing
@@ -284,7 +256,7 @@ def local_sort(
         uses = uses.at[group].add(asking.asked.astype(uses.dtype))
         return left, uses, jnp.any(uses > max_uses)
 
-    uses = jnp.zeros((size,), jnp.int32)
+    uses = jnp.zeros((num_groups,), jnp.int32)
     sorting = partition_sort(sort_key, items, answer, uses, items * items, None)
     return Sorted(order_to_ranks(sorting.order), sorting.queries, sorting.stopped, left_key)
 

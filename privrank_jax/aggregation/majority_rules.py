@@ -26,7 +26,7 @@ from jaxtyping import Array, Float
 
 from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Ranks, Scores
 from privrank_jax.aggregation.borda import borda_scores
-from privrank_jax.aggregation.weights import PairWeights, shares_of
+from privrank_jax.aggregation.weights import PairWeights, pairs_of, shares_of
 from privrank_jax.rankings import ranks_from_scores
 
 
@@ -96,7 +96,7 @@ def schulze_paths(
 
 
 def schulze_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None) -> Scores:
-    """How many items Schulze's rule has behind each item, one that is tied with it counting half.
+    """The number of items that Schulze's rule has behind each item, one that is tied with it counting half.
 
     Arguments, results and errors: as for :func:`minimax_scores`.
 
@@ -138,19 +138,14 @@ def _leads(
     return w - w.T, jnp.ones(w.shape[:1], bool) if mask is None else mask
 
 
-def _others(keep: Mask) -> Array:
-    """Which pairs are of two real items."""
-    return keep[:, None] & keep & ~jnp.eye(keep.size, dtype=bool)
-
-
 @jax.jit
 def _copeland_scores(lead: Array, keep: Mask) -> Array:
-    return jnp.sum(jnp.where(_others(keep), 0.5 * (1 + jnp.sign(lead)), 0), axis=1)
+    return jnp.sum(jnp.where(pairs_of(keep), 0.5 * (1 + jnp.sign(lead)), 0), axis=1)
 
 
 @jax.jit
 def _minimax_scores(lead: Array, keep: Mask) -> Array:
-    smallest = jnp.min(jnp.where(_others(keep), lead, jnp.inf), axis=1)
+    smallest = jnp.min(jnp.where(pairs_of(keep), lead, jnp.inf), axis=1)
     return jnp.where(jnp.isinf(smallest), 0, smallest)
 
 
@@ -159,8 +154,8 @@ def _paths(lead: Array, keep: Mask) -> Array:
     def through(item: Array, paths: Array) -> Array:
         return jnp.maximum(paths, jnp.minimum(paths[:, item, None], paths[item]))
 
-    direct = jnp.where(_others(keep), lead, -jnp.inf)
-    return jnp.where(_others(keep), jax.lax.fori_loop(0, keep.size, through, direct), 0)
+    direct = jnp.where(pairs_of(keep), lead, -jnp.inf)
+    return jnp.where(pairs_of(keep), jax.lax.fori_loop(0, keep.size, through, direct), 0)
 
 
 @jax.jit
@@ -180,4 +175,4 @@ def _ranked_pairs_scores(lead: Array, keep: Mask) -> Array:
     strongest_first = jnp.argsort(jnp.where(real, -jnp.abs(leads), 1), stable=True)
     none = jnp.zeros((keep.size, keep.size), bool)
     behind, _ = jax.lax.scan(lock, none, pairs[strongest_first])
-    return jnp.sum(behind & _others(keep), axis=1).astype(lead.dtype)
+    return jnp.sum(behind & pairs_of(keep), axis=1).astype(lead.dtype)

@@ -14,7 +14,7 @@ ADDED: tuple[Kind, ...] = (*REPLACED, ("user", "add-remove"))
 
 
 def unit_of(promise: Privacy, num_users: int) -> tuple[int, int]:
-    """What a user changes of twice a count, and what noisy sums are divided by: n, or 1 where that is private.
+    """The change of twice a count by one user, and the divisor of noisy sums: n, or 1 where that is private.
 
     >>> unit_of(Privacy(1.0, unit="user", adjacency="add-remove"), 100)
     (1, 1)

@@ -12,13 +12,11 @@ import numpy as np
 
 from privrank_jax._types import Flags, Integers, Key, Scalar
 from privrank_jax.aggregation.dp_sorting import facts_of, kwiksort_plan, sorted_by
-from privrank_jax.aggregation.ldp_sorting import LocalPlan, local_plan
+from privrank_jax.aggregation.ldp_sorting import HALF, LocalPlan, local_plan
 from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-
-_HALF = np.uint32(1 << 31)  # of 2^32
 
 
 def published_kwiksort(
@@ -82,9 +80,9 @@ def zero_one_response(words: Integers, lead: Integers, flip: Integers) -> Flags:
     >>> [int(zero_one_response(np.uint32(2**31 - 1), lead, np.uint32(2**30))) for lead in (-1, 0, 1)]
     [0, 1, 1]
     """
-    quarter = _HALF // np.uint32(2) + flip // np.uint32(2)
+    quarter = HALF // np.uint32(2) + flip // np.uint32(2)
     kept = (lead > 0) & (words >= flip)
-    return kept | ((lead < 0) & (words >= _HALF)) | ((lead == 0) & (words >= quarter))
+    return kept | ((lead < 0) & (words >= HALF)) | ((lead == 0) & (words >= quarter))
 
 
 def zero_one_loss(epsilon_per_query: Scalar) -> Scalar:

@@ -10,9 +10,9 @@ would ask for more, its fallback in place of what it returns, are (ε₁ + ε₂
 unit user, adjacency ``replace``. Answers by groups of users, each of at most τ queries, and the fallback of
 :func:`~privrank_jax.aggregation.ldp_kwiksort`, are (τ ε₀ + ε₂)-local DP. The proofs there do not look at who asks.
 
-**Error.** If the algorithm has ratio α on every w̃ and asks for more than q pairs with probability at most ζ/m⁴, its
-private version has E K ≤ (α + ζ) OPT + O(m² e + 1/(εn)), e the mean absolute error of an answer (Theorem 5; the local
-one without the last term, Theorem 11).
+**Error.** Let the algorithm have ratio α on every w̃ and ask for more than q pairs with probability at most ζ/m⁴. Then
+its private version has E K ≤ (α + ζ) OPT + O(m² e + 1/(εn)), e the mean absolute error of an answer (Theorem 5). The
+local version lacks the last term (Theorem 11).
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorems 5 and 11, with the scale and the counter corrected.
 """
@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._types import Key, PairMatrix, RankingsLike, RanksLike, Scalar
-from privrank_jax._validate import is_traced
+from privrank_jax._validate import check_shape, is_traced
 from privrank_jax.aggregation import dp_sorting, ldp_sorting
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics, SortDiagnostics
@@ -167,7 +167,7 @@ def local_by_queries(
 def _asked(
     algorithm: Algorithm, items: int, answer: Callable[[int, int, int], float]
 ) -> tuple[np.ndarray | None, int]:
-    """What the algorithm returns, None where it asked too much, and how many pairs it asked for."""
+    """The algorithm's ranks, None where it asked too much, and the number of pairs that it asked for."""
     answers: dict[tuple[int, int], float] = {}
     asked = 0
 
@@ -185,7 +185,6 @@ def _asked(
         ranks = np.asarray(algorithm(ask, items))
     except _BudgetSpent:
         return None, asked
-    if ranks.shape != (items,):
-        raise ValueError(f"the algorithm must return ranks of shape {(items,)}, got {ranks.shape}.")
+    check_shape("ranks by the algorithm", ranks, (items,))
     validate_ranks(ranks)
     return ranks, asked

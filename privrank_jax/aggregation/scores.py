@@ -31,6 +31,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Integer
 
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Count
 from privrank_jax.aggregation.promise import ADDED
 from privrank_jax.comparisons import default_float
@@ -42,8 +43,7 @@ from privrank_jax.privacy.geometry import Cube
 from privrank_jax.privacy.privacy import Privacy
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class PointTotals:
     """Totals of the points that n users give to m items.
 
@@ -56,8 +56,8 @@ class PointTotals:
 
     totals: Int[Array | np.ndarray, "*batch items"]
     num_users: Count
-    most: int = dataclasses.field(default=1, metadata={"static": True})
-    limit: int | None = dataclasses.field(default=None, metadata={"static": True})
+    most: int = static(default=1)
+    limit: int | None = static(default=None)
 
     @classmethod
     def from_points(
@@ -114,7 +114,7 @@ def _facts(data: PointTotals) -> Facts:
 def points_change(
     num_items: int, privacy: Privacy, most: int, limit: int | None, noise: str
 ) -> Change:
-    """What one user moves of the totals of ballots with c = ``most`` and k = ``limit``."""
+    """The change of the totals by one user, of ballots with c = ``most`` and k = ``limit``."""
     _check_rules(most, limit)
     given = num_items if limit is None else min(limit, num_items)
 
@@ -158,7 +158,7 @@ dp_scores = Additive(
 
 
 def selection_moves(num_items: int, privacy: Privacy, most: int, limit: int | None) -> Moves:
-    """What one user moves of the totals, for the selection of the best items; arguments as of :func:`points_change`.
+    """How far one user moves the totals, for the selection of the best items; arguments as of :func:`points_change`.
 
     >>> replaced = Privacy(1.0, unit="user", adjacency="replace")
     >>> selection_moves(5, replaced, 1, 2)

@@ -22,7 +22,9 @@ the law of two independent releases, combined by inverse variances: b with the s
 
 **K-norm noise.** b with K-norm noise of the complete zonotope at ε₁ = φε, and all pairs with that of the cube at ε₂ =
 (1 - φ)ε (:mod:`privrank_jax.privacy.geometry`): (ε₁ + ε₂)-DP by composition, and no less, as a ranking and its reversal
-differ by a vertex of both bodies. The noise of pairs has variance v₂ = (d+1)(d+2)/(3ε₂²), d = m(m-1)/2, in every
+differ by a vertex of both bodies.
+
+The noise of pairs has variance v₂ = (d+1)(d+2)/(3ε₂²), d = m(m-1)/2, in every
 direction of g and of c, that of b has variance v₁ in every direction, so v₁/m for g, and all are uncorrelated. So
 generalized least squares is the mean of the two estimates of g by inverse variances, and c comes from the pairs:
 1/σ_g² = m/v₁ + 1/v₂, σ_c² = v₂.
@@ -35,7 +37,9 @@ the factor of James and Stein. The expected cost is least for the posterior mean
 
 **Exactly.** A user orders the pair i < j by σ_ij in {-1, 0, 1}. With p the sum of these over all users, and t_i = Σ_j
 σ_ij summed likewise, both are integers, and move by 2n times what x and b do. K-norm noise: t at ε₁ = φε, rounded to a
-double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε. Gaussian noise, rounded to integers: N(0, σ_t²) on t and N(0, σ_p²)
+double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε.
+
+Gaussian noise, rounded to integers: N(0, σ_t²) on t and N(0, σ_p²)
 on p are one Gaussian mechanism, on (t/σ_t, p/σ_p). Its ℓ₂ sensitivity squared is at most ‖Δt‖²/σ_t² + ‖Δp‖²/σ_p² ≤ φμ²
 + (1 - φ)μ² = μ², with σ_t and σ_p rounded up to rationals and μ the largest sensitivity that is proven (ε, δ)-DP:
 neither two releases, nor the lattice, nor rounding costs privacy. The noise on the sum of t, which is 0, is projected
@@ -44,7 +48,6 @@ out.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from fractions import Fraction
 from typing import Any
@@ -54,13 +57,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._quickly import quickly
 from privrank_jax._types import Count, Key, Mask, Number, Numbers, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.aggregation.promise import ADDED, of_rankings, unit_of
-from privrank_jax.aggregation.weights import PairWeights, shares_of_users, whole_counts
+from privrank_jax.aggregation.weights import PairWeights, pairs_of, shares_of_users, whole_counts
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.program import mechanism
@@ -77,8 +81,7 @@ _SHRINKAGES = ("james-stein", "none")
 _MUCH = {"k-norm": (0.25, 1.0), "gaussian": (0.5, 0.5)}
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class WeightsDiagnostics:
     """The noise of private weights, in shares of users; of their Borda scores it is √(m - 1)·σ_g."""
 
@@ -87,8 +90,7 @@ class WeightsDiagnostics:
     cycle_factor: Numbers  #: s, by which the cycle part was multiplied; a private value
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class _Budget:
     """How the noise is shared; all public."""
 
@@ -97,7 +99,7 @@ class _Budget:
     of_scores: Any  #: 1/variance in a direction of g of the release of scores, at the whole budget and unit scale
     of_pairs: Any  #: that of the release of pairs
     #: of a share of the budget, with which a precision grows: 1 for Gaussian noise, 2 for K-norm noise
-    power: int = dataclasses.field(metadata={"static": True})
+    power: int = static()
 
     @property
     def precisions(self) -> tuple[Any, Any]:
@@ -202,8 +204,8 @@ def _release(
     budget = _budget(noise, unit, None if summed else users, focus, items=items, most=items)
     counts = whole - users * (1 - np.eye(items, dtype=np.int64))
     above = np.triu_indices(items, 1)
-    draw = _with_gaussian_noise if noise == "gaussian" else _with_k_norm_noise
-    totals, pairs = draw(counts.sum(axis=1), counts[above], change, float(budget.focus), attained)
+    given = counts.sum(axis=1), counts[above], change, float(budget.focus), attained
+    totals, pairs = _with_exact_noise(noise, *given)
     scores = totals / (2 * divisor)
     x = np.zeros((items, items))
     x[above] = pairs / (2 * divisor)
@@ -215,15 +217,25 @@ def _release(
     return exact_estimate(value, privacy, attained, about, rho=rho)
 
 
-def _with_k_norm_noise(
-    totals: np.ndarray, pairs: np.ndarray, change: int, share: float, attained: Privacy
+def _with_exact_noise(
+    noise: str, totals: np.ndarray, pairs: np.ndarray, change: int, share: float, attained: Privacy
 ) -> tuple[np.ndarray, np.ndarray]:
     """Noisy t and p, zeros for a release that has no share."""
     from privrank_jax.exact.k_norm import discrete_cube, discrete_zonotope
+    from privrank_jax.exact.rounded_gaussian import gaussian_mechanism
     from privrank_jax.exact.spanning_trees import Graph
 
-    for_scores, for_pairs = split_epsilon(attained.epsilon, share)
     noisy, above = np.zeros(totals.size), np.zeros(pairs.size)
+    if noise == "gaussian":
+        budget = gaussian_budget(attained.epsilon, attained.delta)
+        scales = deviations(totals.size, change, Fraction(share), budget)
+        parts = [(part, s) for part, s in zip((totals, pairs), scales) if s is not None]
+        sizes = tuple((part.size, scale) for part, scale in parts)
+        values = np.concatenate([part for part, _ in parts])
+        released = gaussian_mechanism(values, sizes, attained.epsilon, budget)
+        first = totals.size if scales[0] else 0
+        return released[:first] if first else noisy, released[first:] if scales[1] else above
+    for_scores, for_pairs = split_epsilon(attained.epsilon, share)
     if for_scores:
         noisy = discrete_zonotope(Graph.of_all_pairs(totals.size), change, for_scores)[0](totals)
     if for_pairs:
@@ -241,23 +253,6 @@ def split_epsilon(epsilon: float, share: float) -> tuple[float, float]:
 
     first = share * epsilon
     return first, max(largest_below(Fraction(epsilon) - Fraction(first)), 0.0)
-
-
-def _with_gaussian_noise(
-    totals: np.ndarray, pairs: np.ndarray, change: int, share: float, attained: Privacy
-) -> tuple[np.ndarray, np.ndarray]:
-    """Likewise."""
-    from privrank_jax.exact.rounded_gaussian import gaussian_mechanism
-
-    budget = gaussian_budget(attained.epsilon, attained.delta)
-    scales = deviations(totals.size, change, Fraction(share), budget)
-    parts = [(part, scale) for part, scale in zip((totals, pairs), scales) if scale is not None]
-    values = np.concatenate([part for part, _ in parts])
-    sizes = tuple((part.size, scale) for part, scale in parts)
-    released = gaussian_mechanism(values, sizes, attained.epsilon, budget)
-    first = totals.size if scales[0] else 0
-    noisy, above = released[:first], released[first:]
-    return noisy if first else np.zeros(totals.size), above if scales[1] else np.zeros(pairs.size)
 
 
 def deviations(
@@ -334,7 +329,7 @@ def _simulated(
     """Shares of users, or what lies above half of them, ``summed`` over so many, with noise."""
     items, dtype = w.shape[0], w.dtype
     keep = jnp.ones(items, bool) if mask is None else mask
-    real = _real(keep)
+    real = pairs_of(keep)
     of_score, of_pair = jax.random.split(fused(key))
     if noise == "gaussian":
         # With the draws in sight of their sum, and that of what reads it, XLA searches for minutes for how a GPU may
@@ -389,24 +384,20 @@ def _combined(
     return value, WeightsDiagnostics(budget.unit / jnp.sqrt(gradient), cycle_scale, factor)
 
 
-def _real(keep: Mask) -> Array:
-    return keep[:, None] & keep & ~jnp.eye(keep.shape[0], dtype=bool)
-
-
 @jax.jit
 def shrunk_weights(
     weights: PairMatrix, cycle_scale: Numbers
 ) -> tuple[PairMatrix, Float[Array, ""]]:
     """What :func:`private_weights` returns with ``shrink="james-stein"``, of what it returns without, and s."""
     keep = jnp.ones(weights.shape[0], bool)
-    real, count, _, slope, cycles = _parts(jnp.where(_real(keep), weights - 0.5, 0), keep)
+    real, count, _, slope, cycles = _parts(jnp.where(pairs_of(keep), weights - 0.5, 0), keep)
     factor = _shrink_factor(cycles, count, cycle_scale)
     return jnp.where(real, 0.5 + slope + factor * cycles, 0), factor
 
 
 def _parts(pairs: PairMatrix, keep: Mask) -> tuple[Array, ...]:
     """Real pairs, m, and of antisymmetric pairs: b, and the gradient and cycle parts."""
-    real, count = _real(keep), jnp.maximum(jnp.sum(keep), 1).astype(pairs.dtype)
+    real, count = pairs_of(keep), jnp.maximum(jnp.sum(keep), 1).astype(pairs.dtype)
     own = jnp.sum(pairs, axis=1)
     slope = (own[:, None] - own) / count
     return real, count, own, slope, jnp.where(real, pairs - slope, 0)

@@ -3,9 +3,10 @@ r"""Pairwise weights from one answer per user: the order of a few assigned items
 **What a user sends.** The N = m(m-1)/2 pairs are dealt to the users in turn, after a shuffle independent of the data,
 so each pair is dealt to d = ⌊n/N⌋ users or one more. To the pair of a user k - 2 of the other items are added, any as
 likely. The user tells the order of these k items, ties broken at random, with probability f = (e^ε - 1)/(e^ε + k! - 1),
-and else a uniform one. Gaps that count as ``"unknown"`` come all first or all last, by a fair coin. For k = 2 this is
-randomized response about one pair. The size k is the one of least error for m, n and ε, public facts: 2 below ε = 1.5
-or so, all items at large ε.
+and else a uniform one. Gaps that count as ``"unknown"`` come all first or all last, by a fair coin.
+
+For k = 2 this is randomized response about one pair. The size k is the one of least error for m, n and ε, public facts:
+2 below ε = 1.5 or so, all items at large ε.
 
 **Theorem.** ε-DP in the local model, unit user, adjacency replace: which items are asked does not depend on the
 ranking, their true order is told with probability f + (1 - f)/k! = e^ε/(e^ε + k! - 1), each other one with 1/(e^ε + k!
@@ -16,6 +17,7 @@ ranking, their true order is told with probability f + (1 - f)/k! = e^ε/(e^ε +
 orders have mean 1/2. Given who is asked what, those g are any of the n users, as likely, so ŵ is unbiased. A user who
 has i ahead with chance a (1/2 in a tie) tells it with a bit of variance 1/4 - f²(a - 1/2)². With M the mean of
 (a - 1/2)², the variance given g is at most (1/4 - f²M)/(f²g) + M n/(n-1)(1/g - 1/n) ≤ 1/(4f²g).
+
 A pair is asked of the d users that it is dealt to and, independently, of others by chance, C(k, 2)d in the mean at
 least. Let μ be the mean of the others. Then E s^g ≤ s^d exp(-(1-s)μ) ≤ s exp(-(1-s)(d-1+μ)) for 0 < s ≤ 1, and E 1/g =
 ∫ E s^{g-1} ds ≤ 1/(d-1+μ). So the variance is at most
@@ -27,10 +29,10 @@ For k = 2 that of a sum of K weights, as of Borda scores, is at most K n/(n-1) v
 that of users' answers, over different pairs at most ΣS_ij/n in sum. At larger ε two sets of items
 (:mod:`~privrank_jax.aggregation.subset_selection`) have less error of scores.
 
-**What any mechanism needs.** By the bound at the head of :mod:`~privrank_jax.aggregation.subset_selection`, for ±1 by
-who is ahead of whom, and enumeration (``tests/reference/local_pairs.py``, ε = 0.5 to 5), the total error is 1.00 to
-1.09, 1.19, 1.24 and 1.31 times the least of any mechanism for 3, 4, 5 and 6 items; that of PrivUnit
-(:mod:`~privrank_jax.aggregation.vector_reports`) 1.3 to 4.7, 3.4, 2.3 and 2.1 times.
+**What any mechanism needs.** The bound at the head of :mod:`~privrank_jax.aggregation.subset_selection` holds for ±1 by
+who is ahead of whom. By enumeration (``tests/reference/local_pairs.py``, ε = 0.5 to 5) the total error is 1.00 to 1.09,
+1.19, 1.24 and 1.31 times the least of any mechanism for 3, 4, 5 and 6 items. PrivUnit
+(:mod:`~privrank_jax.aggregation.vector_reports`) has 1.3 to 4.7, 3.4, 2.3 and 2.1 times the least.
 """
 
 from __future__ import annotations
@@ -61,7 +63,7 @@ from privrank_jax.privacy.privacy import Privacy
 
 def sub_ranking_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Float[Array, "..."]:
     """Upper bound v on the variance of one weight, for the best size; ∞ if that is m and no order of all is told."""
-    return jnp.min(_variances(sizes_of(num_items), num_items, num_users, epsilon), axis=-1)
+    return jnp.min(_variances(np.arange(2, num_items + 1), num_items, num_users, epsilon), axis=-1)
 
 
 def one_pair_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Float[Array, "..."]:
@@ -77,13 +79,8 @@ def best_size(num_items: int, num_users: Count, epsilon: Numbers) -> Int[Array, 
     >>> [int(best_size(10, 1000, epsilon)) for epsilon in (1.0, 3.0, 5.0, 20.0)]
     [2, 3, 4, 10]
     """
-    sizes = sizes_of(num_items)
+    sizes = np.arange(2, num_items + 1)
     return jnp.asarray(sizes)[jnp.argmin(_variances(sizes, num_items, num_users, epsilon), axis=-1)]
-
-
-def sizes_of(num_items: int) -> Int[np.ndarray, " sizes"]:
-    """The sizes to choose from: 2 to m."""
-    return np.arange(2, num_items + 1)
 
 
 def told_chance(size: Numbers, epsilon: Numbers) -> Float[Array, "..."]:
@@ -208,7 +205,7 @@ def _exact(
 
 def _deviation(epsilon: Any, facts: Facts) -> Array:
     _, size = facts.rules or ("last", None)
-    sizes = np.array([size]) if size else sizes_of(facts.num_items)
+    sizes = np.array([size]) if size else np.arange(2, facts.num_items + 1)
     return jnp.sqrt(jnp.min(_variances(sizes, facts.num_items, facts.num_users, epsilon), axis=-1))
 
 

@@ -1,9 +1,9 @@
 r"""Designs of :mod:`~privrank_jax.aggregation.subset_selection`: which item sets users report, at which thresholds.
 
-A type (k, l, t) has ‖y‖² = 1/k + 1/l, a share q of all pairs of disjoint sets (A, B) of sizes k, l that reach its
-threshold, and p, the mean of y = 1_A/k - 1_B/l over those, by rank, averaged with its mirror image. Both follow from
-the exact numbers of pairs of position sets with given sums, counted in integers by adding one position at a time; those
-that hold a position follow from those that don't, N(k, l) = N'(k, l) + N'(k-1, l) + N'(k, l-1), each at its own sum.
+A type (k, l, t) has ‖y‖² = 1/k + 1/l. A share q of all pairs of disjoint sets (A, B) of sizes k, l reach its threshold;
+p is the mean of y = 1_A/k - 1_B/l over those, by rank, averaged with its mirror image. Both follow from the exact
+numbers of pairs of position sets with given sums, counted in integers by adding one position at a time; those that hold
+a position follow from those that don't, N(k, l) = N'(k, l) + N'(k-1, l) + N'(k, l-1), each at its own sum.
 
 A design is a choice of types with weights v_i, Σ v_i p_i = x, of report norm B(ε) = Σ_i |v_i| ‖y_i‖/f_i(ε). The least B
 at a given ε is a linear program in v with ⌊m/2⌋ equations (p and x are antisymmetric), so that as many types suffice.
@@ -109,7 +109,7 @@ def _of_sizes(
     values, place = np.unique(gaps[some], return_inverse=True)
 
     def at_least(numbers: np.ndarray) -> np.ndarray:
-        """How many reach each value, from the largest on, but not the smallest, which all reach."""
+        """Numbers of pairs that reach each value, from the largest on; the smallest, which all reach, is left out."""
         each = np.bincount(place, weights=numbers[some], minlength=len(values))
         return np.cumsum(each[::-1])[:-1]
 
@@ -141,7 +141,7 @@ def _set_sums(items: int) -> Sums:
 
 
 def _without(counts: Sums, items: int, position: int) -> Sums:
-    """The same numbers for sets that leave one position out, of m - 1 positions at most."""
+    """Numbers of such sets that leave one position out, of m - 1 positions at most."""
     rest: Sums = {}
     for ahead in range(items):
         for behind in range(items - ahead):

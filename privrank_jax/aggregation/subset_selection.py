@@ -21,23 +21,27 @@ or last, in a uniform order.
 **Theorem (privacy).** ε-DP in the local model under any change of the ranking: type and side don't depend on it, and
 any two rankings give a pair (A, B) probabilities whose ratio is 1, e^ε or e^{-ε}. ε is attained.
 
-**Theorem (no bias, error).** The mean of y over all pairs is 0, so E[y | x] = f p, f = gq/(1 + gq), p the mean of y
-over the pairs that reach the threshold, each item's entry a function of its rank. Let v solve Σ v_i p_i = x over the
-types i of a design (p averaged over the two sides). Type i is drawn with probability w_i = |v_i| ‖y_i‖/(f_i B), B = Σ_i
+**Theorem (no bias, error).** The mean of y over all pairs is 0. So E[y | x] = f p with f = gq/(1 + gq) and p the mean
+of y over the pairs that reach the threshold; each item's entry of p is a function of its rank. Let v solve Σ v_i p_i =
+x over the types i of a design (p averaged over the two sides).
+
+Type i is drawn with probability w_i = |v_i| ‖y_i‖/(f_i B), B = Σ_i
 |v_i| ‖y_i‖/f_i, and sends z = ± y v_i/(w_i f_i): E z = Σ_i v_i p_i = x, and ‖z‖ = B, so E‖z - x‖² = B² - ‖x‖² exactly,
 the least for these v (Cauchy-Schwarz). With ties or gaps x is the mean of the broken ones, and the same holds.
 
 **Theorem (what any mechanism needs).** Let z be unbiased and ε-local, and λ a vector of m numbers that sum to 0, sorted
 like x. Then max_x E‖z‖² ≥ (⟨λ, x⟩/V)², V the largest mean of ⟨λ_σ, u⟩ over permutations λ_σ of λ, weighted by e^ε where
-⟨λ_σ, u⟩ reaches a threshold and by 1 elsewhere, over all thresholds and unit vectors u. *Proof.* Draw σ uniformly, x_σ
+⟨λ_σ, u⟩ reaches a threshold and by 1 elsewhere, over all thresholds and unit vectors u.
+
+*Proof.* Draw σ uniformly, x_σ
 and λ_σ permuted alike. ⟨λ, x⟩ = E⟨λ_σ, z⟩ = E⟨E[λ_σ | z], z⟩ ≤ max ‖E[λ_σ | z]‖ √E‖z‖². Given z, the probabilities of
 any two σ differ by the factor e^ε at most, and under such ones the mean of ⟨λ_σ, u⟩ is largest for the two values that
 a threshold divides. ∎ By enumeration for 3 to 7 items (``tests/reference/local_reports.py``), the error here exceeds
 the least by 0 to 3.5 % for ε = 0.5, ..., 5 (by 7 % at m = 4, ε = 5).
 
-**Against PrivUnit**, whose error B² - ‖x‖² for full rankings is 1.03 to 1.08 times the error here at ε = 0.5, 1.00 to
-1.14 at 1 to 3, and from 1.01 (m = 20) to 2.05 (m = 3) at ε = 5 (computed at 48fdee4). Duchi's mechanism has 1.07 to 18
-times the error. Beyond ε = 6 (m = 4) to 9 (m >= 8) PrivUnit is better, except at m = 3.
+**Against PrivUnit.** Its error B² - ‖x‖² for full rankings is 1.03 to 1.08 times the error here at ε = 0.5, and 1.00 to
+1.14 times at 1 to 3. At ε = 5 it is from 1.01 (m = 20) to 2.05 (m = 3) times (computed at 48fdee4). Duchi's mechanism
+has 1.07 to 18 times the error. Beyond ε = 6 (m = 4) to 9 (m >= 8) PrivUnit is better, except at m = 3.
 """
 
 from __future__ import annotations

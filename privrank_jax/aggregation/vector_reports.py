@@ -4,8 +4,9 @@ r"""Weights of all pairs, or Borda scores, from one randomized report of each us
 i is ranked first, -1 where j, 0 for a tie or an unknown pair. So w_ij = (1 + mean v_ij)/2, and ‖v‖₂ ≤ √N, with equality
 for full rankings. The user sends v by an ℓ₂ mechanism of radius √N at ε (``"duchi"``, ``"privunit"``; see
 :mod:`privrank_jax.privacy.vectors`), or each entry by randomized response at ε/N, divided by t = tanh(ε/(2N)): it is
-reported as +1 with probability (1 + t v_ij)/2, of loss at most ε/N between any two values of v_ij in {-1, 0, 1}. All
-three are ε-local DP under any change of the ranking: for randomized response by composition, and a ranking and its
+reported as +1 with probability (1 + t v_ij)/2, of loss at most ε/N between any two values of v_ij in {-1, 0, 1}.
+
+All three are ε-local DP under any change of the ranking: for randomized response by composition, and a ranking and its
 reversal attain ε.
 
 *Error.* Reports are unbiased, so w̃_ij = (1 + mean report)/2 is unbiased too. For full rankings its variance, given the
@@ -42,7 +43,7 @@ from privrank_jax.aggregation.borda import user_scores
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.weights import MISSING, ranks_of_users
+from privrank_jax.aggregation.weights import ranks_of_users
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.local import Local
 from privrank_jax.privacy.local import randomized_response
@@ -55,8 +56,7 @@ _MECHANISMS = (*VECTOR_MECHANISMS, "randomized-response")
 
 def reports_on_ranks(ranks: RankingsLike, *, missing: str = "last") -> tuple[Array, Facts]:
     """How mechanisms read what users report on: ranks of two items at least; the rule for gaps is public."""
-    given = ranks_of_users(ranks)
-    check_choice("missing", missing, MISSING)
+    given = ranks_of_users(ranks, missing)
     users, items = given.shape
     if items < 2:
         raise ValueError("a ranking of fewer than 2 items has nothing to report.")

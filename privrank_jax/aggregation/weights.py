@@ -9,15 +9,16 @@ lists); or its pairs count as unknown, and both items get 1/2 (``missing="unknow
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Integer
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._quickly import concretely, quickly
 from privrank_jax._types import (
     Count,
@@ -34,6 +35,7 @@ from privrank_jax._validate import (
     as_ranks,
     check_choice,
     check_no_padding,
+    check_shape,
     check_square,
     check_users,
     held_ranks,
@@ -48,8 +50,7 @@ _MANY = 2**50  # most users whose doubled counts float64 still distinguishes
 _ROUNDING = 0.01  # of shares in half precision
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class PairWeights:
     """How n users order each pair of m items: the input of solvers and of private functions.
 
@@ -90,8 +91,7 @@ class PairWeights:
         Raises:
             ValueError: no users, no items, ranks that are not integers or reach 2^31 - 1, an unknown rule.
         """
-        check_choice("missing", missing, MISSING)
-        given = ranks_of_users(ranks)
+        given = ranks_of_users(ranks, missing)
         return cls(share_matrix(given, missing), given.shape[0])
 
     @classmethod
@@ -108,13 +108,11 @@ class PairWeights:
         >>> PairWeights.from_counts([[0, 3], [1, 0]], 2).matrix.tolist()
         [[0.0, 0.75], [0.25, 0.0]]
         """
-        check_square("twice", twice)
+        check_matrix("twice", twice)
         check_users(num_users)
         counts = np.asarray(twice)
-        if counts.ndim != 2 or not np.issubdtype(counts.dtype, np.integer):
-            raise ValueError(
-                f"twice must be integers of shape (m, m), got {counts.dtype} {counts.shape}."
-            )
+        if not np.issubdtype(counts.dtype, np.integer):
+            raise ValueError(f"twice must be integers, got {counts.dtype}.")
         _check_counts(counts, num_users)
         return cls(counts / (2.0 * num_users), num_users)
 
@@ -133,10 +131,7 @@ class PairWeights:
         if is_traced(self.matrix, self.num_users):
             raise ValueError("exact counts are for the host: these weights are traced.")
         given = np.asarray(self.matrix)
-        if given.ndim != 2:
-            raise ValueError(
-                f"exact counts are for one problem, got weights of shape {given.shape}."
-            )
+        check_matrix("weights with exact counts", given)
         check_users(self.num_users)
         users = int(self.num_users)
         # Entries are rounded by at most half a unit in the last place below 1, and 2n of that must stay below 1/2.
@@ -170,6 +165,27 @@ def _check_counts(twice: np.ndarray, num_users: int) -> None:
         )
 
 
+def check_matrix(name: str, matrix: Any) -> None:
+    """Raise ``ValueError`` unless a matrix is that of one problem, ``(m, m)``."""
+    check_square(name, matrix)
+    if np.ndim(matrix) != 2:
+        raise ValueError(
+            f"{name} must have shape (m, m), for one problem, got {np.shape(matrix)}: use jax.vmap, or a loop."
+        )
+
+
+def checked_mask(name: str, mask: MaskLike, size: int) -> Mask:
+    """A mask of so many entries, or ``ValueError``."""
+    found = jnp.asarray(mask, bool)
+    check_shape(name, found, (size,))
+    return found
+
+
+def pairs_of(keep: Mask) -> Bool[Array, "items items"]:
+    """Which pairs are of two different items that are kept."""
+    return keep[:, None] & keep & ~jnp.eye(keep.size, dtype=bool)
+
+
 def shares_of(
     weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None
 ) -> tuple[PairMatrix, Mask | None]:
@@ -178,17 +194,9 @@ def shares_of(
         if mask is not None:
             raise ValueError("PairWeights bring their own mask: leave mask out.")
         weights, mask = weights.matrix, weights.mask
-    check_square("the weights", weights)
+    check_matrix("the weights", weights)
     matrix = as_array("the weights", in_floats("the weights", weights))
-    if matrix.ndim != 2:
-        raise ValueError(
-            f"the weights must have shape (m, m), got {matrix.shape}: use jax.vmap for a batch."
-        )
-    keep = None if mask is None else jnp.asarray(mask, bool)
-    if keep is not None and keep.shape != matrix.shape[:1]:
-        raise ValueError(
-            f"mask must have shape {matrix.shape[:1]}, one entry per item, got {keep.shape}."
-        )
+    keep = None if mask is None else checked_mask("mask", mask, matrix.shape[0])
     if not is_traced(matrix, keep):
         real = slice(None) if keep is None else np.asarray(keep)
         if not np.all(np.isfinite(np.asarray(matrix)[real][:, real])):
@@ -225,8 +233,9 @@ def checked_ranks(ranks: RanksLike | RankingsLike) -> Int[Array, "*batch items"]
     return given
 
 
-def ranks_of_users(ranks: RankingsLike) -> Rankings:
-    """The same ``(n, m)``, of one user and one item at least, below 2^31 - 1."""
+def ranks_of_users(ranks: RankingsLike, missing: str = "last") -> Rankings:
+    """Such ranks ``(n, m)``, of one user and one item at least, below 2^31 - 1; the rule for gaps is checked too."""
+    check_choice("missing", missing, MISSING)
     held = held_ranks(ranks, gaps=True)
     # A copy: its owner may change it before a program has read it.
     given = as_array("ranks", held.copy() if isinstance(held, np.ndarray) else held)
@@ -276,8 +285,7 @@ def counted_weights(ranks: RankingsLike, missing: str = "last") -> PairWeights:
     >>> counted_weights([[0, 1], [0, -1]]).twice.tolist()
     [[0, 4], [0, 0]]
     """
-    check_choice("missing", missing, MISSING)
-    given = np.maximum(ranks_of_users(ranks), -1).astype(np.int32)
+    given = np.maximum(ranks_of_users(ranks, missing), -1).astype(np.int32)
     with jax.enable_x64(True):
         found = quickly(functools.partial(share_matrix, missing=missing), given)
         return PairWeights(np.asarray(found), len(given))

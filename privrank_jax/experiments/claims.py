@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -241,8 +241,8 @@ def _outcome(row: Row, least: float) -> str:
 def nearer(text: str, paired: str | tuple[str, ...], **where: Wanted) -> Claim:
     """Claim: an error tends to be nearer to that at one end than to that at another, by paired differences of gaps.
 
-    It holds if the far gap less the near one is above zero by more than ``SLACK`` SE in at least three quarters of the
-    cells, and does not hold if it is below in more than a quarter.
+    The difference is the far gap less the near one. The claim holds if it is above zero by more than ``SLACK`` SE in at
+    least three quarters of the cells, and does not hold if it is below in more than a quarter.
 
     Args:
         text: the claim.
@@ -332,22 +332,18 @@ class Printed:
     where: Where = field(default_factory=dict)
 
 
-def beside(rows: list[Row], printed: Printed) -> list[Row]:
+def beside(rows: list[Row], printed: Printed) -> Iterator[Row]:
     """Add ``printed``, ``printed_standard_error`` (NaN where the paper prints nothing) and ``verdict`` to the rows."""
     chosen = {id(row) for row in selected(rows, printed.where)}
-    return [{**row, **_beside(row, printed, id(row) in chosen)} for row in rows]
-
-
-def _beside(row: Row, printed: Printed, chosen: bool) -> Row:
-    cell = tuple(row.get(column) for column in printed.columns)
-    cell = cell if cell in printed.cells else tuple("-" if c == "BTL" else c for c in cell)
-    mean, error = printed.cells.get(cell, (_NAN, _NAN)) if chosen else (_NAN, _NAN)
-    found = {"printed": mean, "printed_standard_error": error, "verdict": ""}
-    if math.isfinite(mean):
-        undecided = not math.isfinite(row["standard_error"]) or row["replicates"] < ENOUGH
-        met = None if undecided else excess({**row, **found}, printed.least) <= SLACK
-        found["verdict"] = WORDS[met]
-    return found
+    for row in rows:
+        cell = tuple(row.get(column) for column in printed.columns)
+        cell = cell if cell in printed.cells else tuple("-" if c == "BTL" else c for c in cell)
+        mean, error = printed.cells.get(cell, (_NAN,) * 2) if id(row) in chosen else (_NAN,) * 2
+        found = {**row, "printed": mean, "printed_standard_error": error, "verdict": ""}
+        if math.isfinite(mean):
+            undecided = not math.isfinite(row["standard_error"]) or row["replicates"] < ENOUGH
+            found["verdict"] = WORDS[None if undecided else excess(found, printed.least) <= SLACK]
+        yield found
 
 
 def excess(row: Row, least: bool = True) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -100,28 +100,28 @@ def deviations(p: P, steps: int) -> dict[str, np.ndarray]:
     return found | {BOUND: np.array([prefix_sum_error_bound(steps)])}
 
 
-def with_deviations(p: P, rows: list[Row]) -> list[Row]:
+def with_deviations(p: P, rows: list[Row]) -> Iterator[Row]:
     """The rows with the number of comparisons as study, and rows of the largest and root mean square deviation.
 
     Noise is the same whatever the number of comparisons, and its rows stand there once.
     """
     pairs = p.items * (p.items - 1) // 2
-    found: list[Row] = []
+    known: Row = {}
     for row in rows:
         noise, count = row["metric"] == NOISE, round(row["per_pair"])
         if noise and (count != p.per_pair[0] or claims.is_difference(row)):
             continue
         kept = {name: value for name, value in row.items() if name != "per_pair"}
-        found.append(kept | {"study": ALONE if noise else f"{pairs * count:,} comparisons"})
-    known = {**dict.fromkeys(found[0]), "study": ALONE, "share": END}
+        yield kept | {"study": ALONE if noise else f"{pairs * count:,} comparisons"}
+        known = dict.fromkeys(kept)
+    known |= {"study": ALONE, "share": END}
     known |= {"standard_error": 0.0, "replicates": rows[0]["replicates"], "nonfinite": 0}
     for steps in sorted({*p.steps, *p.lengths}):
         for name, values in deviations(p, steps).items():
             both = {LARGEST: values.max(), MEAN: np.sqrt(np.mean(np.square(values)))}
             for metric, value in both.items():
                 own = {"steps": steps, "estimator": name, "metric": metric, "mean": float(value)}
-                found.append({**known, **own})
-    return found
+                yield {**known, **own}
 
 
 # --- claims --------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import jax
 
 import privrank_jax
 from privrank_jax import simulate
+from privrank_jax._backend import on_cpu
 from privrank_jax._types import Key
 from privrank_jax.experiments.claims import VALUES, Claim, Verdict, excess, groups, is_difference
 from privrank_jax.experiments.study import Experiment, get
@@ -94,7 +95,14 @@ class ExperimentResult:
         known = dict.fromkeys(column for row in rows for column in row if column not in VALUES)
         fixed = [name for name in known if len({row.get(name) for row in rows}) > 1]
         header = [*fixed, "ours ± SE", "printed ± SE", "apart (SE)", "verdict"]
-        return header, [[*(_written(row.get(name)) for name in fixed), *_pair(row)] for row in rows]
+        body = []
+        for row in rows:
+            ours = f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
+            printed = f"{row['printed']:.4f} ± {row['printed_standard_error']:.4f}"
+            apart = f"{excess(row):+.1f}" if math.isfinite(excess(row)) else ""
+            place = (_written(row.get(name)) for name in fixed)
+            body.append([*place, ours, printed, apart, row["verdict"]])
+        return header, body
 
 
 def run(
@@ -138,7 +146,8 @@ def run(
     if folder is not None:
         kept = Checkpoints(Path(folder) / f"{found.file_name}.unfinished", fresh=fresh)
     options = {"progress": progress, "checkpoints": kept, "notice": notice}
-    result = simulate.run(key, *found.runs(replicates), batch_size=found.pairs_at_once(), **options)
+    options["batch_size"] = found.batch if on_cpu() else None
+    result = simulate.run(key, *found.runs(replicates), **options)
     table = found.table(result)
     verdicts = found.judged(table)
     paths = {}
@@ -212,14 +221,6 @@ def _finite(value: object) -> object:
 
 def _written(value: object) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
-
-
-def _pair(row: Row) -> list[str]:
-    """Our mean and the printed one, how far they are apart, and the verdict."""
-    ours = f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
-    printed = f"{row['printed']:.4f} ± {row['printed_standard_error']:.4f}"
-    apart = excess(row)
-    return [ours, printed, f"{apart:+.1f}" if math.isfinite(apart) else "", row["verdict"]]
 
 
 def _ends(rows: list[Row], x: str) -> str:

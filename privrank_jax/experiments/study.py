@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from privrank_jax import _registry
-from privrank_jax._backend import on_cpu
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import Optimized
 from privrank_jax.experiments import pictures
@@ -237,7 +236,7 @@ class Experiment:
     replicates: int = 100
     static: tuple[str, ...] = ()
     axes: tuple[str, ...] = ("metric", "estimator")
-    rows: Callable[[P, list[Row]], list[Row]] | None = None
+    rows: Callable[[P, list[Row]], Iterable[Row]] | None = None
     printed: Printed | None = None
     differences: tuple[str, ...] = ()
     batch: int | None = None
@@ -346,10 +345,6 @@ class Experiment:
             right = f"{name} must be {one.form()}, such as {name}={shown}"
             raise ValueError(f"{self.name}: {right}; got {value!r}") from None
 
-    def pairs_at_once(self) -> int | None:
-        """``batch_size`` of :func:`privrank_jax.simulate.run`: that of the experiment on a CPU; elsewhere None."""
-        return self.batch if on_cpu() else None
-
     def studies(self) -> tuple[Study, ...]:
         """Return the studies, ready for :func:`privrank_jax.simulate.run`."""
         p = P(**self.values, **self.prepare(self.p))
@@ -384,9 +379,9 @@ class Experiment:
         """
         rows = [{c: v for c, v in row.items() if c not in PADDING} for row in result.rows]
         if self.rows is not None:
-            rows = self.rows(self.p, rows)
+            rows = list(self.rows(self.p, rows))
         if self.printed is not None:
-            rows = beside(rows, self.printed)
+            rows = list(beside(rows, self.printed))
         if self.changes:
             rows = [{c: BESIDE.get(c, v) for c, v in row.items()} for row in rows]
         return StudyResult(self.full_name, rows, result.diagnostics)

@@ -29,12 +29,11 @@ from privrank_jax.jobs.certainty import Sampling
 from privrank_jax.jobs.mechanisms import Drawn, draw
 from privrank_jax.jobs.result import Certainty, Ranking
 from privrank_jax.mechanism.selection import BoundedScores
-from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.designs import Design
 from privrank_jax.pairwise.graph import has_maximum
 from privrank_jax.pairwise.intervals import Intervals, confidence_intervals
 from privrank_jax.pairwise.minimizer import CODES
-from privrank_jax.pairwise.noisy_totals import noise_on_ties
+from privrank_jax.pairwise.noisy_totals import noise_on_counted
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scale
 from privrank_jax.pairwise.questionnaire import noise_on_totals, questionnaire_changes
 from privrank_jax.pairwise.ridges import default_ridges
@@ -119,7 +118,7 @@ class _Ties(_HalfWins):
     scale = "log-odds of a win against a loss"
 
     def noise(self, scale: Any) -> Noise:
-        return noise_on_ties(self.data.noise, scale, self.data.table.num_items)
+        return noise_on_counted(self.data.noise, scale, self.data.table.num_items, ties=True)
 
     def sampling(self, scores: np.ndarray) -> Sampling:
         return Sampling({})
@@ -140,7 +139,7 @@ class _Covariates(_HalfWins):
 
     def noise(self, scale: Any) -> Noise:
         counted, noise = self.data.counted, self.data.noise
-        return noise_on_sums(counted.design, noise, scale, ties=self.davidson)
+        return noise_on_counted(noise, scale, counted.design.size, ties=self.davidson)
 
     def met(self, design: Any) -> np.ndarray:
         met = np.zeros((design.num_items,) * 2)

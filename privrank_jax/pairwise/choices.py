@@ -1,6 +1,6 @@
 r"""Choices from sets and rankings of some items: the Plackett-Luce model, and which private route to it is sound.
 
-Of the items S that a user is offered, i is chosen with probability e^{θ_i}/Σ_{j ∈ S} e^{θ_j}; for pairs this is the
+A user who is offered the items S chooses i with probability e^{θ_i}/Σ_{j ∈ S} e^{θ_j}; for pairs this is the
 Bradley-Terry-Luce model. A ranking is a series of choices: its first item among all of them, its second among the rest,
 and so on. :func:`~privrank_jax.pairwise.mle` fits it.
 
@@ -26,7 +26,6 @@ Source: Plackett (1975); Luce (1959); the private fit and its constants are ours
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,6 +36,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._batches import of_each_problem
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._validate import in_floats, is_real
 from privrank_jax.comparisons import Comparisons, WinCounts, default_float
 from privrank_jax.mechanism.additive import Additive
@@ -48,8 +48,7 @@ from privrank_jax.privacy.noise import NOISES
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Choices:
     """K choices of one item from a set of items.
 
@@ -65,8 +64,8 @@ class Choices:
     offered: Bool[Array, "*batch choices size"]
     chosen: Int[Array, "*batch choices"]
     weights: Float[Array, "*batch choices"]
-    num_items: int = dataclasses.field(metadata={"static": True})
-    public_sets: bool = dataclasses.field(default=True, metadata={"static": True})
+    num_items: int = static()
+    public_sets: bool = static(default=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", in_floats("weights", self.weights))
@@ -139,7 +138,7 @@ class Choices:
     @of_each_problem
     @functools.partial(jax.jit, inline=True)
     def wins(self) -> WinCounts:
-        """How often an item was chosen where another one was offered, which decides whether a maximum exists."""
+        """Counts of items that were chosen where another one was offered: they decide whether a maximum exists."""
         beaten = self.weights[:, None] * (self.offered & (self.sets != self.chosen[:, None]))
         matrix = jnp.zeros((self.num_items, self.num_items), self.weights.dtype)
         return WinCounts(matrix.at[self.chosen[:, None], self.sets].add(beaten))
@@ -152,7 +151,7 @@ def _ranked(orders: Sequence[Sequence[int]], num_items: int) -> list[tuple[int, 
 
 
 def _entries(row: Any, where: str) -> tuple[Any, ...]:
-    """What stands in a row, which must be a sequence or an array with an axis."""
+    """The entries of a row, which must be a sequence or an array with an axis."""
     if isinstance(row, str | bytes | Mapping) or not np.iterable(row):
         raise ValueError(f"{where} must be a sequence, got {row!r}.")
     return tuple(row)

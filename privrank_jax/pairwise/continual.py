@@ -1,12 +1,12 @@
 r"""Counts that are published after every step of a stream, under one promise for all steps: one kind of record.
 
-The mechanism and its proof: :mod:`privrank_jax.privacy.prefix_sums`. What one unit moves of a single release, where
-each comparison adds a row of sum 1, is what it moves of win totals (:mod:`privrank_jax.pairwise.noisy_totals`).
+The mechanism and its proof: :mod:`privrank_jax.privacy.prefix_sums`. One unit moves a single release, to which each
+comparison adds a row of sum 1, as far as it moves win totals (:mod:`privrank_jax.pairwise.noisy_totals`).
 
-**Parts.** A stream may hold several kinds of numbers. What one comparison adds to part p are nonnegative numbers of sum
-at most d_p and sum of squares at most d_p. Let part p be divided by the scale of its noise: the stream is one of
-nonnegative rows whose ℓ₁ norm is at most Σ_p d_p/s_p, and whose squared ℓ₂ norm is at most Σ_p d_p/σ_p², and the proof
-uses no more than that. So with the share φ_p of the budget, Σ φ_p = 1:
+**Parts.** A stream may hold several kinds of numbers. To part p one comparison adds nonnegative numbers of sum at most
+d_p and sum of squares at most d_p. Let part p be divided by the scale of its noise: the stream is one of nonnegative
+rows whose ℓ₁ norm is at most Σ_p d_p/s_p, and whose squared ℓ₂ norm is at most Σ_p d_p/σ_p², and the proof uses no more
+than that. So with the share φ_p of the budget, Σ φ_p = 1:
 
 - Laplace: s_p = d_p/φ_p times the scale of totals alone, whose rows have sum 1. The loss is Σ_p φ_p ε = ε.
 - Gaussian: σ_p = √(d_p/φ_p) times that of totals alone: the squared ℓ₂ sensitivity is Σ_p φ_p μ² = μ².
@@ -16,7 +16,9 @@ All of it is one mechanism, so streams may depend on what was published before.
 **Exact noise.** Twice the counts are integers, X, and C is replaced by an integer matrix: for the square root, the
 coefficients 2^b f_k rounded to integers (b = 16, less where σ would exceed what can be drawn); the others are integer
 as they are. A = (A C⁻¹) C holds for the rounded matrix, and the proof asks only that C is lower triangular and
-nonnegative, and how long its longest column is, an exact integer here. *Gaussian noise* is rounded to integers
+nonnegative, and how long its longest column is, an exact integer here.
+
+*Gaussian noise* is rounded to integers
 (:mod:`privrank_jax.exact.rounded_gaussian`), a function of the Gaussian mechanism's output, as CX is an integer; σ_p is
 rounded up to a rational. *Laplace noise* is one on integers (:mod:`privrank_jax.exact.integer_laplace`). Where rows of
 the tree without a last step hold 2^-j, they hold 1 here and have 2^j times the scale of the noise: where the row moves
@@ -25,7 +27,9 @@ by δ, it loses at most 2^-j δ/s.
 **Scores where it is private who compared what.** A fit to win totals needs the design M_ij, how often i and j were
 compared, which is private under ``replace`` and ``add-remove``. So :data:`continual_score_sums` holds, for every step,
 **wins and losses** (a tie is half of each for both), and **pair counts** M_ij, i < j, but only up to 100 items, as
-beyond noise would hide them. The fit (:func:`fit_score_sums`) is post-processing. With a = wins + losses, the product
+beyond noise would hide them.
+
+The fit (:func:`fit_score_sums`) is post-processing. With a = wins + losses, the product
 design D_ij = u_i u_j has the row sums a; it is how often i and j would meet were opponents drawn at random. The pair
 counts move it as far as they scatter about it beyond their noise (:func:`shrunk_design`). The score equations are (wins
 - losses)/2 = Σ_j D_ij (F(θ_i - θ_j) - 1/2), so half of wins less losses plus half of the row sums of D are totals for
@@ -51,8 +55,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Real
 
 from privrank_jax._backend import product
+from privrank_jax._pytrees import pytree
 from privrank_jax._types import Key, Numbers, PairMatrix, Scalar, Scores
-from privrank_jax._validate import check_nonnegative, check_whole
+from privrank_jax._validate import check_nonnegative, check_shape, check_whole
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts
@@ -87,8 +92,7 @@ _LEAST = 0.05  # of the product design, what is left of a pair
 Steps = Float[Array, "steps numbers"]
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class ContinualDiagnostics:
     """The noise of counts over time; public.
 
@@ -112,17 +116,22 @@ class PrefixSums(Record):
     Attributes:
         parts: m -> how many numbers each part of a step has, and d/φ.
         floats: data -> what arrived in each step, ``(T, d)``, and m; checked.
-        whole: data -> twice that on the host, as int64.
+        summed: matrices of win counts -> these numbers, in NumPy too.
         hidden: whether it holds for private pairs alone, as others need no such counts.
     """
 
     parts: Callable[[int], list[tuple[int, Fraction]]]
     floats: Callable[[Any], tuple[Any, int]]
-    whole: Callable[[Any], Int[np.ndarray, "steps numbers"]]
+    summed: Callable[[Any], Any]
     hidden: bool = False
 
     def __post_init__(self) -> None:
         self.read_in(self.parts)
+
+    def whole(self, data: Any) -> Int[np.ndarray, "*steps numbers"]:
+        """Twice the numbers on the host, of win counts or of the numbers themselves."""
+        doubled = doubled_counts(data)
+        return self.summed(doubled) if isinstance(data, WinCounts) else doubled
 
     def attained(self, privacy: Privacy, noise: str) -> Privacy:
         """What is attained of a promise; errors as of a simulation."""
@@ -271,7 +280,7 @@ def _noisy_prefix_sums(
 
 
 def parts_of(num_items: int) -> list[tuple[int, Fraction]]:
-    """How many wins and losses there are, and, for few enough items, pair counts; with d/φ, where d is 2 and 1."""
+    """The number of wins and losses and, for few enough items, of pair counts; with d/φ, where d is 2 and 1."""
     if num_items > MAX_PAIR_ITEMS:
         return [(2 * num_items, Fraction(2))]
     pairs = num_items * (num_items - 1) // 2
@@ -311,18 +320,6 @@ def _totals(totals: Any) -> tuple[Steps, int]:
     return totals, totals.shape[1]
 
 
-def _whole_totals(wins: Any) -> Int[np.ndarray, "steps items"]:
-    """Twice the totals of win counts, or of totals."""
-    doubled = doubled_counts(wins)
-    return doubled.sum(-1) if isinstance(wins, WinCounts) else doubled
-
-
-def _whole_sums(wins: Any) -> Int[np.ndarray, "*steps numbers"]:
-    """Twice the sums of win counts, or of sums."""
-    doubled = doubled_counts(wins)
-    return _score_sums(doubled) if isinstance(wins, WinCounts) else doubled
-
-
 def _sums(wins: WinCounts) -> tuple[Steps, int]:
     check_counts(wins)
     if wins.matrix.ndim != 3 or not wins.matrix.shape[0]:
@@ -355,7 +352,7 @@ continual_totals = PrefixSums(
     """,
     parts=lambda num_items: [(num_items, Fraction(1))],
     floats=_totals,
-    whole=_whole_totals,
+    summed=lambda matrices: matrices.sum(-1),
 )
 
 continual_score_sums = PrefixSums(
@@ -377,7 +374,7 @@ continual_score_sums = PrefixSums(
     """,
     parts=parts_of,
     floats=_sums,
-    whole=_whole_sums,
+    summed=_score_sums,
     hidden=True,
 )
 
@@ -413,11 +410,7 @@ def fit_score_sums(
     2.2
     """
     expected = sum(size for size, _ in parts_of(num_items))
-    if np.shape(sums) != (expected,):
-        raise ValueError(
-            f"sums of {num_items} items have shape ({expected},): wins, losses and pair counts, as score_sums gives "
-            f"them; got {np.shape(sums)}."
-        )
+    check_shape("sums", sums, (expected,))
     check_nonnegative("deviation", deviation)
     check_nonnegative("pair_deviation", pair_deviation)
     return _fit_score_sums(jnp.asarray(sums), num_items, deviation, pair_deviation, gamma)

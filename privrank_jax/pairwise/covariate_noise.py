@@ -60,9 +60,8 @@ from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, resolution
-from privrank_jax.pairwise.noisy_totals import FLIPS, tie_parts, tie_weight
+from privrank_jax.pairwise.noisy_totals import FLIPS, tie_parts
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
-from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.noise import NOISES, norm_of
 from privrank_jax.privacy.privacy import Privacy
 
@@ -114,11 +113,6 @@ def shaped_sensitivity(design: CovariateDesign, norm: str, *, ties: bool = False
         return math.hypot(of_items, *together.max(axis=0)) * _UP
     most = float(together.sum(axis=1).max())
     return (answers + of_items / 2 if ties else of_items) + most
-
-
-def noise_on_sums(design: CovariateDesign, kind: str, scale: Any, *, ties: bool = False) -> Noise:
-    """Noise of this kind and scale on the sums of this design, and on the number of ties behind them."""
-    return Noise.independent(kind, scale, design.size + ties, (tie_weight(kind),) * ties)
 
 
 # --- exactly, on the host -------------------------------------------------------------------------------

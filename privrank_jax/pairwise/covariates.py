@@ -29,7 +29,6 @@ is identifiable is not looked at.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Mapping, Sequence
@@ -42,10 +41,13 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int, Real
 from privrank_jax._arguments import ArgumentError
 from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import RowsLike, Scalar
+from privrank_jax._validate import check_shape
 from privrank_jax.comparisons import default_float
 from privrank_jax.exact.likelihoods import FEATURE_BITS
 from privrank_jax.pairwise.designs import Meetings
+from privrank_jax.pairwise.meetings import check_items
 from privrank_jax.privacy.privacy import Privacy
 
 LARGEST_FEATURE = 0.5
@@ -56,8 +58,7 @@ _RANK = 1e-9  # share of a column's squared norm that others must leave over
 _SHARE = 1e-6  # of a column's norm, from which another is named
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class CovariateDesign(Meetings):
     """The public part of N comparisons of m items with p features; :func:`covariate_table` makes and checks one.
 
@@ -78,10 +79,10 @@ class CovariateDesign(Meetings):
     users: Int[Array, "*batch rows"]
     units: Float[Array, "*batch covariates"]
     mask: Bool[Array, "*batch rows"] | None = None
-    num_items: int = dataclasses.field(kw_only=True, metadata={"static": True})
-    names: tuple[str, ...] = dataclasses.field(default=(), metadata={"static": True})
-    private: bool = dataclasses.field(default=False, metadata={"static": True})
-    ties: bool = dataclasses.field(default=False, metadata={"static": True})
+    num_items: int = static(kw_only=True)
+    names: tuple[str, ...] = static(default=())
+    private: bool = static(default=False)
+    ties: bool = static(default=False)
 
     @property
     def dtype(self) -> DTypeLike:
@@ -160,24 +161,19 @@ class CovariateDesign(Meetings):
         pairs = jnp.zeros((self.num_items,) * 2, self.features.dtype)
         return pairs.at[self.first, self.second].add(weights)
 
+    @functools.partial(jax.jit, static_argnames=("norm",), inline=True)
     def sensitivity(self, privacy: Privacy, norm: str = "l1") -> Float[Array, ""]:
         """Sensitivity of the sums to one unit by norms of single comparisons; ``"l1"`` or ``"l2"``."""
-        return self._largest_norm(norm, privacy.unit == "user")
-
-    @functools.partial(jax.jit, static_argnames=("norm", "of_users"), inline=True)
-    def _largest_norm(self, norm: str, of_users: bool) -> Float[Array, ""]:
-        """That of one comparison, or the largest sum over those of one user."""
         if norm == "l1":
             each = self.real(2 + jnp.sum(jnp.abs(self.features), -1))
         else:
             each = self.real(jnp.sqrt(2 + jnp.sum(jnp.square(self.features), -1)))
-        if of_users:
+        if privacy.unit == "user":
             each = jnp.zeros_like(each).at[self.users].add(each)
         return jnp.max(each)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class CovariateTable:
     """N comparisons with features: the design, and outcomes ``(N,)``, 1 where the first item won, 1/2 for a tie."""
 
@@ -234,16 +230,21 @@ def covariate_table(
     >>> table.sums.tolist()[:3]
     [1.5, -1.0, -0.5]
     """
-    items = _checked_items(first, second, num_items)
-    rows, bounds = len(items[0]), bounds or {}
+    one, other = np.asarray(first), np.asarray(second)
+    if one.ndim != 1 or one.shape != other.shape or not one.size:
+        raise ArgumentError(
+            f"first and second must have one shape (N,), N >= 1, got {one.shape} and {other.shape}.",
+            "first",
+        )
+    check_items(one, other, num_items)
+    rows, bounds = len(one), bounds or {}
     answered = _column("outcomes", outcomes, rows)
     if not np.all(np.isin(answered, (0.0, 0.5, 1.0))):
         raise ArgumentError(
             "outcomes must be 1 (the first item won), 0 (it lost) or 0.5 (a tie).", "outcomes"
         )
     who = np.arange(rows) if users is None else np.asarray(users)
-    if who.shape != (rows,):
-        raise ArgumentError(f"users must have shape ({rows},), got {who.shape}.", "users")
+    check_shape("users", who, (rows,))
     unknown = [repr(name) for name in bounds if name not in covariates]
     if unknown:
         raise ArgumentError(
@@ -252,22 +253,22 @@ def covariate_table(
             "bounds",
         )
     clipped = [
-        _clipped(name, _column(f"covariate {name!r}", one, rows), bounds.get(name), private)
-        for name, one in covariates.items()
+        _clipped(name, _column(f"covariate {name!r}", values, rows), bounds.get(name), private)
+        for name, values in covariates.items()
     ]
     columns, bits = np.column_stack([np.zeros((rows, 0)), *clipped]), FEATURE_BITS
     if private:
         units = np.array([max(map(abs, bounds[name])) / LARGEST_FEATURE for name in covariates])
     else:
-        _check_identifiable(*items, columns, list(covariates), num_items)
+        _check_identifiable(one, other, columns, list(covariates), num_items)
         units = np.array([_unit(column, num_items) for column in columns.T])
         least = float(np.abs(columns / units).max(axis=0).min()) if clipped else 1.0
         bits = min(_LEVELS - math.floor(math.log2(least)), _MOST_BITS)
     features = np.ldexp(np.rint(np.ldexp(columns / units, bits)), -bits)
     dtype = default_float()
     design = CovariateDesign(
-        jnp.asarray(items[0], jnp.int32),
-        jnp.asarray(items[1], jnp.int32),
+        jnp.asarray(one, jnp.int32),
+        jnp.asarray(other, jnp.int32),
         jnp.asarray(features, dtype),
         jnp.asarray(np.unique(who, return_inverse=True)[1].ravel(), jnp.int32),
         jnp.asarray(units, dtype),
@@ -316,27 +317,9 @@ def _check_identifiable(
         )
 
 
-def _checked_items(
-    first: RowsLike, second: RowsLike, num_items: int
-) -> tuple[np.ndarray, np.ndarray]:
-    one, other = np.asarray(first), np.asarray(second)
-    if one.ndim != 1 or one.shape != other.shape or not one.size:
-        raise ArgumentError(
-            f"first and second must have one shape (N,), N >= 1, got {one.shape} and {other.shape}.",
-            "first",
-        )
-    both = np.stack([one, other])
-    if not np.issubdtype(both.dtype, np.integer) or both.min() < 0 or both.max() >= num_items:
-        raise ArgumentError(f"items must be integers from 0 to {num_items - 1}.", "first")
-    if np.any(one == other):
-        raise ArgumentError("an item is compared with itself: remove that row.", "first")
-    return both[0], both[1]
-
-
 def _column(name: str, values: ColumnLike, rows: int) -> np.ndarray:
     column = np.asarray(values, np.float64)
-    if column.shape != (rows,):
-        raise ArgumentError(f"{name} must have shape ({rows},), got {column.shape}.", name)
+    check_shape(name, column, (rows,))
     if not np.all(np.isfinite(column)):
         at = int(np.flatnonzero(~np.isfinite(column))[0])
         raise ArgumentError(f"{name} must be finite, and comparison {at} has {column[at]}.", name)

@@ -13,8 +13,8 @@ and the ridge is γ/2 ‖θ‖². Nothing is divided by t, so ε may be arbitrar
 The fit is to real-valued win counts W/2 ± D, which debiasing can make negative. For the logistic link D enters the
 linear term alone and the objective stays convex. For other links it need not be convex (see :func:`debiased_rr`).
 
-**Standard errors.** To first order :math:`θ̂ - θ = H^{-1}(S - γθ)` on Σθ = 0, with S the gradient of the log likelihood,
-of mean 0 because the reports are debiased, and E H = I + γ, I the Laplacian of W F'²/(F(1-F)). A term t(ỹ-1/2) of Z has
+**Standard errors.** To first order :math:`θ̂ - θ = H^{-1}(S - γθ)` on Σθ = 0. The gradient S of the log likelihood has
+mean 0 because the reports are debiased, and E H = I + γ, I the Laplacian of W F'²/(F(1-F)). A term t(ỹ-1/2) of Z has
 variance :math:`t^2\{1/4 - t^2(F-1/2)^2\}`, so with Q = Σ t⁴
 
 .. math:: \mathrm{Cov}\,S = M = \mathrm{Laplacian}\{(F'/(F(1-F)))^2\,(W/4 - Q(F-1/2)^2)\}.
@@ -36,6 +36,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Shaped
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._types import (
     MaskLike,
     NumbersLike,
@@ -48,6 +49,7 @@ from privrank_jax._validate import (
     check_choice,
     check_epsilon,
     check_nonnegative,
+    check_shape,
     in_floats,
     is_traced,
     shape_of,
@@ -62,8 +64,7 @@ from privrank_jax.pairwise.uncertainty import Uncertainty, standard_errors
 from privrank_jax.privacy.local import check_bits, check_reports, local_guarantee, report_values
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class DebiasedSums:
     """Sums of the reports that a fit needs; those over different users add up by ``+``.
 
@@ -109,8 +110,7 @@ class DebiasedSums:
         return DebiasedSums(self.margins + other.margins, self.weights + other.weights, both)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class DebiasedFit:
     """Diagnostics of a fit to randomized reports, all of them post-processing of the reports.
 
@@ -421,14 +421,9 @@ def _checked(
             f"{shape[0]} user(s) and {shape[1]} pair(s) cannot be fitted: pass at least one user, and "
             "m(m-1)/2 pairs for some number m >= 2 of items."
         )
-    if np.shape(epsilon) not in ((), shape[:1]):
-        raise ValueError(
-            f"epsilon must be one number or one per user, shape ({shape[0]},), got {np.shape(epsilon)}."
-        )
-    if mask is not None and np.shape(mask) != (items,):
-        raise ValueError(
-            f"mask must have shape ({items},), one entry per item, got {np.shape(mask)}."
-        )
+    check_shape("epsilon", epsilon, (), shape[:1])
+    if mask is not None:
+        check_shape("mask", mask, (items,))
     check_bits("observed", observed)
     if not is_traced(observed, mask):
         told = np.asarray(observed, bool)

@@ -10,11 +10,11 @@ are the scores θ of the items; coefficients of features follow, and log ν wher
 * *A choice from a set* has the unit vectors of the items offered: Plackett-Luce (:mod:`privrank_jax.pairwise.choices`).
 
 **What a fit needs.** The log-likelihood of all answers is ⟨s, β⟩ - A(β) with the statistic s = Σ x_y, y the answer
-given, and A = Σ log Σ_k e^{⟨x_k, β⟩}. Its derivatives are sums over answers too: ∇A is the
-expected statistic, ``mean``, and ∇²A its covariance, ``information``, which is the observed and the expected Fisher
-information alike. A fit forms no matrix: what ∇²A consists of at β is its ``bent``, of which ``times`` makes products.
-Given the design, answers enter through s alone. What is counted and published in place of s is how often an item won
-(N, a tie half), or Σ yz over wins y (S), and the number of ties: s is what exceeds that of even answers, ``excess``.
+given, and A = Σ log Σ_k e^{⟨x_k, β⟩}. Its derivatives are sums over answers too: ∇A is the expected statistic,
+``mean``, and ∇²A its covariance, ``information``, which is the observed and the expected Fisher information alike. A
+fit forms no matrix: what ∇²A consists of at β is its ``bent``, of which ``times`` makes products. Given the design,
+answers enter through s alone. In place of s, counts are published: how often an item won (N, a tie half), or Σ yz over
+wins y (S), and the number of ties. From these follows s, by which they exceed even answers: ``excess``.
 
 Sources: McFadden (1974), Conditional logit analysis of qualitative choice behavior; Davidson (1970), On extending the
 Bradley-Terry model to accommodate ties in paired comparison experiments; Barndorff-Nielsen (1978).
@@ -23,7 +23,6 @@ Bradley-Terry model to accommodate ties in paired comparison experiments; Barndo
 from __future__ import annotations
 
 import abc
-import dataclasses
 from typing import Any, TypeAlias
 
 import jax
@@ -33,6 +32,7 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
 from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Mask, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import in_floats
 from privrank_jax.links import logistic
@@ -50,8 +50,7 @@ Each: TypeAlias = Float[Array, "*meetings"]
 _LEAST_SHARE, _MOST_SHARE = 0.02, 0.98
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class ModelScores:
     """A fit of a model with more parameters than scores.
 
@@ -75,7 +74,7 @@ class ModelScores:
 class Design(abc.ABC):
     """What is public of answers under a conditional logit; β has ``size`` entries, and log ν where ``ties``.
 
-    Those of :class:`Counts` without ties are also of many problems at once, along a trailing axis of all arrays.
+    :class:`Counts` without ties may hold many problems at once, along a trailing axis of all arrays.
 
     Attributes:
         num_items: m.
@@ -312,8 +311,7 @@ class Meetings(Design):
         return (self.log_odds(beta[:-1]), beta[-1]) if self.ties else (self.log_odds(beta), None)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Counts(Meetings):
     """How often each two of m items met, without features; what is counted are win totals N, ties half.
 
@@ -326,7 +324,7 @@ class Counts(Meetings):
 
     comparisons: Float[Array | np.ndarray, "*batch items items"]
     mask: Bool[Array, "*batch items"] | None = None
-    ties: bool = dataclasses.field(default=False, metadata={"static": True})
+    ties: bool = static(default=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "comparisons", in_floats("comparisons", self.comparisons))
@@ -457,8 +455,7 @@ def _near(beta: Array) -> Bool[Array, ""]:
     return jnp.all(jnp.abs(beta) < 40)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Sets(Design):
     """K choices from sets of items; what is counted is how often each item was chosen.
 
@@ -475,8 +472,8 @@ class Sets(Design):
     sets: Int[Array, "*batch choices size"]
     offered: Bool[Array, "*batch choices size"]
     weights: Float[Array, "*batch choices"]
-    num_items: int = dataclasses.field(metadata={"static": True})
-    public: bool = dataclasses.field(default=True, metadata={"static": True})
+    num_items: int = static()
+    public: bool = static(default=True)
 
     @property
     @of_each_problem

@@ -25,8 +25,9 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from privrank_jax._backend import product
 from privrank_jax._chunks import in_lanes
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Mask, Numbers, NumbersLike, PairMatrix, Scalar, Scores
-from privrank_jax._validate import as_array, check_positive, check_square
+from privrank_jax._validate import as_array, check_positive, check_shape, check_square
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
@@ -36,8 +37,7 @@ from privrank_jax.pairwise.lanes import center, column_sums, count_items, dot, i
 from privrank_jax.pairwise.minimizer import USUAL, Minimum, Search, minimize, newton, root_of
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class FitDiagnostics:
     """Diagnostics of a fit.
 
@@ -61,15 +61,14 @@ class FitDiagnostics:
         return cls(found.gradient_norm, found.steps, found.code)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class _LinkLoss:
     """-Σ (won log F(η) + lost log F(-η)), the negative log-likelihood of meetings under any link, in place of A."""
 
     meetings: Meetings  # how often they met is not read; of Counts each pair stands twice
     won: Each  # wins of the first item
     lost: Each
-    link: Link = dataclasses.field(metadata={"static": True})
+    link: Link = static()
 
     def _of_both(self, function: Elementwise, beta: Parameters) -> tuple[Each, Each]:
         # With sums in sight, XLA searches for minutes for how a GPU may take them at once.
@@ -98,8 +97,7 @@ class _LinkLoss:
         return self.meetings.diagonal(bent)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Ridged:
     """(A(β) - ⟨s, β⟩ + Σ γ_k β_k²/2)/d + ⟨u, β⟩²/2, of β.
 
@@ -117,7 +115,7 @@ class Ridged:
     ridge: Float[Array, "*batch parameters"]
     scale: Float[Array, "*batch"]
     held: Float[Array, "*batch parameters"]
-    longest: float = dataclasses.field(default=8.0, metadata={"static": True})
+    longest: float = static(default=8.0)
 
     @classmethod
     def of(cls, design: Design, counted: Parameters, ridge: Parameters) -> Ridged:
@@ -192,11 +190,8 @@ def fit(
         raise ValueError("tie_gamma is the ridge of log ν: give it where design.ties says so.")
     counted = as_array("counted", counted)
     numbers = design.size + design.ties
-    if counted.shape != (numbers,) or (jnp.ndim(gamma) and jnp.shape(gamma) != (design.size,)):
-        raise ValueError(
-            f"what was counted must have shape ({numbers},), and gamma none or ({design.size},): got {counted.shape} "
-            f"and {jnp.shape(gamma)}."
-        )
+    check_shape("counted", counted, (numbers,))
+    check_shape("gamma", gamma, (), (design.size,))
     if isinstance(design, Counts):
         check_square("comparisons", design.comparisons)
     if isinstance(design, Sets) and not design.public:
@@ -346,15 +341,14 @@ def _start(objective: Ridged) -> Scores:
     return loss.meetings.start(excess, objective.ridge) / steep
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class _Edges(Meetings):
     """How often each of some pairs of many items met: memory and time are linear in the number of pairs."""
 
     first: Int[Array, "*batch edges"]
     second: Int[Array, "*batch edges"]
     met: Float[Array, "*batch edges"]
-    num_items: int = dataclasses.field(metadata={"static": True})
+    num_items: int = static()
 
     @property
     def degree(self) -> Float[Array, ""]:

@@ -20,10 +20,12 @@ variance. A difference was made smaller where b_i > b_j; else it counts less b_j
 
 **Probabilities.** To first order the center t is normal about the true scores θ with covariance V. With a flat prior θ
 given the release is normal about t with covariance V, and item i is better than j with probability Φ((t_i - t_j)/√(V_ii
-+ V_jj - 2V_ij)); ranks are of draws. What it leaves out: the tails of Laplace noise are heavier than normal ones, and a
-flat prior believes large differences too much where noise hides nearly everything. On simulated crowds (10 and 30
-items, 10 comparisons of each of 300 or 2,000 users; measured at 48fdee4) the likelier order is right as often as stated
-within 0.015 at ε = 1 and 3, and less often by 0.10 at most at ε = 0.3, where it is hardly better than a coin.
++ V_jj - 2V_ij)); ranks are of draws. It leaves out two facts: the tails of Laplace noise are heavier than normal ones,
+and a flat prior believes large differences too much where noise hides nearly everything.
+
+It was measured at 48fdee4 on simulated crowds: 10 and 30 items, 10 comparisons of each of 300 or 2,000 users. The
+likelier order is right as often as stated within 0.015 at ε = 1 and 3, and less often by 0.10 at most at ε = 0.3, where
+it is hardly better than a coin.
 
 **Quasi-variances** q_i are chosen such that q_i + q_j ≈ V_ij = Var(t_i - t_j) for all pairs at once (Firth 2003; Firth
 and de Menezes 2004): the least sum over pairs of :math:`(\log(q_i + q_j) - \log V_{ij})^2`, as in R's package qvcalc.
@@ -33,7 +35,6 @@ qvcalc; it then has no quasi standard error.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable
 
@@ -43,6 +44,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._backend import product
+from privrank_jax._pytrees import pytree
 from privrank_jax._roots import bracketed_root
 from privrank_jax._types import Key, MaskLike, PairMatrix, PairMatrixLike, Scalar, ScoresLike
 from privrank_jax._validate import check_level, check_positive, is_traced
@@ -59,8 +61,7 @@ from privrank_jax.rankings import ranks_from_scores
 _SHARES = (0.002, 0.9999, 129)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class ParameterIntervals:
     """Intervals of single parameters, each by itself.
 
@@ -75,8 +76,7 @@ class ParameterIntervals:
     high: Float[Array, "..."]
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Intervals:
     """Intervals of scores and ranks, one entry per item; entries of masked items are meaningless.
 
@@ -295,8 +295,7 @@ def _of_ranks(key: Key, uncertainty: Uncertainty, draws: int) -> Array:
 # --- quasi-variances -------------------------------------------------------------------------------
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class QuasiVariances:
     """Quasi-variances of scores.
 

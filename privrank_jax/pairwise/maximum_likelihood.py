@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice, check_nonnegative, is_traced
 from privrank_jax.comparisons import WinCounts, WinEdges
@@ -105,13 +106,8 @@ def mle(
         raise ValueError(
             f"link {link.name!r} is for win counts whose ties are half wins: other models are logistic."
         )
-    known = not is_traced(data, gamma, tie_gamma)
-    if (
-        isinstance(data, CovariateTable)
-        and davidson
-        and known
-        and not np.any(np.asarray(tie_gamma))
-    ):
+    known = davidson and not is_traced(data, gamma, tie_gamma)
+    if isinstance(data, CovariateTable) and known and not np.any(np.asarray(tie_gamma)):
         tied, rows = float(data.ties), float(data.design.count(jnp.ones(data.outcomes.shape)))
         if tied in (0.0, rows):
             raise ValueError(
@@ -193,8 +189,7 @@ def _mle_sparse(edges: WinEdges, gamma: Scalar, link: Link, search: Search) -> E
     return Estimate(center(found.value, None), None, FitDiagnostics.of(found))
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class LinkSelection:
     """The fits side by side, one entry per link.
 
@@ -210,7 +205,7 @@ class LinkSelection:
     losses: Float[Array, "*batch links"]
     scores: Float[Array, "*batch links items"]
     codes: Int[Array, "*batch links"]
-    links: tuple[str, ...] = dataclasses.field(metadata={"static": True})
+    links: tuple[str, ...] = static()
 
 
 def select_link(

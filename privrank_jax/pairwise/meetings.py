@@ -1,26 +1,22 @@
 r"""Comparison counts M_ij beside scores or totals: checked, of one dtype, 0 where an item is padding.
 
-**Lemma (half wins).** *An outcome y that is 1, 0 or, for a tie, 1/2, and has mean p, has variance p(1-p) - P(tie)/4.*
-For y² = y - 1/4 where y is a tie, and y² = y where it is none. Let t of the M comparisons of a pair be ties. The
-variance v = M p(1-p) - E t/4 of the sum of their outcomes is estimated by max(0, M p(1-p) - t/4). Its expectation is at
-least v, and it never exceeds M p(1-p), which holds without ties. t is a function of the outcomes: it may serve in fits
-without privacy, or where the ties of each pair are public; else only the cautious p(1-p) is known.
+**Lemma (half wins).** *Let an outcome y be 1, 0 or, for a tie, 1/2, and p its mean. Its variance is p(1-p) - P(tie)/4.*
+For y² = y - 1/4 where y is a tie, and y² = y where it is none.
+
+Let t of the M comparisons of a pair be ties. The variance v = M p(1-p) - E t/4 of the sum of their outcomes is
+estimated by max(0, M p(1-p) - t/4). Its expectation is at least v, and it never exceeds M p(1-p), which holds without
+ties. t is a function of the outcomes: it may serve in fits without privacy, or where the ties of each pair are public;
+else only the cautious p(1-p) is known.
 """
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
-from privrank_jax._types import (
-    Mask,
-    MaskLike,
-    PairMatrix,
-    PairMatrixLike,
-    Scores,
-    ScoresLike,
-)
+from privrank_jax._arguments import ArgumentError
+from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Scores, ScoresLike
 from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import default_float
 
@@ -43,26 +39,31 @@ def as_design(
         raise ValueError(
             f"mask must be bool of shape {value.shape}, got {mask.dtype} of shape {mask.shape}."
         )
-    _check_content(value, comparisons, mask)
-    return value, jnp.where(_real_pairs(mask), comparisons, 0.0), mask
-
-
-def _real_pairs(mask: Mask) -> Bool[Array, "items items"]:
-    return mask[:, None] & mask[None, :] & ~jnp.eye(mask.shape[0], dtype=bool)
-
-
-def _check_content(value: Scores, comparisons: PairMatrix, mask: Mask) -> None:
-    if is_traced(mask):
-        return
-    real = np.asarray(mask)
-    if not is_traced(value) and not np.all(np.isfinite(np.asarray(value)[real])):
+    if not is_traced(value, mask) and not np.all(np.isfinite(np.asarray(value)[np.asarray(mask)])):
         raise ValueError("scores and totals must be finite; did the fit converge?")
-    if not is_traced(comparisons):
-        counts = np.asarray(comparisons)[np.ix_(real, real)]
+    if not is_traced(comparisons, mask):
+        counts = np.asarray(comparisons)[np.ix_(mask, mask)]
         if not np.all(np.isfinite(counts) & (counts >= 0)) or not np.allclose(counts, counts.T):
             raise ValueError(
                 "comparison counts must be finite, at least 0 and symmetric: M[i, j] = how often i and j were compared."
             )
+    real = mask[:, None] & mask[None, :] & ~jnp.eye(mask.shape[0], dtype=bool)
+    return value, jnp.where(real, comparisons, 0.0), mask
+
+
+def check_items(
+    first: np.ndarray, second: np.ndarray, num_items: int, keep: np.ndarray | bool = True
+) -> None:
+    """Raise ``ValueError`` unless rows that are kept compare two different items of 0..m-1."""
+    for name, items in (("first", first), ("second", second)):
+        if not np.issubdtype(items.dtype, np.integer):
+            raise ArgumentError(
+                f"{name} must hold integers, the items, got dtype {items.dtype}.", name
+            )
+        if np.any(keep & ((items < 0) | (items >= num_items))):
+            raise ArgumentError(f"{name} has items outside 0..{num_items - 1}.", name)
+    if np.any(keep & (first == second)):
+        raise ArgumentError("a row compares an item with itself: drop such rows.", "first")
 
 
 def checked_ties(

@@ -1,6 +1,10 @@
 r"""One minimizer for every fit: Newton's method without a matrix, or any optax transformation.
 
-Newton's method needs an objective's gradient and products with its Hessian (:class:`Smooth`). Directions are those of
+**Objectives**, such as :class:`~privrank_jax.pairwise.fits.Ridged`, are functions of the parameters with a ``gradient``
+of order one. Of what the Hessian consists of (``bent``) they make products (``times``) and its ``diagonal``, or other
+positive numbers to precondition by. ``longest``, if there is one, is the most that a step changes a difference.
+
+**Newton's method** needs an objective's gradient and products with its Hessian. Directions are those of
 conjugate gradients, preconditioned by the diagonal of the Hessian, which stop at a residual that follows the gradient.
 Each iterate is a direction of descent, so an inexact one costs steps, not correctness; where the objective is not
 convex, they end at negative curvature (Steihaug 1983). A step is shortened while the slope along it rises, at its end,
@@ -15,15 +19,15 @@ finished problems wait.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, DTypeLike, Float, Int, PyTree
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.pairwise.lanes import dot
 
@@ -53,27 +57,7 @@ _STEEPEST = 0.5
 _LARGE = 1000
 
 
-@runtime_checkable
-class Smooth(Protocol):
-    """An objective by its derivatives; ``longest``, if it has one, is the most that a step changes a difference."""
-
-    def __call__(self, params: Array, /) -> Array:
-        """Value, which only optax transformations need."""
-        ...
-
-    def gradient(self, params: Array, /) -> Array:
-        """Gradient, of order one."""
-        ...
-
-    def bent(self, params: Array, /) -> Any:
-        """What the Hessian consists of."""
-
-    def times(self, bent: Any, vector: Array, /) -> Array:
-        """The Hessian times a vector, from :meth:`bent`."""
-        ...
-
-    def diagonal(self, bent: Any, /) -> Any:
-        """Positive numbers to precondition by, such as the diagonal of the Hessian, from :meth:`bent`."""
+Smooth: TypeAlias = Any  # an objective; the head of this module says what it has
 
 
 class Search(NamedTuple):
@@ -95,8 +79,7 @@ class Search(NamedTuple):
 USUAL = Search()
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Minimum:
     """The end point of a search and how it was reached.
 
@@ -163,7 +146,7 @@ def minimize(objective: Smooth, start: Float[Array, "d"], search: Search = USUAL
 def root_of(
     gradient: Callable[[Array], Array], init: Float[Array, "d"], search: Callable[[Array], Minimum]
 ) -> Minimum:
-    """What ``search`` finds from ``init``, with the derivatives of the root of ``gradient``, whose own is symmetric."""
+    """The end of a ``search``; its derivatives are those of the root of ``gradient``, whose own is symmetric."""
 
     def solve(_: object, start: Array) -> tuple[Array, Array]:
         end = search(start)

@@ -27,9 +27,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._roots import square_root
 from privrank_jax._types import ReportTableLike, Scalar, Scores
-from privrank_jax._validate import check_nonnegative
+from privrank_jax._validate import check_nonnegative, check_shape
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.debiased_fit import num_items
 from privrank_jax.pairwise.designs import Meetings
@@ -38,8 +39,7 @@ from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.minimizer import minimize
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class MixedEffects:
     """The fitted scores, user effects and their spread.
 
@@ -92,15 +92,11 @@ def mixed_effects(
             f"got {answers.shape}."
         )
     observed = jnp.ones(answers.shape, bool) if observed is None else jnp.asarray(observed)
-    if observed.shape != answers.shape:
-        raise ValueError(
-            f"observed must have the shape of answers, {answers.shape}, got {observed.shape}."
-        )
+    check_shape("observed", observed, answers.shape)
     return _fit(answers, observed, 2 / answers.shape[0] if gamma is None else gamma)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class _UserPairs(Meetings):
     """Each user's answers about all pairs: η = b_l + θ_i - θ_j, β = (θ, b/α), where α makes the gradients of items and
     of users of one order."""

@@ -119,7 +119,7 @@ def doubled_counts(
 
 
 def totals_change(attained: Privacy, facts: Facts, noise: str) -> Change:
-    """What one unit moves of doubled totals, where a ``questionnaire`` or a ``sensitivity`` may be told."""
+    """The change of doubled totals by one unit, by a ``questionnaire`` or a ``sensitivity`` where one is told."""
     given = facts.told.get("sensitivity")
     counts = read_questionnaire(
         facts.told.get("questionnaire"), attained, facts.num_items, noise, given
@@ -231,9 +231,9 @@ def tie_parts(noise: str, others: int, times: int = 1) -> Any:
     return times * np.array([on_others] * others + [on_ties])
 
 
-def noise_on_ties(kind: str, scale: Any, num_items: int) -> Noise:
-    """Noise of this kind and scale on (N, T)."""
-    return Noise.independent(kind, scale, num_items + 1, (tie_weight(kind),))
+def noise_on_counted(kind: str, scale: Any, numbers: int, *, ties: bool) -> Noise:
+    """Noise of this kind and scale on so many totals or sums and, with ``ties``, on T."""
+    return Noise.independent(kind, scale, numbers + ties, (tie_weight(kind),) * ties)
 
 
 def _change_with_ties(attained: Privacy, facts: Facts, noise: str) -> Change:

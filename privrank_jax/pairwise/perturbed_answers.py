@@ -19,7 +19,9 @@ wins; D = 2 for choices. Let V = (s - 2)/(s - 1) for choices from sets of at mos
 Proof. The density of β̃ is p_w(-∇L(β) - γβ) det(∇²L(β) + γI), as at the head of
 :mod:`privrank_jax.mechanism.objective`. With the norm ‖g‖ = Σ|g_k|/λ_k, an answer with gradient g moves log p_w by at
 most ‖g‖. With H ⪰ γI the curvature without it, it moves the log-determinant up, by log det(I + H^{-1/2}CH^{-1/2}) ≤
-tr(H^{-1}C) ≤ tr(C)/γ at most. So one that is added, or removed, loses at most f = ‖g‖ + tr(C)/γ, and several lose the
+tr(H^{-1}C) ≤ tr(C)/γ at most.
+
+So one that is added, or removed, loses at most f = ‖g‖ + tr(C)/γ, and several lose the
 sum. If answers A are replaced by B, the loss is at most Σ_A‖g‖ + Σ_B‖g‖ plus log det(H + C_A) - log det(H + C_B), at
 most log det(H + C_A) - log det H: the sum of f over A and of ‖g‖ over B. It is left to show that f ≤ D/λ + V/γ and
 ‖g‖ ≤ D/λ whatever p is. Let Z = ‖z‖ and Q = ‖z‖₂²/γ. Scores have λ_k|z_k| = λ ≤ γ, features 2λ|z_k| ≤ λ ≤ γ; so
@@ -29,9 +31,11 @@ Q = Σ z_k²/γ ≤ Σ|z_k|/λ_k = Z, and 2/λ ≤ Z ≤ 2/λ + p(1/2)/(2λ) = D
 as half a win has the gradient (1/2 - q)z and f ≤ (\|1/2 - q\| + q(1 - q))Z ≤ Z/2.
 
 *Davidson's ties.* Let A = (1/2)/(2λ) ≤ Z/8 be the size of τ's part of a tie, and B = (1/4)/γ ≤ Z/8 its square over γ.
+
 Of a win, let t be the probability of a tie, s that of a loss plus t/2. The tie is at (-z/2, 1/2) and the loss at
 (-z, 0) from x_y, so ‖g‖ = sZ + tA and tr(C)/γ = Q(s - s² - t/4) + Bt(1 - t). f rises in s, as Z + Q(1 - 2s) ≥ 0, and
 s ≤ 1 - t/2; there f = Z - t(Z/2 - A) + (Q/4 + B)t(1 - t) ≤ Z - t(Z/2 - Z/8 - Z/4 - Z/8) = Z. The same for a loss.
+
 Of a tie, let q be the probability of the others, and d that of a win less that of a loss, \|d\| ≤ q. Then
 f = \|d\|Z/2 + qA + Q(q - d²)/4 + Bq(1 - q), which rises in \|d\|, and with \|d\| = q in q; so f ≤ Z/2 + A ≤ Z.
 ‖g‖ ≤ f throughout. *Ties cost nothing.*

@@ -18,12 +18,13 @@ its value at p = 0, 2/λ. Hence ε = 2/λ (add, remove) and ε = 2/λ + 2/λ (re
 multiplied by L.
 
 **Logistic link, Gaussian noise.** A flip has a_l = s(x) + s(-x) = 1: the shift is constant, and δ exactly the Gaussian
-mechanism's. Where comparisons are added or removed, **ε₀ = 0 if γ ≥ 2k/ε**, the floor of Laplace noise. A comparison
-that leaves the data set adds at most 2a_l(1 - a_l)/γ to the log-determinant term (a_l = 1 - p, as above), so its share
-of the loss is at most the largest value of a(X_l + k)/σ² + 2a(1 - a)/γ over a in [0, 1]. This concave function has the
-slope (X_l + k)/σ² - 2/γ at a = 1. If that is at least 0, the largest value is (X_l + k)/σ², as without the term;
-otherwise the function is at most 2a/γ + 2a(1 - a)/γ = 2(1 - (1 - a)²)/γ ≤ 2/γ ≤ ε/k, and the comparison's term in
-the sum there is 0.
+mechanism's. Where comparisons are added or removed, **ε₀ = 0 if γ ≥ 2k/ε**, the floor of Laplace noise.
+
+A comparison that leaves the data set adds at most 2a_l(1 - a_l)/γ to the log-determinant term (a_l = 1 - p, as above).
+So its share of the loss is at most the largest value of a(X_l + k)/σ² + 2a(1 - a)/γ over a in [0, 1]. This concave
+function has the slope (X_l + k)/σ² - 2/γ at a = 1. If that is at least 0, the largest value is (X_l + k)/σ², as without
+the term. Otherwise the function is at most 2a/γ + 2a(1 - a)/γ = 2(1 - (1 - a)²)/γ ≤ 2/γ ≤ ε/k, and the comparison's
+term in the sum there is 0.
 
 **Weights.** An arena that shows some pairs more often than others weights each comparison by 1 divided by the
 probability of its pair. Let weights be at most W, which is known without looking at the data, and count in units of W:
@@ -31,11 +32,12 @@ a comparison counts w in [0, 1], and the minimizer is the same. *All of the abov
 least ridge. Under replacement and addition or removal a unit may change weights as well; under flips they are public.*
 
 Proof. A comparison contributes the gradient -w s(x)(e_i - e_j) and the curvature w c(x), in [0, κ₂]: each bound of both
-terms holds with the factor w ≤ 1, and a change of a weight is a removal and an addition. Logistic link, Laplace noise,
-γ ≥ λ: an added comparison costs at most 2w(1 - p)/λ + log(1 + 2wp(1 - p)/γ) ≤ (2w/λ)(1 - p²) ≤ 2/λ; a flip leaves the
-curvature w c(x) as it is. Gaussian noise: w a_l, in [0, A] too, takes the place of a_l; a flip shifts by w, which is
-constant. Logistic link, γ ≥ 2k/ε: the share of a comparison that leaves is at most w times the largest value above,
-w(X_l + k)/σ² ≤ (X_l + k)/σ², as X_l + k > 0, or 2w/γ ≤ ε/k. ∎
+terms holds with the factor w ≤ 1, and a change of a weight is a removal and an addition.
+
+Logistic link, Laplace noise, γ ≥ λ: an added comparison costs at most 2w(1 - p)/λ + log(1 + 2wp(1 - p)/γ) ≤ (2w/λ)(1 -
+p²) ≤ 2/λ; a flip leaves the curvature w c(x) as it is. Gaussian noise: w a_l, in [0, A] too, takes the place of a_l; a
+flip shifts by w, which is constant. Logistic link, γ ≥ 2k/ε: the share of a comparison that leaves is at most w times
+the largest value above, w(X_l + k)/σ² ≤ (X_l + k)/σ², as X_l + k > 0, or 2w/γ ≤ ε/k. ∎
 
 Weights are rounded down to multiples of 2^-10 W, so that the exact release has whole numbers to start from. Bounding
 and rounding look at one row at a time, so neighbors stay neighbors.

@@ -1,4 +1,4 @@
-r"""What is known of each item's score where who compared what is private: a noisy design, and intervals that fit it.
+r"""A noisy design, and intervals of scores that fit it, where it is private who compared what.
 
 Standard errors of scores need the Fisher information, and so how often each pair met. Under ``replace`` and
 ``add-remove`` this is private. A share of ε buys m + 1 numbers about it, once scores t are published and so public.
@@ -8,7 +8,9 @@ d_i = Σ_j M_ij h(g_ij), M_ij how often i and j met, and that along the scores, 
 
 **Sensitivity.** A comparison of i and j adds h to d_i and d_j, and h g² to q: u = h(g)(2 + g²) <= 0.639 in ℓ₁, which is
 what adding or removing it moves. Replacing one of (a, a, b) by one of (a', a', b') moves 2a + 2a' + \|b - b'\| at most,
-and that is at most max u + max v <= 1.139, v = h(g)(2 - g²); two disjoint pairs attain it. L comparisons of a user move
+and that is at most max u + max v <= 1.139, v = h(g)(2 - g²); two disjoint pairs attain it.
+
+L comparisons of a user move
 L times as much. Laplace noise of so much over ε is ε-DP for any t, and together with a release of t at ε' it is
 (ε + ε')-DP (adaptive composition). h and h g² are rounded down to multiples of 2^-10, in the release and in the
 simulation, so that the noise is drawn on integers; u and v are those of the rounded numbers.
@@ -16,7 +18,9 @@ simulation, so that the noise is drawn on integers; u and v are those of the rou
 **Designs that the noise allows** (post-processing, as all that follows). d has a lognormal prior with mean and variance
 of the noisy d_i, less that of the noise. Eight quantiles of each posterior (two for more than 200 items), in a fixed
 random order, make as many designs; q has a flat prior above 0. A design is J = diag(d) - [x_i x_j h(g_ij)], with x such
-that J1 = 0: opponents at random, as often as their items were seen. Opponents near in strength tell less of strength.
+that J1 = 0: opponents at random, as often as their items were seen.
+
+Opponents near in strength tell less of strength.
 By how much, ρ, is the ratio of q to tᵀJt less what the noise of t adds to both, tr(JV), within [0.02, min(1, q/tᵀJt)].
 
 **Errors.** Let H(r) = rJ + γ. To first order t is off by H⁻¹(S - w) - γH⁻¹θ (:mod:`privrank_jax.pairwise.uncertainty`).
@@ -41,7 +45,6 @@ number tells how far apart the ends are.
 
 from __future__ import annotations
 
-import dataclasses
 from fractions import Fraction
 from typing import Any
 
@@ -51,6 +54,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._backend import product
+from privrank_jax._pytrees import pytree
 from privrank_jax._types import Key, Numbers, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import as_array, check_nonnegative, is_traced
 from privrank_jax._workarounds.threefry import fused
@@ -76,15 +80,12 @@ _DESIGNS, _MANY = 8, 200  # designs; 2 for more items than these
 _CANDIDATES = 64  # from which information about an item is chosen
 _LEAST_SHARE, _MOST_SPREAD = 0.02, 25.0  # of ρ, and of τ²
 _ALONG = 1.2  # power of ρ for the bias along the scores
-_ELSEWHERE, _ASTRAY = (
-    0.5,
-    2.0,
-)  # weights of the bias elsewhere, and of what is not along the scores due to noise
+# Weights of the bias elsewhere, and of what is not along the scores due to noise.
+_ELSEWHERE, _ASTRAY = 0.5, 2.0
 _STEPS = 60  # of the search for x
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class NoisyDesign:
     """Noisy information about each item, ``(m,)``, and along the scores, ``()``, and the scale of the Laplace noise."""
 
@@ -94,7 +95,7 @@ class NoisyDesign:
 
 
 def _weights(scores: Any, adjacency: str, xp: Any) -> tuple[Any, Any, Any]:
-    """What a comparison of each pair adds to both items and along the scores, and most that one moves; over 2^10."""
+    """Times 2^10: the share of a comparison of each pair in both items and along the scores, and the most of any."""
     gap = scores[:, None] - scores[None, :]
     chance = 1 / (1 + xp.exp(-xp.abs(gap)))
     slope = _PARTS * chance * (1 - chance) * (1 - xp.eye(len(scores), dtype=scores.dtype))

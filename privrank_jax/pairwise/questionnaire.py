@@ -3,14 +3,15 @@ r"""What one unit can change in the win totals N: in general, and where it is pu
 A comparison adds 1 in all to the totals, a tie 1/2 twice. So replacing or flipping L comparisons moves them by at most
 2L in ℓ₁ and √2 L in ℓ₂, and adding or removing L by at most L in both. All of this is attained.
 
-**At most c comparisons of a user about one item.** A user adds totals x with 0 ≤ x_i ≤ c and Σ x_i ≤ L, so ‖x‖₂² ≤ S =
-⌊L/c⌋c² + (L mod c)², largest where as many x_i as possible are c. Adding or removing a user moves the totals by √S in
-ℓ₂. Replacing one moves them by x - x', and as both are nonnegative ‖x - x'‖₂² ≤ 2S. Flips move them by x - x' with x_i,
-x'_i the wins of i that are gained and lost, x_i + x'_i ≤ c: the same. In ℓ₁ nothing changes.
+**At most c comparisons of a user about one item.** A user adds totals x with 0 ≤ x_i ≤ c and Σ x_i ≤ L. The square
+‖x‖₂² is largest where as many x_i as possible are c: it is at most S = ⌊L/c⌋c² + (L mod c)². Adding or removing a user
+moves the totals by √S in ℓ₂. Replacing one moves them by x - x', and as both are nonnegative ‖x - x'‖₂² ≤ 2S. Flips
+move them by x - x' with x_i, x'_i the wins of i that are gained and lost, x_i + x'_i ≤ c: the same. In ℓ₁ nothing
+changes.
 
-**Questionnaire.** A user who is asked the pairs E, the edges of a graph G on the items (an edge for each time that a
-pair is asked), adds N^u = Σ_e a_e, where a_e is e_i, e_j, a half of each (tie), or 0 (no answer). Neighbors differ in
-one user, and ‖N^u - Ñ^u‖₁ is the largest Σ_e σᵀ(a_e - ã_e) over signs σ of the items. All of the following holds for
+**Questionnaire.** A user is asked the pairs E, the edges of a graph G on the items: an edge for each time that a pair
+is asked. The user adds N^u = Σ_e a_e, where a_e is e_i, e_j, a half of each (tie), or 0 (no answer). Neighbors differ
+in one user, and ‖N^u - Ñ^u‖₁ is the largest Σ_e σᵀ(a_e - ã_e) over signs σ of the items. All of the following holds for
 users who are asked a part of G as well. It is attained, and never exceeds the bounds above.
 
 *Flip* (which pairs were answered is public): a_e - ã_e = δ_e(e_i - e_j) with \|δ_e\| ≤ 1, and an edge adds at most
@@ -32,12 +33,17 @@ items, so small graphs are solved by enumeration, and for complete ones it equal
 smaller of the theorem's bound and √(λ_max \|E\|), with λ_max of the Laplacian.
 
 **Shape.** K-norm noise (:mod:`privrank_jax.privacy.geometry`) fits a convex body that holds the differences of two
-users' totals. The two below are their hulls. *Flip*: the zonotope Z(G) = Σ_e [-1, 1](e_i - e_j), of which each corner
-is the difference of a user's answers and their opposites. *Replace*: edge e adds the difference of two points of the
-triangle with corners 0, e_i, e_j. These fill the hexagon with corners ±(e_i - e_j), ±e_i, ±e_j, which is
-½([-1, 1](e_i - e_j) + [-1, 1]e_i + [-1, 1]e_j). Let 0 be an item for "no answer", and G⁺ have all edges of G and, for
-each of them, an edge from both its items to item 0. The differences fill ½Z(G⁺), the coordinate of item 0 dropped; it
-is minus the sum of the others. *Add or remove*: the hull is no zonotope, and no noise of its shape is offered.
+users' totals. The two below are their hulls.
+
+*Flip*: the zonotope Z(G) = Σ_e [-1, 1](e_i - e_j), of which each corner is the difference of a user's answers and their
+opposites.
+
+*Replace*: edge e adds the difference of two points of the triangle with corners 0, e_i, e_j. These fill the hexagon
+with corners ±(e_i - e_j), ±e_i, ±e_j, which is ½([-1, 1](e_i - e_j) + [-1, 1]e_i + [-1, 1]e_j). Let 0 be an item for
+"no answer", and G⁺ have all edges of G and, for each of them, an edge from both its items to item 0. The differences
+fill ½Z(G⁺), the coordinate of item 0 dropped; it is minus the sum of the others.
+
+*Add or remove*: the hull is no zonotope, and no noise of its shape is offered.
 
 *Integers.* Twice the totals are whole. Under flips their differences are points of 2Z(G) in the lattice Λ(G) of
 :mod:`privrank_jax.exact.k_norm`, under replacement points of Z(G⁺) in Λ(G⁺).
@@ -57,7 +63,7 @@ from jaxtyping import Int
 from privrank_jax._components import components
 from privrank_jax._neighbors import SHAPED_ADJACENCIES
 from privrank_jax._types import Numbers, PairMatrix, PairMatrixLike, Scalar
-from privrank_jax._validate import check_choice, check_positive, is_traced
+from privrank_jax._validate import check_choice, check_positive, check_shape, is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Zonotope
@@ -198,11 +204,7 @@ def read_questionnaire(
         )
     traced = is_traced(questionnaire)
     counts = jnp.asarray(questionnaire) if traced else np.asarray(questionnaire)
-    if counts.shape != (num_items, num_items):
-        raise ValueError(
-            f"questionnaire must have shape ({num_items}, {num_items}), how often each pair of items is asked, got "
-            f"{counts.shape}."
-        )
+    check_shape("questionnaire", counts, (num_items, num_items))
     if traced:
         return counts
     whole = np.isfinite(counts) & (counts >= 0) & (counts == np.round(counts))
@@ -307,7 +309,7 @@ def _parts(weight: np.ndarray) -> list[np.ndarray]:
 
 
 def _repeats(weight: np.ndarray) -> int:
-    """How often a complete graph has each of its edges, 0 for other graphs."""
+    """The number of times that a complete graph has each of its edges, 0 for other graphs."""
     size = len(weight)
     often = int(weight[0, 1]) if size > 1 else 0
     return often if np.array_equal(weight, often * (1 - np.eye(size, dtype=np.int64))) else 0

@@ -24,12 +24,14 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Float, Int
 
 from privrank_jax._arguments import is_whole
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._types import Count, NumbersLike, ReportsLike, Scalar
-from privrank_jax._validate import check_epsilon, check_positive, is_traced
+from privrank_jax._validate import check_epsilon, check_positive, check_shape, is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link
 from privrank_jax.pairwise.debiased_fit import DebiasedSums, scores_from_sums
+from privrank_jax.pairwise.meetings import check_items
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import check_reports
 from privrank_jax.privacy.privacy import Privacy
@@ -41,8 +43,7 @@ _LIMBS = 4  # the whole part, then three fractions
 _CHUNK = 1 << 14
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class ReportSums:
     """Sums of reports over m items, P = m(m-1)/2 pairs. Its size doesn't depend on the number of reports.
 
@@ -55,7 +56,7 @@ class ReportSums:
 
     limbs: Int[Array, "*batch pairs 8"]
     largest_epsilon: Float[Array, "*batch"]
-    num_items: int = dataclasses.field(metadata={"static": True})
+    num_items: int = static()
 
 
 def init(num_items: int) -> ReportSums:
@@ -101,11 +102,10 @@ def update(
     shapes = [row.shape for row in (*rows, keep)]
     if len(size) != 1 or set(shapes) != {size}:
         raise ValueError(f"first, second, reports and mask need one shape (N,), got {shapes}.")
-    if epsilon.shape not in ((), size):
-        raise ValueError(f"epsilon must be one number or of shape {size}, got {epsilon.shape}.")
+    check_shape("epsilon", epsilon, (), size)
     if not is_traced(first, second, reports, mask):
         check_reports(reports, where=None if mask is None else np.asarray(keep))
-        _check_items(np.asarray(first), np.asarray(second), np.asarray(keep), state.num_items)
+        check_items(np.asarray(first), np.asarray(second), state.num_items, np.asarray(keep))
     if not jnp.issubdtype(epsilon.dtype, jnp.floating):
         epsilon = epsilon.astype(default_float())
     columns = *rows, jnp.broadcast_to(epsilon, size), keep
@@ -117,16 +117,6 @@ def update(
 def _as_rows(x: Array) -> Array:
     """One row from one number, without a program for each shape, which ``jnp.atleast_1d`` compiles."""
     return x if x.ndim else x[None]
-
-
-def _check_items(first: np.ndarray, second: np.ndarray, keep: np.ndarray, items: int) -> None:
-    for name, end in (("first", first), ("second", second)):
-        if not np.issubdtype(end.dtype, np.integer):
-            raise ValueError(f"{name} must hold integer item indices, got dtype {end.dtype}.")
-        if np.any(keep & ((end < 0) | (end >= items))):
-            raise ValueError(f"{name} has an item outside 0..{items - 1}.")
-    if np.any(keep & (first == second)):
-        raise ValueError("a row compares an item with itself; drop such rows, or mask them.")
 
 
 @jax.jit

@@ -7,14 +7,17 @@ scores within κ of each other. Rates hold up to a constant that the paper leave
 **A flipped answer** (Lemma 1) says that i beats j with probability 1/2 + (F - 1/2) tanh(ε/2), which belongs to no
 scores of the same link: log odds don't add up along i, j, k (Example 1).
 
-**Convexity** (Lemma 4). With c the least and C the largest curvature of -log F within ±(κ + 2q), at every θ within q
-of the truth the Hessian of the loss, whose weights sum to 1, has no eigenvalue below cmp/4 over Σθ = 0, but with
-probability m exp(-3c²mpI/(128C²)). *The printed proof* has cmp/2 for the least eigenvalue of the mean, and its last
-step, with t = cmp/4 in m exp(-3t²I/(32mpC²)), gives 512 in place of 128. But Σ_{i<j} (u_i - u_j)² = m for ‖u‖ = 1,
-Σu = 0, so the mean has cmp; t is 3cmp/4, and 27/512 > 3/128: the lemma holds. (With 4C/I for the largest deviation of
-one answer, which may be negative, in place of the printed 2C/I, it is 27/640, and holds too.) *The Laplace link* has
-c = 0, since its log F is linear below 0, and the lemma says nothing of it. Its mean Hessian is positive all the same,
-by one of F(x)(-log F)''(x) and F(-x)(-log F)''(-x).
+**Convexity** (Lemma 4). Let c be the least and C the largest curvature of -log F within ±(κ + 2q), and let the weights
+of the loss sum to 1. At every θ within q of the truth its Hessian has no eigenvalue below cmp/4 over Σθ = 0, but with
+probability m exp(-3c²mpI/(128C²)).
+
+*The printed proof* has cmp/2 for the least eigenvalue of the mean, and its last step, with t = cmp/4 in m
+exp(-3t²I/(32mpC²)), gives 512 in place of 128. But Σ_{i<j} (u_i - u_j)² = m for ‖u‖ = 1, Σu = 0, so the mean has cmp; t
+is 3cmp/4, and 27/512 > 3/128: the lemma holds. One answer may be negative, so that its largest deviation is 4C/I in
+place of the printed 2C/I. Then it is 27/640, and the lemma holds too.
+
+*The Laplace link* has c = 0, since its log F is linear below 0, and the lemma says nothing of it. Its mean Hessian is
+positive all the same, by one of F(x)(-log F)''(x) and F(-x)(-log F)''(-x).
 
 **Rankings** (Theorems 4 and 5). With Δ_k between the k-th and the next score, the share of the top K that is missed is
 O(exp(-C mpIΔ_K²)) and Kendall's distance O(mean of exp(-C mpIΔ_k²)). Near equal scores estimates are normal with

@@ -16,9 +16,9 @@ def default_ridges(
 ) -> tuple[Any, Any]:
     """Ridges of a fit to noisy counts of a public design: as given, else those with the least first-order risk.
 
-    γ_k = s_k²(h_k + v_k)/h_k, with v_k the variance of the noise of a number, s_k the largest size of a feature (1 for
-    scores and log ν) and h_k the usual information, at scores N(0, 1) or about log ν at equal ones, ν = 1: 1/5 of
-    ``design.evidence``, with ties as outcomes 1/7, and 2/9 of the number of meetings.
+    γ_k = s_k²(h_k + v_k)/h_k, with v_k the variance of the noise of a number and s_k the largest size of a feature (1
+    for scores and log ν). The usual information is h_k: at scores N(0, 1) 1/5 of ``design.evidence``, with ties as
+    outcomes 1/7; about log ν at equal scores, ν = 1, 2/9 of the number of meetings.
 
     Args:
         design: the public part of the data.

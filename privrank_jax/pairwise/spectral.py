@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from privrank_jax._pytrees import pytree
 from privrank_jax._types import PairMatrix, Scalar
 from privrank_jax._validate import check_nonnegative
 from privrank_jax._workarounds.linalg import one_by_one
@@ -16,8 +15,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.graph import check_one_problem, connectivity
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class RankCentralityDiagnostics:
     """Connectivity of the comparison graph, before smoothing, and how the iteration ended.
 

@@ -9,7 +9,6 @@ each of them only a little, give the totals and their :class:`~privrank_jax.mech
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
 from privrank_jax._validate import check_no_padding, check_whole
@@ -21,6 +20,7 @@ from privrank_jax.mechanism.selection import (
     PEELING,
     PERMUTE_AND_FLIP,
     BoundedScores,
+    Law,
     Moves,
     Selection,
 )
@@ -49,7 +49,19 @@ def _read(data: Any, attained: Privacy, exactly: bool) -> BoundedScores:
     return dataclasses.replace(data, scores=doubled_totals(data.scores))
 
 
-_of_totals = functools.partial(Selection, promised=of_comparisons, moves=totals_moves, read=_read)
+def _of_totals(name: str, doc: str, law: Law) -> Selection:
+    """A record with an example."""
+    example = f"""
+    >>> import jax
+    >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
+    >>> promise = Privacy(2.0, unit="comparison", adjacency="replace")
+    >>> {name}(jax.random.key(0), wins, promise, 2).value.tolist()
+    [0, 1]
+    """
+    return Selection(
+        name, doc + example, law, promised=of_comparisons, moves=totals_moves, read=_read
+    )
+
 
 one_shot_top_k = _of_totals(
     "one_shot_top_k",
@@ -63,11 +75,6 @@ one_shot_top_k = _of_totals(
 
     Source: Qiao, Su and Zhang (2021), *Oneshot differentially private top-k selection*, ICML.
 
-    >>> import jax
-    >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
-    >>> promise = Privacy(1.0, unit="comparison", adjacency="replace")
-    >>> one_shot_top_k(jax.random.key(0), wins, promise, 2).value.tolist()
-    [0, 1]
     >>> twice = Privacy(1.0, unit="user", adjacency="replace", contributions=9)  # each item at most twice
     >>> one_shot_top_k.scale(twice, 2), one_shot_top_k.scale(twice, 2, Moves(2, 9))
     (18.0, 8.0)
@@ -83,12 +90,6 @@ peeling_top_k = _of_totals(
     direction.
 
     Source: Durfee and Rogers (2019); the constant for totals is ours.
-
-    >>> import jax
-    >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
-    >>> promise = Privacy(2.0, unit="comparison", adjacency="replace")
-    >>> peeling_top_k(jax.random.key(0), wins, promise, 2).value.tolist()
-    [0, 1]
     """,
     PEELING,
 )
@@ -103,12 +104,6 @@ permute_and_flip_top_k = _of_totals(
     **Guarantee.** As of :data:`peeling_top_k`, at the same scale.
 
     Source: McKenna and Sheldon (2020); Ding, Kifer, Steinke, Wang, Xiao and Zhang (2021).
-
-    >>> import jax
-    >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
-    >>> promise = Privacy(2.0, unit="comparison", adjacency="replace")
-    >>> permute_and_flip_top_k(jax.random.key(0), wins, promise, 2).value.tolist()
-    [0, 1]
     """,
     PERMUTE_AND_FLIP,
 )
@@ -125,12 +120,6 @@ canonical_top_k = _of_totals(
 
     Source: Shekelyan and Loukides (2022), *Differentially private top-k selection via canonical Lipschitz mechanism*,
     with θ = 0. The constants are ours.
-
-    >>> import jax
-    >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
-    >>> promise = Privacy(2.0, unit="comparison", adjacency="replace")
-    >>> canonical_top_k(jax.random.key(0), wins, promise, 2).value.tolist()
-    [0, 1]
     """,
     CANONICAL,
 )

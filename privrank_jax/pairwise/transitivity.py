@@ -16,20 +16,18 @@ aggregation with private pairwise rankings, sections 5.2 and S.1.1.
 
 from __future__ import annotations
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._backend import product
+from privrank_jax._pytrees import pytree
 from privrank_jax._types import MaskLike, PairMatrixLike
 from privrank_jax._validate import as_array, check_square
 from privrank_jax.comparisons import Comparisons, default_float
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Intransitivity:
     """Transitivity of one user (or, under ``vmap``, one entry per user).
 

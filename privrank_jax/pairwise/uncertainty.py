@@ -5,10 +5,11 @@ design, never the outcomes, but for ``ties`` and ``outcomes`` of fits without pr
 ``adjacency="flip"``; otherwise the caller passes a public one.
 
 **Fits.** β are all parameters: scores, coefficients of features, log ν of ties (:mod:`privrank_jax.pairwise.designs`).
-A perturbed or ridge fit solves ∇L(β̃) + Rβ̃ = -w, R = diag(γ). To first order :math:`β̃ - β = H^{-1}(S - w - Rβ)` on the
-directions that the design identifies (differences within components of items that met, and all other parameters), with
-S the score of the answers, of covariance I (the Fisher information at β̃), and H = I + R. So β̃ has covariance
+A perturbed or ridge fit solves ∇L(β̃) + Rβ̃ = -w, R = diag(γ). The design identifies differences within components of
+items that met, and all other parameters. On these directions :math:`β̃ - β = H^{-1}(S - w - Rβ)` to first order, with S
+the score of the answers, of covariance I (the Fisher information at β̃), and H = I + R. So β̃ has covariance
 :math:`H^{-1}(I + V)H^{-1}`, V the covariance of w, about the *penalized* target, and the bias -H⁻¹Rβ about the truth.
+
 One Newton step of the fit without ridge, β̃ + I⁻¹Rβ̃, removes that bias and has covariance :math:`I^{-1}(I + V)I^{-1}`.
 V is 2λ² Id (Laplace), σ² Id (Gaussian) or, for K-norm noise, 1/ε² times a matrix that depends on the questionnaire, not
 on ε (:mod:`privrank_jax.privacy.noise_law`).
@@ -16,6 +17,7 @@ on ε (:mod:`privrank_jax.privacy.noise_law`).
 **Where the ridge bias can't be removed.** A fit is ``near`` its center if no answer's information, about log-odds or
 log ν, changes by more than a factor of ``MOST_CHANGE`` along the step; otherwise intervals are infinite. Where the
 likelihood has no finite maximum (separation: some items never lost to the others), the step is too long for every γ.
+
 Let u be a direction in which the likelihood never falls, u_k ≥ 0 its difference along comparison k, winner less loser,
 and q_k the gradient of the comparison's log likelihood. The step d solves Σ I_k u_k d_k = Σ q_k u_k, so d_k ≥ q_k/I_k
 for some k with u_k > 0. Such an increase of a difference multiplies the pair's information by at most 0.43 (logistic
@@ -30,17 +32,18 @@ ties are common (by 15 % at equal items, a quarter of whose comparisons are ties
 ties T_ij it is at most Laplacian(M - T)/4.
 
 **Users whose answers hang together.** Let :math:`s_u = \sum_r w_r ρ_r (e_i - e_j)` be the part of user u in the
-gradient at the fit, r the rows of u, i and j the items of row r, w_r its weight, and ρ_r the slope of its
-log-likelihood in θ_i - θ_j: F'/F(θ_i - θ_j) where i won, -F'/F(θ_j - θ_i) where j did, their mean for a tie. If users
-answer independently of one another, the gradient has the covariance :math:`C = \sum_u E[s_u s_uᵀ]`, which takes the
-place of the inner I (Liang and Zeger, *Biometrika* 73, 1986). With each row as a user of its own, errors are right for
-weighted rows, however much outcomes vary.
+gradient at the fit. Here r runs over the rows of u, i and j are the items of row r, and w_r is its weight. The slope of
+its log-likelihood in θ_i - θ_j is ρ_r: F'/F(θ_i - θ_j) where i won, -F'/F(θ_j - θ_i) where j did, their mean for a tie.
 
-**Few users.** At the fit s_u is too small, as user u drew the fit to themselves: to first order it is
-:math:`s_u^0 - H_u I^{-1} \sum_v s_v^0`, s⁰ at the truth, H_u the part of u in the information I. So if answers are
-independent, :math:`\sum_u s_u s_uᵀ` has the expectation :math:`I - \sum_u H_u I^{-1} H_u`. What is missing is at most
-:math:`B = \sum_u \min(1, ℓ_u) H_u`, ℓ_u = tr(I⁻¹H_u) the leverage of u: K = I^{-1/2} H_u I^{-1/2} has eigenvalues in
-[0, 1] with sum ℓ_u, so K² ≼ min(1, ℓ_u) K. Where answers hang together, or weights differ, more is missing; hence
+If users answer independently of one another, the gradient has the covariance :math:`C = \sum_u E[s_u s_uᵀ]`, which
+takes the place of the inner I (Liang and Zeger, *Biometrika* 73, 1986). With each row as a user of its own, errors are
+right for weighted rows, however much outcomes vary.
+
+**Few users.** At the fit s_u is too small, as user u drew the fit to themselves: to first order it is :math:`s_u^0 -
+H_u I^{-1} \sum_v s_v^0`, s⁰ at the truth, H_u the part of u in the information I. So if answers are independent,
+:math:`\sum_u s_u s_uᵀ` has the expectation :math:`I - \sum_u H_u I^{-1} H_u`. The missing part is at most :math:`B =
+\sum_u \min(1, ℓ_u) H_u`, ℓ_u = tr(I⁻¹H_u) the leverage of u: K = I^{-1/2} H_u I^{-1/2} has eigenvalues in [0, 1] with
+sum ℓ_u, so K² ≼ min(1, ℓ_u) K. Where answers hang together, or weights differ, more is missing; hence
 
 .. math:: C = \sum_u s_u s_uᵀ + \max(1, φ) B, \qquad φ = \mathrm{tr}\Bigl(I^{-1} \sum_u s_u s_uᵀ\Bigr) / \mathrm{rank} I
 
@@ -68,6 +71,7 @@ from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
 from privrank_jax._components import components
 from privrank_jax._counting import FlagsLike, WeightsLike, check_comparisons, count_on_host
+from privrank_jax._pytrees import pytree, static
 from privrank_jax._quickly import quickly
 from privrank_jax._types import (
     MaskLike,
@@ -78,7 +82,7 @@ from privrank_jax._types import (
     Scores,
     ScoresLike,
 )
-from privrank_jax._validate import check_choice, check_nonnegative, is_traced
+from privrank_jax._validate import check_choice, check_nonnegative, check_shape, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.comparisons import default_float
 from privrank_jax.links import Link, get_link, logistic
@@ -93,8 +97,7 @@ MOST_CHANGE = 1.75
 """Largest factor by which an answer's information may change from the fit to the center of its intervals."""
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
+@pytree
 class Uncertainty:
     """The distribution of an estimate's error, to first order: of m scores or totals, then p coefficients, then log ν.
 
@@ -119,7 +122,7 @@ class Uncertainty:
     mask: Bool[Array, "*batch items"]
     noise: Noise
     near: Bool[Array, "*batch"]
-    ties: bool = dataclasses.field(default=False, metadata={"static": True})
+    ties: bool = static(default=False)
     pull: Float[Array, "*batch items"] | None = None
 
     @property
@@ -200,8 +203,7 @@ def standard_errors(
         if ties is not None:
             raise ValueError("outcomes have the ties in them: leave ties out.")
         outcomes = jnp.asarray(outcomes, beta.dtype)
-        if outcomes.shape != beta.shape * 2:
-            raise ValueError(f"outcomes must have shape {beta.shape * 2}, got {outcomes.shape}.")
+        check_shape("outcomes", outcomes, beta.shape * 2)
     return _errors(beta, design, (gamma, tie_gamma), tied, outcomes, added, link, target == "truth")
 
 
@@ -249,9 +251,7 @@ def noise_on(noise: Noise | Scalar, count: int) -> Noise:
     assert isinstance(body, Independent | Law)
     shape = body.shape if isinstance(body, Independent) else body.covariance.shape[-1:]
     if shape != (count,):
-        raise ValueError(
-            f"the noise must be on {count} numbers, one for each parameter, got {shape}."
-        )
+        raise ValueError(f"the noise must be on {count} numbers, one for each, got {shape}.")
     return known
 
 

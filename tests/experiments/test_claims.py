@@ -189,7 +189,7 @@ def test_means_are_held_against_numbers_columns_and_functions():
 
 def judged(rows, least=True):
     known = claims.Printed(("metric",), {("l2_error",): (0.1, rows[0]["printed_standard_error"])})
-    found = claims.beside(rows, claims.Printed(known.columns, known.cells, least))
+    found = list(claims.beside(rows, claims.Printed(known.columns, known.cells, least)))
     verdict = claims.close_to_printed("x", least).check(StudyResult("s", found))
     return verdict, [row["verdict"] for row in found]
 

@@ -107,7 +107,7 @@ def test_privacy_levels_are_those_of_the_paper():
 def test_worst_cases_and_data_are_part_of_a_study(name, sizes, data_folder):
     one = experiments.get(name)
     rows = [{"study": study.name, **cell} for study in one.studies() for cell in study.cells]
-    rows = one.rows(one.p, rows)
+    rows = list(one.rows(one.p, rows))
     assert list(dict.fromkeys(row["study"] for row in rows)) == [
         "Mallows", "worst case", "sushi", "apa",
     ]  # fmt: skip

@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateTable, covariate_table
 from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.maximum_likelihood import mle
+from privrank_jax.pairwise.noisy_totals import noise_on_counted
 from privrank_jax.pairwise.uncertainty import standard_errors
 from tests.quick import quick_jit
 from tests.reference.covariate_davidson import tie_probabilities
@@ -57,7 +57,7 @@ def test_errors_are_those_of_the_sandwich_about_where_no_ridge_pulls(ties):
     units = np.concatenate([np.ones(ITEMS), DESIGN.units, [1.0] * ties])
     told = {"gamma": ridge[: ITEMS + 2], "tie_gamma": ridge[-1]}
     for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
-        law = noise_on_sums(DESIGN, noise, 3.0, ties=ties)
+        law = noise_on_counted(noise, 3.0, DESIGN.size, ties=ties)
         found = standard_errors(value, DESIGN, noise=law, **told)
         spread = variance * np.diag([1.0] * (ITEMS + 2) + [ratio**2] * ties)
         wanted = inverse @ (fisher[:numbers, :numbers] + spread) @ inverse

@@ -277,7 +277,7 @@ REFUSED = [
     *((lambda x=x: resolution(np.array([[x]])), "multiples") for x in (1 / 3, NAN, 2.0**-31)),
     # Randomized answers.
     (lambda: answers(epsilon=0.0), "epsilon"),
-    (lambda: answers(epsilon=np.ones(3)), "user"),
+    (lambda: answers(epsilon=np.ones(3)), "shape"),
     (lambda: answers(observed=np.ones((2, 4))), "shape"),
     (lambda: answers(observed=np.full((2, 3), 0.5)), "observed"),
     (lambda: answers(mask=np.ones(5, bool)), "mask"),

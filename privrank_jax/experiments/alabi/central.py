@@ -151,10 +151,10 @@ def worlds(p: P) -> Mapping[str, Any]:
         add(MALLOWS, mallows, items, p.users)
     if p.flips:
         shape = {"flips": p.flips, "buffer": p.buffer, "lean": p.lean}
-        add(WORST, functools.partial(crowds.worst_draw, **shape), hard, p.users)
+        add(WORST, functools.partial(crowds.worst_world, **shape), hard, p.users)
     for name, ranks in given.items():
         users = [some for some in p.users if some < len(ranks)] + [len(ranks)]
-        add(name, functools.partial(crowds.data_draw, ranks=ranks), ranks.shape[1], users)
+        add(name, functools.partial(crowds.data_world, ranks=ranks), ranks.shape[1], users)
     return {"draws": draws, "world_cells": cells}
 
 
@@ -200,7 +200,7 @@ _CHEAPER = (
     static=("max_items", "max_users"),
     axes=common.AXES,
     optimized=common.optimized(crowds.EXPONENTIAL_ITEMS),
-    rows=crowds.by_world,
+    rows=crowds.named,
     claims=[
         *(
             common.cheaper(f"{at}: {best} never costs more than {other}", best, other, **_WHERE[at])

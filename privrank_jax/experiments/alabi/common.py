@@ -20,7 +20,7 @@ from privrank_jax._workarounds.xla import Optimized
 from privrank_jax.aggregation.footrule import assignment
 from privrank_jax.aggregation.kemeny_rule import exact_kemeny
 from privrank_jax.experiments.alabi.crowds import World
-from privrank_jax.experiments.claims import Claim, Wanted, beats, falls, minus
+from privrank_jax.experiments.claims import Claim, Wanted, beats, falls, minus, with_differences
 from privrank_jax.experiments.study import number, whole, word
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.privacy import Privacy
@@ -245,20 +245,11 @@ def errors(
 
     # One copy of the evaluation in the program, and one array of all errors.
     judged = jax.vmap(jax.vmap(judge, out_axes=-1))(jnp.stack([*ranks.values()]))
-    labels, table = with_differences(tuple(ranks), judged, pairs)
+    named = with_differences(dict(zip(ranks, judged, strict=True)), pairs)
+    table = jnp.stack([*named.values()])
     if not levels.ndim:
-        return labeled(table[..., 0], labels, METRICS)
-    return labeled(table, labels, METRICS, tuple(epsilon))
-
-
-def with_differences(
-    names: tuple[str, ...], table: Array, pairs: Sequence[tuple[str, str]]
-) -> tuple[tuple[str, ...], Array]:
-    """Names and values ``(K, ...)`` of methods, then those of paired differences, where both ran."""
-    pairs = [pair for pair in pairs if set(pair) <= set(names)]
-    first, second = (np.array([names.index(pair[side]) for pair in pairs], int) for side in (0, 1))
-    labels = (*names, *(minus(one, other) for one, other in pairs))
-    return labels, jnp.concatenate([table, table[first] - table[second]])
+        return labeled(table[..., 0], tuple(named), METRICS)
+    return labeled(table, tuple(named), METRICS, tuple(epsilon))
 
 
 # --- claims --------------------------------------------------------------------------------------

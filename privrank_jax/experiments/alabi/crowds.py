@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import jax
@@ -12,7 +13,7 @@ from jaxtyping import Array
 
 from privrank_jax import data
 from privrank_jax._backend import product
-from privrank_jax._types import Count, Key, Scalar
+from privrank_jax._types import Key, Scalar
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.experiments.study import P
@@ -59,14 +60,13 @@ def names(p: P) -> tuple[str, ...]:
     return ("Mallows", "worst case", *p.data)
 
 
-def by_world(p: P, rows: list[Row]) -> list[Row]:
-    """The rows with the name of their world as study, by its number."""
+def named(p: P, rows: list[Row]) -> Iterator[Row]:
+    """The rows with the name of their world as study, which may stand there by its number."""
     known = names(p)
-    return [
-        {column: value for column, value in row.items() if column != "world"}
-        | {"study": known[row["world"] % len(known)]}
-        for row in rows
-    ]
+    for row in rows:
+        world = row["world"]
+        name = world if isinstance(world, str) else known[world % len(known)]
+        yield {c: v for c, v in row.items() if c != "world"} | {"study": name}
 
 
 def world_of(key: Key, p: P, draws: Draws) -> World:
@@ -96,13 +96,12 @@ def _centered(world: World) -> World:
     return world._replace(truth=jnp.arange(world.weights.num_items), centered=jnp.bool_(False))
 
 
-def padded_world(world: World, max_items: int) -> World:
-    """The same world without a center, with items that do not exist behind all others."""
-    more = max_items - world.weights.num_items
-    matrix = jnp.pad(world.weights.matrix, (0, more))
-    weights = PairWeights(matrix, world.weights.num_users, jnp.pad(world.mask, (0, more)))
-    assert world.positions is not None
-    return World(weights, None, positions=jnp.pad(world.positions, (0, more)))
+def padded_world(weights: PairWeights, positions: Array, max_items: int) -> World:
+    """A world without a center, of these real items, and behind them items that do not exist."""
+    more = max_items - weights.num_items
+    matrix, mask = jnp.pad(weights.matrix, (0, more)), jnp.arange(max_items) < weights.num_items
+    padded = PairWeights(matrix, weights.num_users, mask)
+    return World(padded, None, positions=jnp.pad(positions, (0, more)))
 
 
 def mallows_world(key: Key, p: P, strength: Scalar) -> World:
@@ -140,20 +139,14 @@ def _worst_signs(key: Key, users: int, flips: int, lean: float) -> Array:
     return 2 * jax.random.bernoulli(user_key, chance, (users, flips)).astype(jnp.int32) - 1
 
 
-def worst_world(
-    key: Key,
-    users: Count,
-    max_users: int,
-    flips: int,
-    buffer: int,
-    lean: float,
-) -> World:
-    """The hard instance; n may be traced.
+def worst_world(key: Key, p: P, *, flips: int, buffer: int, lean: float) -> World:
+    """The hard instance of the cell's users, whose number may be traced, padded to its items.
 
     The order of two items depends on the signs of at most two pairs: it is enough to count users by two signs.
     """
-    signs = _worst_signs(key, max_users, flips, lean)
-    counts = jnp.arange(max_users) < users
+    users = p.num_users
+    signs = _worst_signs(key, p.max_users, flips, lean)
+    counts = jnp.arange(p.max_users) < users
     # The items between have no sign: one that is always -1.
     ups = jnp.pad(signs > 0, ((0, 0), (0, 1))) & counts[:, None]
     has = jnp.concatenate([counts[:, None] & ~ups, ups], axis=1).astype(jnp.float32)
@@ -162,59 +155,38 @@ def worst_world(
     place = hard_ranking(np.array([[-1] * flips, [1] * flips]), buffer)
     before = place[:, :, None, None] < place
     ahead = jnp.sum(jnp.where(before, both, 0), axis=(0, 2))
-    matrix = ahead.astype(jnp.result_type(float)) / users
-    weights = PairWeights(matrix, users, jnp.ones(len(sign_of), bool))
+    weights = PairWeights(ahead.astype(jnp.result_type(float)) / users, users)
     # Who exchanges the two items of a pair, and who does not.
     moved = 4 * jnp.pad(jnp.sum(ups[:, :flips], axis=0, dtype=jnp.int32), (0, 1))[sign_of]
     items, shift = np.arange(len(sign_of)), flips + buffer
     other = items + np.where(items < flips, shift, np.where(items < shift, 0, -shift))
     # n has the default integer type, which may be wider.
     kept = jnp.asarray(4 * users - moved, jnp.int32)
-    counts = jnp.zeros(matrix.shape, jnp.int32).at[items, items].set(kept)
-    return World(weights, None, positions=counts.at[items, other].add(moved))
+    counts = jnp.zeros(ahead.shape, jnp.int32).at[items, items].set(kept)
+    return padded_world(weights, counts.at[items, other].add(moved), p.max_items)
 
 
-def worst_draw(key: Key, p: P, *, flips: int, buffer: int, lean: float) -> World:
-    """:func:`worst_world` of the cell's users, padded to its items."""
-    world = worst_world(key, p.num_users, p.max_users, flips, buffer, lean)
-    return padded_world(world, p.max_items)
-
-
-def data_ranks(name: str) -> np.ndarray | None:
-    """Ranks ``(n, m)`` of a named data set, -1 for items not ranked; None if the data are missing."""
-    try:
-        table = data.load(name)
-    except data.DataError:
-        return None
-    return np.asarray(table.ranks)
-
-
-def data_world(key: Key, ranks: Array, users: Count) -> World:
-    """A random subset of the users of a data set; unranked items come after ranked ones."""
+def data_world(key: Key, p: P, *, ranks: np.ndarray) -> World:
+    """A random subset of the users of a data set, padded to the cell's items; unranked items come after ranked ones."""
+    users = p.num_users
     chosen = jax.random.permutation(key, len(ranks)) < users
-    ahead = product(chosen.astype(jnp.float32), _pair_wins(ranks))
     items = ranks.shape[1]
-    upper = np.triu_indices(items, 1)
+    upper = first, second = np.triu_indices(items, 1)
+    place = jnp.where(jnp.asarray(ranks) < 0, items, ranks)
+    # Of each user and pair 1, 1/2 or 0: whether the first item is ahead.
+    wins = 0.5 * (1 - jnp.sign(place[:, first] - place[:, second])).astype(jnp.float32)
+    ahead = product(chosen.astype(jnp.float32), wins)
     share = ahead.astype(jnp.result_type(float)) / users
     w = jnp.zeros((items, items), share.dtype).at[upper].set(share)
     w = w.at[upper[::-1]].set(1 - share)
-    counts = jnp.asarray(PositionHistograms.from_ranks(fixed(ranks), users=chosen).counts)
-    return World(PairWeights(w, users, jnp.ones(items, bool)), None, positions=counts)
-
-
-def data_draw(key: Key, p: P, *, ranks: np.ndarray) -> World:
-    """:func:`data_world`, drawn anew in every replicate, padded to the cell's items."""
-    return padded_world(data_world(key, jnp.asarray(ranks), p.num_users), p.max_items)
+    counts = PositionHistograms.from_ranks(fixed(jnp.asarray(ranks)), users=chosen).counts
+    return padded_world(PairWeights(w, users), jnp.asarray(counts), p.max_items)
 
 
 def given_ranks(names: Iterable[str]) -> dict[str, np.ndarray]:
-    """:func:`data_ranks` of the data sets that are there."""
-    found = {name: data_ranks(name) for name in names}
-    return {name: ranks for name, ranks in found.items() if ranks is not None}
-
-
-def _pair_wins(ranks: Array) -> Array:
-    """Whether i is ahead of j for each user and pair i < j: 1, 1/2 or 0, ``(n, pairs)``."""
-    ranks = jnp.where(ranks < 0, ranks.shape[1], ranks)
-    first, second = np.triu_indices(ranks.shape[1], 1)
-    return 0.5 * (1 - jnp.sign(ranks[:, first] - ranks[:, second])).astype(jnp.float32)
+    """Ranks ``(n, m)`` of the data sets that are there, -1 for items not ranked."""
+    found = {}
+    for name in names:
+        with contextlib.suppress(data.DataError):
+            found[name] = np.asarray(data.load(name).ranks)
+    return found

@@ -19,7 +19,6 @@ from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, WORST, Answer,
 from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.study import P, number, study, whole
 from privrank_jax.simulate.study import Metrics, Parameters
-from privrank_jax.simulate.table_files import Row
 
 BORDA_UNIT = "Borda, PrivUnit"
 ALL, ALL_UNIT = "noise-all", "noise-all, PrivUnit"
@@ -96,13 +95,6 @@ def cells(p: P) -> list[Parameters]:
     ]
 
 
-def named(p: P, rows: list[Row]) -> list[Row]:
-    """The rows with the name of their world as study."""
-    del p
-    kept = ({c: v for c, v in row.items() if c != "world"} for row in rows)
-    return [{**rest, "study": row["world"]} for rest, row in zip(kept, rows, strict=True)]
-
-
 @study(
     "alabi-local",
     "Consensus in the local model: which algorithm, where",
@@ -124,7 +116,7 @@ def named(p: P, rows: list[Row]) -> list[Row]:
     static=("num_items", "num_users", "world"),
     axes=common.AXES[:2],
     optimized="some",
-    rows=named,
+    rows=crowds.named,
     claims=[
         *(common.cheaper(text, best, other) for text, best, other in _CHEAPER),
         common.costs_fall("excess costs fall with ε", "epsilon", METHODS),

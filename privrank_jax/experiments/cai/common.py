@@ -3,7 +3,9 @@
 Names: the paper's n items are ``num_items`` here, its m users ``num_users``. Three calibrations are compared:
 
 - ``published``: perturbed MLE with λ = 8/ε and γ = max(2√(np log n), 1/ε) (one comparison) or λ = 8L/ε and γ = 2L/ε
-  (a user); counts with 2/ε or L/ε. The last is unsound under replacement: it is proven for 2ε only. The factor 2 of the
+  (a user); counts with 2/ε or L/ε.
+
+  The last is unsound under replacement: it is proven for 2ε only. The factor 2 of the
   root and κ₂ = 1/4 in 1/ε and 2L/ε are those of the published code; Theorem 2.1 leaves the first open, and assumption
   (A2) asks for a larger κ₂ (:mod:`privrank_jax.links`).
 - ``tight replace``: sound and tight where a comparison (a user's L comparisons) is replaced by any other, the adjacency
@@ -156,21 +158,16 @@ def private_totals(
     mechanism: Callable[..., Estimate] = noisy_counts,
     **options: Any,
 ) -> Array:
-    """Noisy counts at each ε with the noise of :func:`private_scores`, ``(E, m)``; options of the mechanism."""
+    """Noisy counts at each ε with the noise of :func:`private_scores`, ``(E, m)``; options of the mechanism.
+
+    The perturbed MLE fits N - w. Noisy totals N + w are turned into N - w, which have the same law. So with the same
+    key and scale both methods use the same numbers and differ only in the estimator; at p = 1 they agree.
+    """
 
     def count(epsilon: Array) -> Array:
         return mechanism(key, wins, promise(epsilon), **options).value
 
-    return reflected(wins, jax.vmap(count)(epsilons))
-
-
-def reflected(wins: WinCounts, totals: Array) -> Array:
-    """Noisy totals N + w turned into N - w, which have the same law.
-
-    The perturbed MLE fits N - w. With the same key and scale both methods then use the same numbers and differ only in
-    the estimator; at p = 1 they agree.
-    """
-    return 2 * wins.totals - totals
+    return 2 * wins.totals - jax.vmap(count)(epsilons)
 
 
 def private_estimates(
@@ -202,7 +199,7 @@ def errors(
     """Every metric of the paper's Figures 1 to 7 along ``AXES`` on one data set, and the number of failed fits.
 
     The MLE and the counts share the keys of the noise and of the coins that break ties, so their difference is more
-    precise than either; see :func:`reflected`. θ ``(m,)`` has Σθ = 0 and its first k items on top, as
+    precise than either; see :func:`private_totals`. θ ``(m,)`` has Σθ = 0 and its first k items on top, as
     ``worlds.cai_scores`` draws it; ``top`` is k, may be traced; ε = ∞ adds no noise.
     """
     noise_key, tie_key = keys

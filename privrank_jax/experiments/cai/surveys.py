@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
@@ -58,19 +58,17 @@ def load(p: P) -> Mapping[str, Any]:
     return {"tables": tables, "surveys": jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)}
 
 
-def named_rows(p: P, rows: list[Row]) -> list[Row]:
+def named_rows(p: P, rows: list[Row]) -> Iterator[Row]:
     """The rows with the names of the survey and of the rule for ties.
 
     Where ties are dropped, a changed answer changes how often a pair was compared, so rows that take the comparison
     graph as public are left out.
     """
-    result = []
     for row in rows:
         name, ties = kinds(p)[row["survey"]]
         if ties == "half" or row["calibration"] != "tight flip":
             rest = {c: v for c, v in row.items() if c not in ("study", "survey")}
-            result.append({"study": row["study"], "data": name, "ties": ties, **rest})
-    return result
+            yield {"study": row["study"], "data": name, "ties": ties, **rest}
 
 
 def random_difference(num_items: int) -> float:

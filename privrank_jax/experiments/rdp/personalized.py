@@ -52,14 +52,6 @@ _NETWORK_PAIRS = (
 )
 
 
-def _too_few(p: P) -> str:
-    least = min(p.users)
-    wrong = (
-        f"users must be more than held_out={p.held_out}, or none is left to train on; got {least}"
-    )
-    return wrong if least <= p.held_out else ""
-
-
 @study(
     "rdp-fig7",
     "Two-tower networks trained on synthetic rankings: accuracy on new users",
@@ -73,7 +65,10 @@ def _too_few(p: P) -> str:
     steps=whole(5, "steps per round, after which the risk of the held-out users is computed"),
     patience=whole(10, "rounds without a better risk before training stops"),
     max_rounds=whole(50, "maximum number of rounds"),
-    check=_too_few,
+    check=lambda p: (
+        f"users must be more than held_out={p.held_out}, or none is left to train on; got {min(p.users)}"
+        * (min(p.users) <= p.held_out)
+    ),
     cells=lambda p: grid(
         num_items=p.items, num_users=p.users, epsilon=p.epsilons, max_users=max(p.users)
     ),

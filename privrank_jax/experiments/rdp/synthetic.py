@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
@@ -35,10 +36,9 @@ _OUTSIDE = 1e-3  # share of them outside the band
 # --- figure 2 ------------------------------------------------------------------------------------
 
 
-def with_expectations(p: P, rows: list[Row]) -> list[Row]:
+def with_expectations(p: P, rows: list[Row]) -> Iterator[Row]:
     """Add the exact expectation to the rows."""
     del p
-    found = []
     for row in rows:
         items, epsilon = int(row["num_items"]), float(row["epsilon"])
         exact = {
@@ -46,8 +46,7 @@ def with_expectations(p: P, rows: list[Row]) -> list[Row]:
             LAPLACE: common.laplace_concordance(items, epsilon),
         }
         exact[GAIN] = exact[MALLOWS] - exact[LAPLACE]
-        found.append({**row, "exact": exact[row["estimator"]]})
-    return found
+        yield {**row, "exact": exact[row["estimator"]]}
 
 
 def keeps_more(table: StudyResult) -> claims.Verdict:
@@ -142,17 +141,15 @@ def _in_order(ranks: Array) -> Array:
 # --- figure 4 ------------------------------------------------------------------------------------
 
 
-def with_band(p: P, rows: list[Row]) -> list[Row]:
+def with_band(p: P, rows: list[Row]) -> Iterator[Row]:
     """Add the exact ε, the expected estimate, and the band in which estimates fall by chance to the rows."""
-    found = []
     for row in rows:
         law = common.mallows_law(int(row["num_items"]), float(row["epsilon"]))
         by_chance = null_means(law, p.draws, row["replicates"])
         low, high = np.quantile(by_chance, [_OUTSIDE / 2, 1 - _OUTSIDE / 2]).tolist()
         exact = float(np.max(np.abs(np.log(law[:1] / law[1:]))))
         told = {"exact": exact, "expected": float(np.mean(by_chance)), "low": low, "high": high}
-        found.append({**row, **told})
-    return found
+        yield {**row, **told}
 
 
 def null_means(law: np.ndarray, draws: int, replicates: int) -> np.ndarray:

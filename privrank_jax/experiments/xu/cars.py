@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
@@ -73,7 +73,7 @@ def load(p: P) -> Mapping[str, Any]:
     return {"answers": answers, "observed": observed, "ranks": ranks, "scores": scores}
 
 
-def with_statistics(p: P, rows: list[Row]) -> list[Row]:
+def with_statistics(p: P, rows: list[Row]) -> Iterator[Row]:
     """The rows with paired t statistics of differences and their p-values, ours and printed (BTL).
 
     p-values are two-sided, of Student's law with one degree of freedom less than there are replicates.
@@ -81,7 +81,6 @@ def with_statistics(p: P, rows: list[Row]) -> list[Row]:
     del p
     import scipy.stats
 
-    result = []
     for row in rows:
         method, minus_, _ = row["estimator"].partition(" minus ") if row["estimator"] else "   "
         tested = claims.is_difference(row) and row["standard_error"] > 0
@@ -92,14 +91,12 @@ def with_statistics(p: P, rows: list[Row]) -> list[Row]:
             "printed_t_statistic": xu_printed.TABLE_2_T[method] if known else math.nan,
             "printed_p_value": xu_printed.TABLE_2_P[method] if known else math.nan,
         }
-        result.append({**row, "t_statistic": statistic, "p_value": value, **told})
-    return result
+        yield {**row, "t_statistic": statistic, "p_value": value, **told}
 
 
 CARS: dict[str, Any] = {
     **common.levels(0.2, 2.0, 1.0),
     "data": word("cars", "named data set", among=("cars",)),
-    "check": common.ascending,
     "prepare": load,
     "cells": lambda p: [{}],
     "optimized": False,

@@ -62,15 +62,16 @@ NOT_WORSE = "at or below the printed mean within 3 standard errors"
 
 
 def levels(low: float, high: float, width: float | None = None) -> dict[str, Any]:
-    """Parameters of ε_l ~ Unif(low, high), or Unif(A, A + width) with A ~ Unif(low, high)."""
+    """Parameters of ε_l ~ Unif(low, high), or Unif(A, A + width) with A ~ Unif(low, high), and their check."""
     law = "ε_l" if width is None else "A"
     found = {"low": number(low, f"{law} ~ Unif(low, high)"), "high": number(high, "see low")}
+    found["check"] = _ascending
     if width is not None:
         found["width"] = number(width, "ε_l ~ Unif(A, A + width)", least=0)
     return found
 
 
-def ascending(p: P) -> str:
+def _ascending(p: P) -> str:
     """What is wrong with the range of ε."""
     low, high = p.low, p.high
     return f"low must be at most high; got low={low:g} and high={high:g}" if low > high else ""
@@ -136,7 +137,7 @@ def fits(sums: DebiasedSums, link: str, gamma: Numbers) -> tuple[Array, Array]:
 
 
 def by_link(one: Callable[[int, str], tuple[Any, Array]]) -> Metrics:
-    """What is found at each link, by its number and name, and how many fits did not converge in all."""
+    """The results at each link, from its number and name, and the number of fits that did not converge in all."""
     found: dict[str, Any] = {}
     failed: Array | int = 0
     for place, link in enumerate(LINKS):

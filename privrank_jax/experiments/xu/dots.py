@@ -6,9 +6,7 @@ import math
 from collections.abc import Sequence
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
-from numpy.typing import ArrayLike
 
 from privrank_jax.experiments.claims import ENOUGH, NO_CELLS, Claim, Verdict, groups, selected
 from privrank_jax.experiments.study import P
@@ -28,18 +26,6 @@ PICTURE = {
     "color": "link",
     "kind": "dots",
 }
-
-
-def line(x: ArrayLike, y: ArrayLike) -> tuple[float, float, float, float]:
-    """The least-squares line through points ``(n,)``, n >= 3: slope, its standard error, intercept and correlation."""
-    x, y = np.asarray(x, float), np.asarray(y, float)
-    spread = float(np.sum((x - x.mean()) ** 2))
-    slope = float(np.sum((x - x.mean()) * (y - y.mean()))) / spread
-    intercept = float(y.mean() - slope * x.mean())
-    deviation = math.sqrt(float(np.sum((y - intercept - slope * x) ** 2)) / (len(x) - 2))
-    total = float(np.sum((y - y.mean()) ** 2))
-    correlation = slope * math.sqrt(spread / total) if total else math.nan
-    return slope, deviation / math.sqrt(spread), intercept, correlation
 
 
 def errors_at(
@@ -69,23 +55,23 @@ def linear(text: str, metrics: Sequence[str], least: float = 0.0) -> Claim:
     """Claim: errors grow linearly with x, i.e. every correlation exceeds ``least``, by its 95% interval."""
 
     def check(table: StudyResult) -> Verdict:
+        from scipy.stats import linregress
+
         rows = selected(table.rows, {"metric": tuple(metrics), "link": lambda link: link})
         found = {at: held for at, held in groups(rows, "link", "metric").items() if len(held) > 3}
         if not found:
             return NO_CELLS
         lows, highs, said = [], [], []
         for (link, metric), held in found.items():
-            slope, error, intercept, correlation = line(
-                [row[X] for row in held], [row["mean"] for row in held]
-            )
+            line = linregress([row[X] for row in held], [row["mean"] for row in held])
             # By Fisher's transformation.
-            middle = math.atanh(min(max(correlation, -1 + 1e-12), 1 - 1e-12))
+            middle = math.atanh(min(max(line.rvalue, -1 + 1e-12), 1 - 1e-12))
             half = 1.96 / math.sqrt(len(held) - 3)
             lows.append(math.tanh(middle - half))
             highs.append(math.tanh(middle + half))
             said.append(
-                f"{link} {metric}: correlation {correlation:.3f} (95%: {lows[-1]:.3f} to {highs[-1]:.3f}), slope "
-                f"{slope:.4f} ± {error:.4f}, intercept {intercept:+.4f}"
+                f"{link} {metric}: correlation {line.rvalue:.3f} (95%: {lows[-1]:.3f} to {highs[-1]:.3f}), slope "
+                f"{line.slope:.4f} ± {line.stderr:.4f}, intercept {line.intercept:+.4f}"
             )
         evidence = "; ".join(said)
         if min(map(len, found.values())) < ENOUGH:

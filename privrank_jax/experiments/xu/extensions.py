@@ -94,7 +94,6 @@ def table_3(key: Key, p: P) -> Metrics:
     users=whole((100, 200, 400, 800), common.USERS),
     **common.levels(1.0, 5.0),
     probability=number(1.0, "p that a user is asked a pair", most=1),
-    check=common.ascending,
     cells=common.padded,
     axes=("metric", "link", "num_users", "estimator"),
     printed=xu_printed.TABLE_4,

@@ -68,7 +68,6 @@ def named_rows(p: P, rows: list[Row]) -> list[Row]:
     users=whole((150, 400), "smallest and largest L; L is drawn in every replicate", span=True),
     **common.levels(0.2, 2.0),
     probability=common.ASKED,
-    check=common.ascending,
     cells=lambda p: [{"even": False}, {"even": True}],
     optimized=True,
     rows=named_rows,

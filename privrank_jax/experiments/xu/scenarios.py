@@ -45,9 +45,16 @@ def placed(errors: dict[str, Array], *labels: Sequence[Label]) -> Labeled:
     return labeled(values.reshape(shape), *labels, (ADRR,), tuple(errors))
 
 
-def at(sums: DebiasedSums, index: int) -> DebiasedSums:
-    """The sums of one problem of several."""
-    return jax.tree.map(lambda leaf: leaf[index], sums)
+def judged(
+    sums: DebiasedSums, thetas: Array, judge: Any, settings: Sequence[Sequence[Label]], gamma: float
+) -> Metrics:
+    """Errors of K problems at both links, whose sums have axes of links and of problems; θ ``(K, m)``, labels."""
+
+    def one(row: int, link: str) -> tuple[Labeled, Array]:
+        values, codes = common.fits(jax.tree.map(lambda leaf: leaf[row], sums), link, gamma)
+        return placed(jax.vmap(judge)(values, thetas), *settings), codes
+
+    return common.by_link(one)
 
 
 # --- Scenarios I and IV --------------------------------------------------------------------------
@@ -72,12 +79,7 @@ def asked(key: Key, report_key: Key, p: P, thetas: Array, mask: Mask, judge: Any
     )
     truths = jnp.repeat(thetas, len(p.users), axis=0)
     settings = [*([p.gaps] if "gaps" in vars(p) else []), p.users]
-
-    def one(row: int, link: str) -> tuple[Labeled, Array]:
-        values, codes = common.fits(at(stacked, row), link, p.gamma)
-        return placed(jax.vmap(judge, (0, 0, None))(values, truths, mask), *settings), codes
-
-    return common.by_link(one)
+    return judged(stacked, truths, functools.partial(judge, mask=mask), settings, p.gamma)
 
 
 @declare(
@@ -88,7 +90,6 @@ def asked(key: Key, report_key: Key, p: P, thetas: Array, mask: Mask, judge: Any
     users=whole((100, 200, 300, 400), common.USERS),
     **common.levels(1.0, 5.0),
     probability=common.ASKED,
-    check=common.ascending,
     cells=common.padded,
     axes=("link", "num_users", "estimator", "metric"),
     printed=xu_printed.TABLE_5,
@@ -138,7 +139,6 @@ def ranking_errors(value: Array, theta: Scores, mask: Mask) -> dict[str, Array]:
     **common.levels(1.0, 5.0),
     probability=common.ASKED,
     gaps=number((0.05, 0.1, 0.15), "Δ between neighbors of evenly spaced θ"),
-    check=common.ascending,
     cells=common.padded,
     axes=("link", "gap", "num_users", "estimator", "metric"),
     rows=with_rates,
@@ -251,11 +251,7 @@ def scenario_3(key: Key, p: P) -> Metrics:
     powers = jnp.array(tuple(SCHEMES.values()))
     by_number = [over_links(chances, powers, users) for users in p.users]
     drawn = jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=2), *by_number)
-    judge = functools.partial(common.score_errors, theta=theta, mask=mask)
-
-    def one(row: int, link: str) -> tuple[Labeled, Array]:
-        stacked = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), at(drawn, row))
-        values, codes = common.fits(stacked, link, p.gamma)
-        return placed(jax.vmap(judge)(values), tuple(SCHEMES), p.users), codes
-
-    return common.by_link(one)
+    stacked = jax.tree.map(lambda leaf: leaf.reshape(len(LINKS), -1, *leaf.shape[3:]), drawn)
+    truths = jnp.broadcast_to(theta, (len(SCHEMES) * len(p.users), len(theta)))
+    judge = functools.partial(common.score_errors, mask=mask)
+    return judged(stacked, truths, judge, [tuple(SCHEMES), p.users], p.gamma)

@@ -93,12 +93,9 @@ def test_cells_are_the_worlds_that_the_settings_ask_for():
 def test_a_shared_program_draws_the_world_of_the_cell():
     """Crowds of all worlds come from one program; each is what its own world draws alone."""
 
-    def without(key, p):
-        return crowds.worst_world(key, p.num_users, p.max_users, 2, 1, 0.4)
-
     draws = [
         *(functools.partial(crowds.mallows_world, strength=strength) for strength in (20.0, 1.0)),
-        without,
+        functools.partial(crowds.worst_world, flips=2, buffer=1, lean=0.4),
     ]
     sizes = {"num_items": 5, "max_items": 5, "num_users": 40, "max_users": 50}
     places = {draw: (place,) for place, draw in enumerate(draws)}

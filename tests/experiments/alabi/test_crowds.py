@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax.aggregation import PairWeights, PositionHistograms
@@ -18,16 +17,20 @@ from tests.experiments.alabi.shared import KEY
 def test_worst_world_counts_the_users_that_count():
     ranks = np.asarray(jax.jit(lambda key: crowds.worst_ranks(key, 50, 2, 3, 0.4))(KEY))
     np.testing.assert_array_equal(np.sort(ranks, axis=1), np.tile(np.arange(7), (50, 1)))
-    world = jax.jit(lambda n: crowds.worst_world(KEY, n, 50, 2, 3, 0.4))(np.int64(20))
+    shape = {"flips": 2, "buffer": 3, "lean": 0.4}
+    sizes = {"max_users": 50, "max_items": 9}
+    drawn = jax.jit(lambda n: crowds.worst_world(KEY, P(num_users=n, **sizes), **shape))
+    world = drawn(np.int64(20))
     np.testing.assert_allclose(
-        world.weights.matrix, PairWeights.from_ranks(ranks[:20]).matrix, atol=1e-12
+        world.weights.matrix[:7, :7], PairWeights.from_ranks(ranks[:20]).matrix, atol=1e-12
     )
-    np.testing.assert_array_equal(world.positions, PositionHistograms.from_ranks(ranks[:20]).counts)
-    padded = crowds.padded_world(world, 9).histograms
-    assert padded.num_users == 20
-    footrule_costs(padded)  # which checks them
+    counts = PositionHistograms.from_ranks(ranks[:20]).counts
+    np.testing.assert_array_equal(world.positions[:7, :7], counts)
+    assert world.histograms.num_users == 20
+    footrule_costs(world.histograms)  # which checks them
     # Only the outer items move; each of the two pairs leans by 0.4 to one side.
-    many = jax.jit(lambda key: crowds.worst_world(key, 20_000, 20_000, 2, 3, 0.4))(KEY)
+    sizes = P(num_users=20_000, max_users=20_000, max_items=7)
+    many = jax.jit(lambda key: crowds.worst_world(key, sizes, **shape))(KEY)
     many = np.asarray(many.weights.matrix)
     np.testing.assert_allclose(many[2, 3:5], 1.0)
     np.testing.assert_allclose(np.abs(2 * many[[0, 1], [5, 6]] - 1), 0.4, atol=0.05)
@@ -35,14 +38,15 @@ def test_worst_world_counts_the_users_that_count():
 
 def test_data_world_is_a_random_subset_with_gaps_last():
     ranks = np.array([[0, 1, 2], [2, 1, 0], [0, -1, -1], [1, 0, -1]])
-    whole = jax.jit(lambda key: crowds.data_world(key, jnp.asarray(ranks), 4))
+    whole = jax.jit(lambda key: crowds.data_world(key, P(num_users=4, max_items=3), ranks=ranks))
     world = whole(KEY)
     np.testing.assert_array_equal(world.positions, PositionHistograms.from_ranks(ranks).counts)
     np.testing.assert_allclose(
         world.weights.matrix, PairWeights.from_ranks(ranks).matrix, atol=1e-12
     )
-    half = jax.jit(jax.vmap(lambda key: crowds.data_world(key, jnp.asarray(ranks), 2)))
-    seen = np.asarray(half(jax.random.split(KEY, 12)).weights.matrix)
+    two = P(num_users=2, max_items=3)
+    half = jax.jit(jax.vmap(lambda key: crowds.data_world(key, two, ranks=ranks).weights.matrix))
+    seen = np.asarray(half(jax.random.split(KEY, 12)))
     possible = [
         np.asarray(PairWeights.from_ranks(ranks[list(pair)]).matrix)
         for pair in itertools.combinations(range(4), 2)
