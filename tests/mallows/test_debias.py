@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation, mallows
+from privrank_jax.mallows.kernel import mean_square
 from privrank_jax.mallows.laplace import laplace_ranks
 from tests.mallows.crowd import CROWD
 from tests.reference import debias as twins
@@ -147,7 +148,8 @@ def test_printed_values() -> None:
     near = (1 + q**2) * (1 + q + q**2) / ((1 - q) * (1 + q**3))
     assert three[0, 1] == pytest.approx(near, rel=1e-13) == three[1, 2]
     variances = [
-        float(mallows.kernel.debiasing_variance(5, epsilon)) for epsilon in (1.0, 2.0, 4.0, 8.0)
+        float(mean_square(mallows.debiasing_kernel(5, epsilon), 5)) - 1
+        for epsilon in (1.0, 2.0, 4.0, 8.0)
     ]
     assert variances == pytest.approx([171.8, 29.2, 3.4, 0.37], rel=0.02)
 
@@ -161,7 +163,7 @@ def test_mean_is_the_sign_and_variance_the_mean_square_for_more_items() -> None:
     np.testing.assert_allclose(means, 1, atol=1e-11)
     squares = [np.sum(law[:, :, c, d] * kernel**2) for c, d in pairs]
     with jax.enable_x64(True):
-        variance = float(mallows.kernel.debiasing_variance(m, jnp.float64(epsilon)))
+        variance = float(mean_square(mallows.debiasing_kernel(m, jnp.float64(epsilon)), m)) - 1
     assert variance == pytest.approx(np.mean(squares) - 1, rel=1e-11)
 
 
