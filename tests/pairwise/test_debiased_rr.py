@@ -64,7 +64,9 @@ def test_sums_are_those_of_a_loop_over_reports(weighted, debiased, mechanism):
 # --- against twins -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize(
+    "link", ["logistic", *(pytest.param(one, marks=pytest.mark.slow) for one in LINKS[1:])]
+)
 def test_scores_minimize_the_published_objective(link):
     """Equation (5), up to the factor that normalizes the weights; float32 agrees with float64."""
     reports, observed, epsilons = problem()

@@ -81,8 +81,9 @@ def of_edges(_):
 
 
 KINDS = [
-    (of_counts, False), (of_counts, True), (of_rows, False), (of_rows, True), (of_sets, False),
-    (of_edges, False),
+    pytest.param(of_counts, False, marks=pytest.mark.slow), (of_counts, True),
+    pytest.param(of_rows, False, marks=pytest.mark.slow), (of_rows, True),
+    (of_sets, False), (of_edges, False),
 ]  # fmt: skip
 
 

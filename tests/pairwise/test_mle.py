@@ -109,9 +109,11 @@ ADAM = optax.adam(optax.exponential_decay(0.1, 100, 0.5))
     ("form", "optimizer"),
     [
         (dense, DESCENT),
-        (dense, ADAM),
+        pytest.param(dense, ADAM, marks=pytest.mark.slow),
         (edges, LINE_SEARCH),
-        (lambda _: Choices.from_top1(CHOSEN, num_items=4), LINE_SEARCH),
+        pytest.param(
+            lambda _: Choices.from_top1(CHOSEN, num_items=4), LINE_SEARCH, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_any_optimizer_serves(form, optimizer):
