@@ -87,9 +87,12 @@ def test_batches_change_nothing(key):
 @pytest.mark.parametrize(
     ("items", "dtype"),
     [
-        *((items, dtype) for items in (1, 9, 128, 129) for dtype in (np.float32, np.float64)),
-        (10, np.float32),
-        (32_769, np.float32),
+        *((1, np.float64), (9, np.float32), (10, np.float32), (128, np.float32), (129, np.float64)),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in ((1, np.float32), (9, np.float64), (128, np.float64), (129, np.float32))
+        ),
+        pytest.param(32_769, np.float32, marks=pytest.mark.slow),
     ],
 )
 def test_draws_are_those_of_the_words_of_each_key(key, dtype, items):

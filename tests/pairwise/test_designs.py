@@ -83,7 +83,7 @@ def of_edges(_):
 KINDS = [
     pytest.param(of_counts, False, marks=pytest.mark.slow), (of_counts, True),
     pytest.param(of_rows, False, marks=pytest.mark.slow), (of_rows, True),
-    (of_sets, False), (of_edges, False),
+    (of_sets, False), pytest.param(of_edges, False, marks=pytest.mark.slow),
 ]  # fmt: skip
 
 
@@ -204,7 +204,9 @@ def test_likelihoods_of_links_are_the_naive_ones(form, link):
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
-@pytest.mark.parametrize("mask", [None, (True, True, False, True)])
+@pytest.mark.parametrize(
+    "mask", [pytest.param(None, marks=pytest.mark.slow), (True, True, False, True)]
+)
 @pytest.mark.parametrize("link", LINKS)
 def test_problems_in_lanes_are_those_alone(link, mask):
     real = np.ones(4, bool) if mask is None else np.array(mask)

@@ -105,11 +105,9 @@ RING = np.roll(np.eye(SIZE), 1, 1) + np.roll(np.eye(SIZE), -1, 1)  # each item w
 
 @pytest.mark.parametrize(
     ("asked", "epsilon", "gamma"),
-    [
-        (RING, 1.0, 0.5),
-        pytest.param(ASKED, 0.7, 8.0, marks=pytest.mark.slow),
-    ],
+    [(RING, 1.0, 0.5), (ASKED, 0.7, 8.0)],
 )
+@pytest.mark.slow
 def test_intervals_know_the_covariance_of_k_norm_noise(asked, epsilon, gamma, key):
     """200 users answer every pair, or the pairs of a ring. 95 % as above, and the spread of the errors of
     differences, of neighbors on the ring and of items far apart, is the one that is stated."""
@@ -144,7 +142,9 @@ def test_intervals_know_the_covariance_of_k_norm_noise(asked, epsilon, gamma, ke
     assert share(run(scores, 0.0)[0], TRUTH)[0] < 0.87
 
 
-@pytest.mark.parametrize("noise", ["laplace", "gaussian", "k-norm"])
+@pytest.mark.parametrize(
+    "noise", ["laplace", pytest.param("gaussian", marks=pytest.mark.slow), "k-norm"]
+)
 def test_intervals_cover_the_expected_totals(noise, key):
     user = Privacy(0.5, unit="user", adjacency="flip")
     asked = user if noise == "k-norm" else promise(0.05, delta=1e-5)

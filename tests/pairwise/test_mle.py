@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import choix
 import evalica
 import jax
@@ -204,9 +206,11 @@ def fitted(totals, comparisons, gamma, mask=None):
     return pairwise.fit(pairwise.designs.Counts(comparisons, mask), totals, gamma)
 
 
+selected = quick_jit(functools.partial(select_link, links=LINKS))
+
+
 def chosen(data, **gamma):
-    data = WinCounts.from_matrix(data) if isinstance(data, np.ndarray) else data
-    return quick_jit(lambda data: select_link(data, LINKS, **gamma))(data)
+    return selected(WinCounts.from_matrix(data) if isinstance(data, np.ndarray) else data, **gamma)
 
 
 def test_losses_are_those_of_the_fitted_scores():

@@ -72,7 +72,10 @@ def test_gaussian_noise_of_flips_is_the_gaussian_mechanism_on_the_totals():
     assert gamma == 0.3
 
 
-@pytest.mark.parametrize(("comparisons", "epsilon", "delta"), [(1, 3.0, 0.05), (4, 0.5, 1e-6)])
+@pytest.mark.parametrize(
+    ("comparisons", "epsilon", "delta"),
+    [pytest.param(1, 3.0, 0.05, marks=pytest.mark.slow), (4, 0.5, 1e-6)],
+)
 @pytest.mark.parametrize(
     ("link", "adjacency"),
     [

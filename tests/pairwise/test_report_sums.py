@@ -46,8 +46,16 @@ def _by_hand(rows, items):
 # --- exact ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("length", "items"), [(300, 5), (40_000, 5), (300, 40)])
+@pytest.mark.parametrize(
+    ("length", "items", "dtype"),
+    [
+        *((300, 5, np.float32), (40_000, 5, np.float64), (300, 40, np.float64)),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in ((300, 5, np.float64), (40_000, 5, np.float32), (300, 40, np.float32))
+        ),
+    ],
+)
 def test_limbs_are_python_integers(length, items, dtype):
     """One chunk, several chunks, and more pairs than reports, which carries the touched pairs alone."""
     rows = _rows(0, length, items, dtype)
@@ -77,7 +85,9 @@ def test_one_pair_with_full_limbs_does_not_overflow(reports):
     np.testing.assert_array_equal(_integers(twice), 2 * _by_hand(rows, 2))
 
 
-@pytest.mark.parametrize(("items", "dtype"), [(4, np.float32), (60, np.float64)])
+@pytest.mark.parametrize(
+    ("items", "dtype"), [(4, np.float32), pytest.param(60, np.float64, marks=pytest.mark.slow)]
+)
 def test_any_order_and_any_shards_give_the_same_bits(items, dtype):
     """Whole, shuffled, one by one, in uneven shards merged in any order, through masks: equal limbs."""
     rows = _rows(1, 20_000, items, dtype)
