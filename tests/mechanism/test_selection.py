@@ -64,8 +64,13 @@ def lead_of(record, asked, k, moves):
 
 
 @each
-@pytest.mark.parametrize("k", [1, 2])
-@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize(
+    ("k", "together"),
+    [
+        *((2, False), (1, True)),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, False), (2, True))),
+    ],
+)
 def test_draws_have_the_law_of_every_outcome_one_by_one(record, law, k, together, key):
     """Also beside items that only pad. Half of the noise is rejected."""
     scores, asked = np.array([30.0, 10.0, 25.0]), promise(0.8)

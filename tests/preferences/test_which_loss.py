@@ -64,10 +64,10 @@ def slope(gap, reports, epsilon, weights, name):
     [
         *((f"| `{name}_loss` | ε = 1 |", name, 1.0, False) for name in LOSSES),
         *(
-            (f"| `{name}_loss` | ε = 0.2 |", name, 0.2, False)
+            pytest.param(f"| `{name}_loss` | ε = 0.2 |", name, 0.2, False, marks=pytest.mark.slow)
             for name in ("likelihood", "debiased")
         ),
-        ("`, plain mean |", "debiased", None, False),
+        pytest.param("`, plain mean |", "debiased", None, False, marks=pytest.mark.slow),
         ("`, weighted mean |", "debiased", None, True),
     ],
 )
