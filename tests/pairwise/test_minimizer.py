@@ -25,7 +25,7 @@ from privrank_jax.pairwise.minimizer import (
 )
 from tests import reference
 from tests.pairwise.problems import dense_objective
-from tests.quick import quick_jit
+from tests.quick import quick_jit, slow
 
 SIZE = 5
 COUNTS = np.random.default_rng(31).integers(1, 15, (7, SIZE, SIZE)) * (1.0 - np.eye(SIZE))
@@ -92,9 +92,7 @@ def test_derivatives_pass_through_batches_and_twice():
     np.testing.assert_allclose(both, change, rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "link", [pytest.param(normal, marks=pytest.mark.slow), laplace], ids=lambda link: link.name
-)
+@pytest.mark.parametrize("link", [slow(normal), laplace], ids=lambda link: link.name)
 def test_signed_sums_are_fitted_in_lanes_as_alone(link):
     rng = np.random.default_rng(8)
     margins = rng.normal(size=(12, SIZE, SIZE)) * 8
@@ -247,10 +245,7 @@ def test_a_search_that_rounding_stops_stalls():
     [
         (jax.jacrev, 0),
         (jax.jacfwd, 1000),
-        *(
-            pytest.param(*one, marks=pytest.mark.slow)
-            for one in ((jax.jacfwd, 0), (jax.jacrev, 1000))
-        ),
+        *(slow(*one) for one in ((jax.jacfwd, 0), (jax.jacrev, 1000))),
     ],
 )
 def test_the_minimizer_is_differentiable_by_the_implicit_function_theorem(large, mode, monkeypatch):
