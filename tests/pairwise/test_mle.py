@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import choix
 import evalica
 import jax
@@ -19,7 +21,7 @@ from privrank_jax.pairwise.maximum_likelihood import select_link
 from privrank_jax.pairwise.minimizer import CONVERGED, OUT_OF_STEPS, STALLED
 from privrank_jax.pairwise.mixed_models import mixed_effects
 from tests import reference
-from tests.quick import quick_jit
+from tests.quick import quick_jit, slow
 from tests.reference import mixed_effects as mixed
 from tests.reference import mle as reference_fits
 
@@ -109,9 +111,9 @@ ADAM = optax.adam(optax.exponential_decay(0.1, 100, 0.5))
     ("form", "optimizer"),
     [
         (dense, DESCENT),
-        (dense, ADAM),
+        slow(dense, ADAM),
         (edges, LINE_SEARCH),
-        (lambda _: Choices.from_top1(CHOSEN, num_items=4), LINE_SEARCH),
+        slow(lambda _: Choices.from_top1(CHOSEN, num_items=4), LINE_SEARCH),
     ],
 )
 def test_any_optimizer_serves(form, optimizer):
@@ -202,9 +204,11 @@ def fitted(totals, comparisons, gamma, mask=None):
     return pairwise.fit(pairwise.designs.Counts(comparisons, mask), totals, gamma)
 
 
+selected = quick_jit(functools.partial(select_link, links=LINKS))
+
+
 def chosen(data, **gamma):
-    data = WinCounts.from_matrix(data) if isinstance(data, np.ndarray) else data
-    return quick_jit(lambda data: select_link(data, LINKS, **gamma))(data)
+    return selected(WinCounts.from_matrix(data) if isinstance(data, np.ndarray) else data, **gamma)
 
 
 def test_losses_are_those_of_the_fitted_scores():

@@ -21,6 +21,7 @@ from privrank_jax.pairwise.private_design import (
 )
 from privrank_jax.privacy import Privacy
 from privrank_jax.simulate import worlds
+from tests.quick import quick_jit, slow
 from tests.reference import private_design as naive
 
 AT = np.array([1.7, 0.0, 6.0, 6.0])
@@ -35,7 +36,9 @@ def drawn(seed, items=7, total=4000.0, scale=30.0):
     return scores, NoisyDesign(found[:-1], found[-1], scale)
 
 
-@pytest.mark.parametrize(("items", "scale"), [(2, 30.0), (2, 1e-3), (7, 30.0), (7, 1e5)])
+@pytest.mark.parametrize(
+    ("items", "scale"), [*(slow(2, one) for one in (30.0, 1e-3)), (7, 30.0), (7, 1e5)]
+)
 def test_errors_as_by_loops(items, scale):
     with jax.enable_x64(True):
         scores, design = drawn(items, items, scale=scale)
@@ -99,8 +102,9 @@ def test_the_bound_holds_at_all_gaps_and_is_nearly_attained(adjacency, most):
 
 @pytest.mark.parametrize(
     ("near", "items", "users"),
-    [(True, 30, 20_000), pytest.param(False, 30, 3000, marks=pytest.mark.slow)],
+    [(True, 30, 20_000), (False, 30, 3000)],
 )
+@pytest.mark.slow
 def test_intervals_cover_and_fit_their_scores(near, items, users):
     """At 93 % and more; of 60 crowds of correlated items, so a fair share of chance is left below."""
     share, crowds = 0.1, 60
@@ -117,7 +121,9 @@ def test_intervals_cover_and_fit_their_scores(near, items, users):
         inside = (found.low <= theta) & (theta <= found.high)
         return inside, found.high - found.low, (fit.value - theta) ** 2
 
-    inside, width, square = jax.vmap(trial)(jax.random.split(jax.random.key(items), crowds))
+    inside, width, square = quick_jit(jax.vmap(trial))(
+        jax.random.split(jax.random.key(items), crowds)
+    )
     assert inside.mean() >= 0.93
     assert 0.5 * width.mean() < 3 * np.sqrt(square.mean())
 
