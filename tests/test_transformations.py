@@ -129,8 +129,9 @@ def test_compiled_and_batched_calls_answer_as_plain_ones_do(name):
     plain = call(call.values)
     one = [jnp.asarray(value)[None] for value in call.values]
     ways = [lambda: jax.jit(call)(call.values)]
-    if one:
-        ways.append(lambda: jax.tree.map(lambda leaf: leaf[0], jax.vmap(call)(one)))
+    if one:  # in one program, both at once
+        batched = jax.jit(jax.vmap(call))
+        ways.insert(0, lambda: jax.tree.map(lambda leaf: np.asarray(leaf)[0], batched(one)))
     for way in ways:
         try:
             found = way()
@@ -157,16 +158,25 @@ def test_a_key_is_used_once(name):
     """JAX's check sees a second draw from a key, and nothing wrong in the first."""
     call = called(name)
 
-    def once(key: jax.Array) -> None:
+    def drawn(key: jax.Array, times: int = 1) -> None:
         bound = copy.copy(call.bound)
         bound.arguments = {**bound.arguments, "key": key}
-        call.function(*bound.args, **bound.kwargs)
+        for _ in range(times):
+            call.function(*bound.args, **bound.kwargs)
 
-    key = jax.random.key(0)
+    def traced(key: jax.Array, times: int = 1) -> None:
+        jax.jit(functools.partial(drawn, times=times)).trace(key)
+
+    key, draw = jax.random.key(0), traced
+    try:
+        traced(key)
+    except (TypeError, ValueError):
+        draw = drawn
+        print("EAGER", name)
     with jax.debug_key_reuse(True):
-        once(key)
+        draw(key)
         with pytest.raises(jax.errors.KeyReuseError):
-            once(key)
+            draw(key, 2)
 
 
 def test_a_study_folds_its_key():
