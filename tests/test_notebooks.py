@@ -1,6 +1,6 @@
 """The notebook runs from top to bottom and shows what is stored in it.
 
-``PRIVRANK_STORE_OUTPUTS=1 python -m pytest tests/test_notebooks.py`` stores what it shows now.
+``PRIVRANK_STORE_OUTPUTS=1 python -m pytest tests/test_notebooks.py -m slow`` stores what it shows now.
 """
 
 from __future__ import annotations

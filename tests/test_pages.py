@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import re
 from pathlib import Path
-from typing import Any
 
 import jax
 import pytest
@@ -51,7 +50,6 @@ def test_a_command_prints_what_its_page_says(page, command, output, monkeypatch,
         pytest.fail(checker.output_difference(example, result.stdout, flags))
 
 
-ALL_ROWS = "privacy_audit.names()"  # a block about all mechanisms, which tests of the audit look at one by one
 PROGRAM = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 
@@ -60,17 +58,16 @@ def programs(page: Path) -> list[tuple[str, str]]:
     return PROGRAM.findall(page.read_text(encoding="utf-8"))
 
 
-def of_pages() -> list[Any]:
-    """Pages with programs; in the thorough tier also with what takes all mechanisms."""
-    whole = [page for page in PAGES if ALL_ROWS in page.read_text(encoding="utf-8")]
-    late = [pytest.param(page, True, marks=pytest.mark.slow) for page in whole]
-    return [*((page, False) for page in PAGES if programs(page)), *late]
-
-
-@pytest.mark.parametrize(("page", "whole"), of_pages(), ids=lambda x: getattr(x, "name", x))
-def test_python_of_a_page_runs_and_prints_what_stands_below_it(
-    page, whole, monkeypatch, tmp_path, capsys
-):
+@pytest.mark.parametrize(
+    "page",
+    [  # that of the papers takes simulations, and all mechanisms, which tests of the audit take one by one
+        pytest.param(page, marks=pytest.mark.slow if page.name == "papers.md" else ())
+        for page in PAGES
+        if programs(page)
+    ],
+    ids=lambda page: page.name,
+)
+def test_python_of_a_page_runs_and_prints_what_stands_below_it(page, monkeypatch, tmp_path, capsys):
     """In single precision, JAX's default, which draws other numbers than double."""
     monkeypatch.delenv("PRIVRANK_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
@@ -79,8 +76,6 @@ def test_python_of_a_page_runs_and_prints_what_stands_below_it(
     scope = {"__name__": "__page__"}
     with jax.enable_x64(False):
         for code, expected in found:
-            if ALL_ROWS in code and not whole:
-                continue
             capsys.readouterr()
             exec(compile(code, page.name, "exec"), scope)
             printed = capsys.readouterr().out
