@@ -59,7 +59,13 @@ def programs(page: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if programs(page)], ids=lambda page: page.name
+    "page",
+    [  # that of the papers takes simulations, and all mechanisms, which tests of the audit take one by one
+        pytest.param(page, marks=pytest.mark.slow if page.name == "papers.md" else ())
+        for page in PAGES
+        if programs(page)
+    ],
+    ids=lambda page: page.name,
 )
 def test_python_of_a_page_runs_and_prints_what_stands_below_it(page, monkeypatch, tmp_path, capsys):
     """In single precision, JAX's default, which draws other numbers than double."""
