@@ -12,6 +12,7 @@ from privrank_jax.aggregation.footrule import assignment, cost_deviation, footru
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import SHAPED_NOISES
+from tests.quick import thorough_but
 from tests.reference import aggregation as weights_reference
 from tests.reference import footrule as reference
 
@@ -95,7 +96,7 @@ def test_padded_items_are_last_and_real_ones_ranked_as_without_them(key):
 
 
 @pytest.mark.parametrize("noise", SHAPED_NOISES)
-@pytest.mark.parametrize("items", [5, 7])
+@pytest.mark.parametrize("items", thorough_but([5, 7], 5))
 def test_costs_are_unbiased_with_the_stated_deviation_and_reveal_nothing_but_noisy_counts(
     noise, items, key
 ):

@@ -36,6 +36,7 @@ def test_simulation_has_the_exact_law(key):
     assert_law(estimate.value, estimate.diagnostics.queries, per_query)
 
 
+@pytest.mark.slow
 def test_groups_are_refused_as_seldom_as_bounded(key):
     """28 groups for the 28 pairs of 8 items."""
     ranks = np.argsort(np.random.default_rng(0).random((56, 8)), axis=1)

@@ -104,7 +104,8 @@ def outcomes(scale, of_whole, part, of_chance):
 
 
 @pytest.mark.parametrize("scale", [
-    Fraction(1, 2**10), Fraction(27, 10), Fraction(2**22 + 7), Fraction(2**54, 21201), Fraction(2**40),
+    Fraction(1, 2**10), Fraction(27, 10), pytest.param(Fraction(2**22 + 7), marks=pytest.mark.slow), Fraction(2**54, 21201),
+    pytest.param(Fraction(2**40), marks=pytest.mark.slow),
 ])  # fmt: skip
 def test_what_doubles_decide_no_further_bits_change(scale):
     """Of random tries and of planted ones, in 80 digits at the ends of what the given bits leave open."""

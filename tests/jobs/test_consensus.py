@@ -14,6 +14,7 @@ from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data import Rankings
 from tests.jobs.released import agreed
 from tests.of_rankings import CONSENSUS
+from tests.quick import thorough_but
 
 
 @pytest.fixture
@@ -31,7 +32,15 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "trust"), [("auto", "central"), *WAYS])
+@pytest.mark.parametrize(
+    ("method", "trust"),
+    thorough_but(
+        [("auto", "central"), *WAYS],
+        ("auto", "central"),
+        ("footrule", "central"),
+        ("borda", "local"),
+    ),
+)
 def test_methods_find_what_all_say(unanimous, method, trust):
     result = found(unanimous, method=method, trust=trust)
     assert result.names == ["Rome", "Oslo", "Bern"]

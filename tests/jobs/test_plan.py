@@ -21,6 +21,7 @@ from privrank_jax.privacy import Privacy, randomized_response, shuffled_local_ep
 from privrank_jax.rankings import ranks_from_scores
 from tests import of_rankings
 from tests.promises import user
+from tests.quick import thorough_but
 
 ITEMS, DRAWS = 5, 1500
 TRUE = np.linspace(1, -1, ITEMS)
@@ -128,7 +129,10 @@ FRESH = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FRESH)
+QUICK = ("shuffled answers", "scores, add-remove", "borda", "points")  # a way of each kind of data
+
+
+@pytest.mark.parametrize("name", thorough_but(FRESH, *QUICK))
 def test_it_errs_as_crowds_that_are_drawn_user_by_user(name, key):
     options, once = FRESH[name]
     found = plan(ITEMS, **{"epsilon": 1.0, "draws": 6000, **options}).facts
@@ -147,9 +151,15 @@ def test_it_errs_as_crowds_that_are_drawn_user_by_user(name, key):
 @pytest.mark.parametrize(
     "options",
     [
-        {"target": 0.25, "confidence": 0.9, "spread": 0.5, "link": "normal"},
+        pytest.param(
+            {"target": 0.25, "confidence": 0.9, "spread": 0.5, "link": "normal"},
+            marks=pytest.mark.slow,
+        ),
         {"target": 0.02, "error": "pairs", **CENTRAL},
-        {"target": 0.3, "error": "place", "rankings": True, "rule": "schulze"},
+        pytest.param(
+            {"target": 0.3, "error": "place", "rankings": True, "rule": "schulze"},
+            marks=pytest.mark.slow,
+        ),
         {"target": 0.1, "points": "0-5", "limit": 2, "adjacency": "add-remove"},
     ],
 )

@@ -157,7 +157,9 @@ PLAN = [
     ({"share_observed": 1.2}, "share_observed"),
     ({"confidence": 1.0}, "confidence"),
     ({"link": "logistc"}, "link"),
-    ({"users": None, "epsilon": 1e-5, "target": 1e-7}, "more than"),
+    pytest.param(
+        {"users": None, "epsilon": 1e-5, "target": 1e-7}, "more than", marks=pytest.mark.slow
+    ),
     ({"delta": 1e-6}, "delta"),
     ({"method": "borda"}, "method"),
     ({"trust": "shuffled"}, "delta"),
