@@ -152,7 +152,7 @@ def test_it_errs_as_crowds_that_are_drawn_user_by_user(name, key):
     "options",
     [
         thorough({"target": 0.25, "confidence": 0.9, "spread": 0.5, "link": "normal"}),
-        {"target": 0.02, "error": "pairs", **CENTRAL},
+        thorough({"target": 0.02, "error": "pairs", **CENTRAL}),
         thorough({"target": 0.3, "error": "place", "rankings": True, "rule": "schulze"}),
         {"target": 0.1, "points": "0-5", "limit": 2, "adjacency": "add-remove"},
     ],
