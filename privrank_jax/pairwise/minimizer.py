@@ -1,8 +1,9 @@
 r"""One minimizer for every fit: Newton's method without a matrix, or any optax transformation.
 
 **Objectives**, such as :class:`~privrank_jax.pairwise.fits.Ridged`, are functions of the parameters with a ``gradient``
-of order one. Their method ``bent`` gives the parts of the Hessian, ``times`` its product with a vector, and ``diagonal``
-positive numbers to precondition by. ``longest``, if there is one, is the most that a step changes a difference.
+of order one. Their method ``bent`` gives the parts of the Hessian, ``times`` its product with a vector, and
+``diagonal`` positive numbers to precondition by. ``longest``, if there is one, is the most that a step changes a
+difference.
 
 **Newton's method** needs an objective's gradient and products with its Hessian. Directions are those of
 conjugate gradients, preconditioned by the diagonal of the Hessian, which stop at a residual that follows the gradient.

@@ -31,6 +31,7 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.vectors import report_norm
 from tests.promises import reported, user
+from tests.quick import thorough
 from tests.reference import borda as reference_borda
 from tests.reference import calibration as reference_calibration
 
@@ -76,7 +77,7 @@ def test_central_bounds_are_their_formulas():
     )
 
 
-@pytest.mark.parametrize("noise", ["k-norm", "gaussian"])
+@pytest.mark.parametrize("noise", [thorough("k-norm"), "gaussian"])
 def test_the_bound_of_private_weights_holds_their_error(noise, key):
     """The mean of Σ|e| over 2,000 draws, for crowds without and with cycles."""
     promise = user(EPSILON, DELTA if noise == "gaussian" else 0.0)
@@ -108,6 +109,7 @@ def test_the_bound_of_private_weights_holds_their_error(noise, key):
         assert sizes.mean() - 5 * sizes.std() / 2_000**0.5 < alone.additive < 1.03 * sizes.mean()
 
 
+@pytest.mark.slow
 def test_the_footrule_bound_holds_for_assignments(key):
     """2,000 rankings of a divided crowd: the mean cost, the optimum by enumeration."""
     ranks = np.random.default_rng(3).permuted(np.tile(np.arange(5), (30, 1)), axis=1)
@@ -198,7 +200,7 @@ def test_sums_of_users_who_come_or_go_are_bounded_as_means_of_twice_as_many(nois
     assert {row.method for row in rows} == {"borda", "weights"}
 
 
-@pytest.mark.parametrize("items", [2, 12])
+@pytest.mark.parametrize("items", [thorough(2), 12])
 @pytest.mark.parametrize("noise", SHAPED_NOISES)
 def test_ranges_hold_what_footrule_draws(items, noise, key):
     """Σ_j R_j of 2,000 releases: the mean at most 13 % below its bound."""

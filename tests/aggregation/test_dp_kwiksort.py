@@ -22,6 +22,7 @@ from privrank_jax.aggregation.query_budgets import query_budget
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import Privacy
 from tests.promises import guarantee_of, noise_of, user
+from tests.quick import thorough_but
 from tests.reference import calibration as reference_calibration
 from tests.reference import kwiksort as slow
 
@@ -179,7 +180,7 @@ def test_what_protects_a_user_protects_a_rank_and_spends_no_delta(private, key):
     assert (found.unit, found.adjacency, found.delta) == ("user", "replace", 0.0)
 
 
-@pytest.mark.parametrize("private", PRIVATE)
+@pytest.mark.parametrize("private", thorough_but(PRIVATE, PRIVATE[0]))
 def test_one_program_for_promises_and_for_crowds_of_any_size(private, key):
     crowds = [PairWeights.from_ranks(RANKS[:users]) for users in (2, 3, 5)]
     batch = PairWeights(

@@ -8,13 +8,14 @@ import pytest
 
 from privrank_jax.aggregation import kemeny, kemeny_score, local_search
 from privrank_jax.aggregation.kemeny_rule import exact_kemeny
+from tests.quick import thorough_but
 from tests.reference import aggregation as reference
 
 solve_many = jax.jit(jax.vmap(exact_kemeny))
 scores = jax.jit(jax.vmap(kemeny_score))
 
 
-@pytest.mark.parametrize("items", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("items", thorough_but([1, 2, 3, 5, 7], 2, 7))
 def test_thousands_of_tournaments(items):
     """Every kind of weights; a batch takes another code path than a single problem."""
     layers = reference.subset_layers(items)
@@ -27,7 +28,7 @@ def test_thousands_of_tournaments(items):
         np.testing.assert_array_equal(exact_kemeny(batch[n]), ranks[n])
 
 
-@pytest.mark.parametrize("items", [12, 17])
+@pytest.mark.parametrize("items", thorough_but([12, 17], 12))
 def test_single_problems_of_more_items(items):
     """Against the integer program, and never above local search from any start."""
     for kind in ("uniform", "inconsistent"):

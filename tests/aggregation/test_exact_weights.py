@@ -19,6 +19,7 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.gaussian import gaussian_budget
 from tests.exact.laws import assert_mean
 from tests.promises import user
+from tests.quick import thorough
 from tests.reference import borda as reference_borda
 from tests.reference import private_weights as reference
 
@@ -64,7 +65,8 @@ def test_deviations_spend_the_gaussian_budget_and_no_more(items, share):
 
 
 @pytest.mark.parametrize(
-    ("noise", "focus"), [("k-norm", 0.0), ("k-norm", 0.6), ("gaussian", 0.6), ("gaussian", 1.0)]
+    ("noise", "focus"),
+    [thorough("k-norm", 0.0), ("k-norm", 0.6), ("gaussian", 0.6), thorough("gaussian", 1.0)],
 )
 def test_noise_of_both_parts(noise, focus):
     """Means of squares of 400 fresh draws are those of the simulated twin; false-alarm rate 10^-9 each."""

@@ -12,6 +12,7 @@ from privrank_jax.aggregation.footrule import assignment, cost_deviation, footru
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import SHAPED_NOISES
+from tests.quick import thorough
 from tests.reference import aggregation as weights_reference
 from tests.reference import footrule as reference
 
@@ -28,7 +29,7 @@ def crowd(seed, users, items, gaps=0.3):
 @pytest.mark.parametrize("missing", RULES)
 def test_histograms_and_costs_are_those_of_the_naive_twin(missing):
     """Of all users, and of those that are real; up to 64 items and beyond, positions are found in two ways."""
-    for seed, items in ((0, 1), (1, 2), (2, 5), (3, 8), (4, 70)):
+    for seed, items in ((0, 1), (2, 5), (4, 70)):
         ranks, users = crowd(seed, 30, items), np.arange(30) % 3 < 2
         for found, rows in (
             (PositionHistograms.from_ranks(ranks, missing=missing), ranks),
@@ -95,7 +96,7 @@ def test_padded_items_are_last_and_real_ones_ranked_as_without_them(key):
 
 
 @pytest.mark.parametrize("noise", SHAPED_NOISES)
-@pytest.mark.parametrize("items", [5, 7])
+@pytest.mark.parametrize("items", [5, thorough(7)])
 def test_costs_are_unbiased_with_the_stated_deviation_and_reveal_nothing_but_noisy_counts(
     noise, items, key
 ):

@@ -13,6 +13,7 @@ from privrank_jax.aggregation.majority_rules import (
     schulze_scores,
 )
 from privrank_jax.rankings import ranks_from_scores
+from tests.quick import thorough
 from tests.reference import aggregation as reference
 from tests.reference import majority_rules as naive
 
@@ -33,7 +34,7 @@ def of_ballots(ballots):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("kind", reference.KINDS)
-@pytest.mark.parametrize("items", [2, 5])
+@pytest.mark.parametrize("items", [thorough(2), 5])
 def test_scores_are_those_of_loops(rule, kind, items):
     batch = reference.tournaments(kind, 30, items, seed=4)
     if kind == "majority":  # of leads that are equal, but for their size

@@ -14,6 +14,7 @@ from privrank_jax.aggregation.split_weights import (
 )
 from privrank_jax.mechanism.data import Facts
 from tests.promises import user
+from tests.quick import thorough_but
 from tests.reference import private_weights as reference
 
 W = np.array([[0, 0.6, 0.5, 0.4], [0.4, 0, 0.55, 0.5], [0.5, 0.45, 0, 0.6], [0.6, 0.5, 0.4, 0]])
@@ -70,7 +71,7 @@ def test_both_parts_have_the_stated_noise(noise, focus, key):
         assert abs(both) < 6 * float(stated[0] * stated[1]) / math.sqrt(DRAWS)
 
 
-@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("noise", thorough_but(NOISES, "gaussian"))
 def test_shrinkage_is_that_of_the_twin_and_keeps_scores(noise, key):
     for focus, epsilon in ((0.2, 3.0), (0.5, 30.0), (1.0, 3.0)):
         rough, fine = (
@@ -104,7 +105,7 @@ def test_values_read_only_the_upper_half_and_are_exact_without_noise(key):
             assert {0.0, 1.0} == {noisy[ABOVE].min(), noisy[ABOVE].max()}
 
 
-@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("noise", thorough_but(NOISES, "gaussian"))
 def test_masked_items_do_not_count(noise, key):
     """Traced or not."""
     run = jax.jit(

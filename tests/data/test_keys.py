@@ -18,6 +18,7 @@ from privrank_jax.data import Comparisons, DataError
 from privrank_jax.data.reader import KINDS
 from privrank_jax.data.reader import read_told as _read_told
 from tests.data.files import written
+from tests.quick import thorough_but
 
 ITEMS = ("oslo", "rome", "bonn")
 USERS = 12
@@ -150,7 +151,10 @@ def said_by_others(data, last):
     return names, *(column[kept].tolist() for column in found)
 
 
-@pytest.mark.parametrize("shape", [*SHAPES, *LONG])
+QUICK = ("winner", "pairs", "sides", "choices", "best-worst", "wide", "orders", "long")
+
+
+@pytest.mark.parametrize("shape", thorough_but([*SHAPES, *LONG], *QUICK))
 def test_no_key_of_one_user_changes_what_others_said(tmp_path, shape):
     rows, options = rows_of(shape), told(shape)
 

@@ -14,6 +14,7 @@ from scipy import stats
 from privrank_jax.exact import rounded_gaussian as module
 from privrank_jax.exact.rounded_gaussian import by_doubles, rounded_gaussian
 from tests.exact.laws import assert_mean, assert_shares, gaussian_pmf, power
+from tests.quick import thorough
 
 
 def assert_follows(drawn, scale):
@@ -104,7 +105,8 @@ def outcomes(scale, of_whole, part, of_chance):
 
 
 @pytest.mark.parametrize("scale", [
-    Fraction(1, 2**10), Fraction(27, 10), Fraction(2**22 + 7), Fraction(2**54, 21201), Fraction(2**40),
+    Fraction(1, 2**10), Fraction(27, 10), thorough(Fraction(2**22 + 7)), Fraction(2**54, 21201),
+    thorough(Fraction(2**40)),
 ])  # fmt: skip
 def test_what_doubles_decide_no_further_bits_change(scale):
     """Of random tries and of planted ones, in 80 digits at the ends of what the given bits leave open."""

@@ -13,6 +13,7 @@ from privrank_jax.data import Comparisons
 from privrank_jax.simulate.axes import columns, flatten
 from privrank_jax.simulate.result import StudyResult, joined
 from tests.experiments.conftest import RUN_KEY
+from tests.quick import thorough_but
 
 SMALL = {
     "cai-fig1": {"items": (8, 12)},
@@ -80,7 +81,7 @@ def hardness(row):
     return 0.015 * scale * (size + 1 / min(epsilon, 20.0) ** 1.5) * (2 - ("log" in what))
 
 
-@pytest.mark.parametrize("name", list(SMALL))
+@pytest.mark.parametrize("name", thorough_but(SMALL, "cai-fig2", "cai-fig5", "cai-fig8"))
 def test_every_claim_finds_its_cells_and_every_picture_its_curves(name, survey_data):
     experiment, table = made_up(name, hardness)
     lost = ("no such cells", "fewer than two values", "no cell has")
@@ -115,7 +116,7 @@ def test_every_claim_finds_its_cells_and_every_picture_its_curves(name, survey_d
 XU = [name for name in experiments.names() if name.startswith("xu-")]
 
 
-@pytest.mark.parametrize("name", XU)
+@pytest.mark.parametrize("name", thorough_but(XU, "xu-table2", "xu-fig3", "xu-fig5"))
 def test_every_panel_shows_each_study_beside_the_printed_means(name, data_folder):
     """Errors differ between estimators, items and users; every panel has a curve, dots or boxes."""
     random = np.random.default_rng(0)

@@ -37,16 +37,17 @@ def test_an_interrupted_study_is_not_taken_for_one_with_other_parameters(tmp_pat
         raise KeyboardInterrupt
 
     said = []
-    run = {"replicates": 3, "folder": tmp_path, "notice": said.append, **RUN_GRID}
+    run = {"replicates": 3, "folder": tmp_path, "notice": said.append}
+    run |= {"items": (3,), "draws": 400}
     with monkeypatch.context() as patched:
         patched.setattr("privrank_jax.experiments.runner._write", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            experiments.run(RUN_KEY, "cai-fig6", **run)
+            experiments.run(RUN_KEY, "rdp-fig4", **run)
     (left,) = tmp_path.iterdir()
-    assert left.name == "cai-fig6-items=5,6-users=20,30-epsilons=1,2.5,inf.unfinished"
-    experiments.run(RUN_KEY, "cai-fig6", **(run | {"per_user": 2}))
+    assert left.name == "rdp-fig4-items=3-draws=400.unfinished"
+    experiments.run(RUN_KEY, "rdp-fig4", **(run | {"draws": 500}))
     assert (said, left.exists()) == ([], True)
-    experiments.run(RUN_KEY, "cai-fig6", **run)
+    experiments.run(RUN_KEY, "rdp-fig4", **run)
     assert ["resumed" in line for line in said] == [True]
     assert not left.exists()
 
@@ -68,6 +69,7 @@ def test_users_are_one_program_and_every_cell_has_its_rows(users_result):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_same_key_gives_the_same_table_and_another_key_another(users_result):
     again = experiments.run(RUN_KEY, "cai-fig6", 3, **RUN_GRID)
     other = experiments.run(jax.random.key(1), "cai-fig6", 3, **RUN_GRID)

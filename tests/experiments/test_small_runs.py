@@ -44,7 +44,7 @@ SMALL = {
     ),
     "rdp-fig8": (4, {"epsilons": (0.5, 60.0), "train_users": 500}, [5]),
 }  # fmt: skip
-SLOW = ("alabi-central", "alabi-local", "rdp-fig6", "rdp-fig7", "rdp-fig8")
+SLOW = ("alabi-central", "alabi-local", "continual", "rdp-fig6", "rdp-fig7", "rdp-fig8")
 NAMES = [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in SMALL]
 PLACE = (
     *("study", "metric", "num_items", "num_users", "num_rankings", "scheme"),
@@ -104,6 +104,7 @@ def test_consensus_methods_find_the_best_ranking_with_next_to_no_noise(module):
     assert all(row["mean"] < 1e-6 for row in quiet if "noise-all" in row["estimator"])
 
 
+@pytest.mark.slow
 def test_all_leaderboards_are_those_of_no_privacy_with_next_to_no_noise():
     """At every tenth of the time, by every method, from one program."""
     assert small("continual").diagnostics["compilations"] == 1

@@ -19,6 +19,7 @@ from privrank_jax.jobs.beyond_noise import answers_reach, of_reports, of_weights
 from privrank_jax.jobs.consensus import Asked
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.privacy import Privacy
+from tests.quick import thorough
 
 USERS, ITEMS = 60, 5
 PAIRS = ITEMS * (ITEMS - 1) // 2
@@ -92,7 +93,7 @@ def test_all_weights_lie_within_as_often_as_said(method, noise, epsilon):
     ("method", "mechanism", "delta"),
     [
         (functools.partial(aggregation.sub_ranking_weights, size=2), "one-pair", 0.0),
-        (aggregation.shuffled_pair_weights, "shuffled-pair", 1e-6),
+        thorough(aggregation.shuffled_pair_weights, "shuffled-pair", 1e-6),
     ],
 )
 def test_errors_of_answers_lie_within_as_often_as_said(method, mechanism, delta):
@@ -116,7 +117,7 @@ def test_errors_of_answers_lie_within_as_often_as_said(method, mechanism, delta)
     assert stats.binomtest(int(np.sum(false)), draws, 0.02, alternative="less").pvalue > 1e-6
 
 
-@pytest.mark.parametrize("users", [12, 60])
+@pytest.mark.parametrize("users", [thorough(12), 60])
 def test_scores_of_reports_lie_within_as_often_as_said(users):
     """Two sets of items per user, by 2,000 simulated releases: all scores at once, in 95 % at least."""
     ranks = np.tile(np.array([*map(list, TIED[:2])]), (users // 2, 1))

@@ -6,6 +6,7 @@ import pytest
 
 from privrank_jax.data import load
 from tests.jobs.released import released
+from tests.quick import thorough
 
 
 def found(votes, method, **options):
@@ -21,7 +22,7 @@ def found(votes, method, **options):
         ("scores", {"adjacency": "flip"}),
         ("scores", {}),
         ("scores", {"adjacency": "add-remove"}),
-        ("scores", {"noise": "gaussian", "delta": 1e-6}),
+        thorough("scores", {"noise": "gaussian", "delta": 1e-6}),
         ("scores", {"link": "laplace"}),
         ("one-shot", {"top_k": 1}),
         ("canonical", {"top_k": 2}),
@@ -82,7 +83,7 @@ def test_noise_knows_the_questionnaire(data_folder, adjacency, sensitivity):
         ("immig", ("--max-per-user", 9, "--method", "counts"), 8.7, 22.0),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("how", [(), REHEARSAL])
+@pytest.mark.parametrize("how", [(), thorough(REHEARSAL)])
 def test_noise_has_the_shape_of_the_questionnaire(
     privrank, data_folder, name, options, deviation, reach, how
 ):
@@ -116,7 +117,7 @@ def test_other_noise_where_the_questionnaire_gives_none(privrank, data_folder, o
     assert document["diagnostics"]["noise"] == law
 
 
-@pytest.mark.parametrize("more", [(), REHEARSAL])
+@pytest.mark.parametrize("more", [(), thorough(REHEARSAL)])
 def test_ties_cost_less_where_all_are_asked_the_same(privrank, data_folder, more):
     """Of six items: 15 questions and a cut of 9, where two for each question would be 30."""
     run = ("rank", "cemspc", "--ties", "davidson", "--adjacency", "flip", "--epsilon", 2, "--json")

@@ -56,6 +56,7 @@ def test_intervals_count_ties_as_they_vary(write):
             assert np.allclose(ends, getattr(wanted, name), rtol=1e-6) == same
 
 
+@pytest.mark.slow
 def test_intervals_with_covariates_count_ties_as_they_vary(write):
     """A covariate that says nothing leaves them as narrow as without one."""
     rows = [row.format(*pair) for pair in PAIRS for row in TIED]

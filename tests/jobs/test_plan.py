@@ -21,6 +21,7 @@ from privrank_jax.privacy import Privacy, randomized_response, shuffled_local_ep
 from privrank_jax.rankings import ranks_from_scores
 from tests import of_rankings
 from tests.promises import user
+from tests.quick import thorough, thorough_but
 
 ITEMS, DRAWS = 5, 1500
 TRUE = np.linspace(1, -1, ITEMS)
@@ -128,7 +129,10 @@ FRESH = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FRESH)
+QUICK = ("shuffled answers", "scores, add-remove", "borda", "points")  # a way of each kind of data
+
+
+@pytest.mark.parametrize("name", thorough_but(FRESH, *QUICK))
 def test_it_errs_as_crowds_that_are_drawn_user_by_user(name, key):
     options, once = FRESH[name]
     found = plan(ITEMS, **{"epsilon": 1.0, "draws": 6000, **options}).facts
@@ -147,9 +151,9 @@ def test_it_errs_as_crowds_that_are_drawn_user_by_user(name, key):
 @pytest.mark.parametrize(
     "options",
     [
-        {"target": 0.25, "confidence": 0.9, "spread": 0.5, "link": "normal"},
-        {"target": 0.02, "error": "pairs", **CENTRAL},
-        {"target": 0.3, "error": "place", "rankings": True, "rule": "schulze"},
+        thorough({"target": 0.25, "confidence": 0.9, "spread": 0.5, "link": "normal"}),
+        thorough({"target": 0.02, "error": "pairs", **CENTRAL}),
+        thorough({"target": 0.3, "error": "place", "rankings": True, "rule": "schulze"}),
         {"target": 0.1, "points": "0-5", "limit": 2, "adjacency": "add-remove"},
     ],
 )
@@ -173,15 +177,15 @@ def test_two_give_the_third_and_another_seed_the_same_within_its_standard_error(
 
 
 def test_the_law_of_answers_beside_a_survey():
-    found = plan(8, epsilon=1, users=500, share_observed=0.5, draws=20).facts
+    found = plan(ITEMS, epsilon=1, users=500, share_observed=0.5, draws=6000).facts
     assert found["effective_users"] == pytest.approx(500 * math.tanh(0.5) ** 2)
-    assert found["rate"] == pytest.approx(1 / math.sqrt(8 * 0.5 * found["effective_users"]))
-    assert (found["answers_per_user"], found["epsilon_per_user"]) == (14, 14)
+    assert found["rate"] == pytest.approx(1 / math.sqrt(5 * 0.5 * found["effective_users"]))
+    assert (found["answers_per_user"], found["epsilon_per_user"]) == (5, 5)
 
 
 def test_what_is_proven_stands_beside_a_consensus_and_a_plan_is_printed():
-    found = plan(6, epsilon=0.5, users=100, draws=20, rankings=True, delta=0.01)
-    rows = aggregation.proven_errors(6, 100, user(0.5, 0.01))
+    found = plan(ITEMS, epsilon=0.5, users=100, draws=6000, rankings=True, delta=0.01)
+    rows = aggregation.proven_errors(ITEMS, 100, user(0.5, 0.01))
     costs = {(row.method, row.noise): row.cost() for row in rows}
     methods = found.facts["methods"]
     assert costs == {(one["method"], one["noise"]): one["proven_cost"] for one in methods}
@@ -194,6 +198,6 @@ def test_what_is_proven_stands_beside_a_consensus_and_a_plan_is_printed():
 def test_users_who_come_or_go():
     added = {name for name, one in of_rankings.CONSENSUS.items() if "add-remove" in one.adjacencies}
     assert set(SUMMED) == added
-    found = plan(5, rankings=True, users=200, epsilon=1, adjacency="add-remove", draws=200)
+    found = plan(5, rankings=True, users=200, epsilon=1, adjacency="add-remove", draws=6000)
     assert {one["method"] for one in found.facts["methods"]} == added
     assert (found.facts["method"], "added or removed" in str(found)) == ("borda", True)

@@ -17,6 +17,7 @@ from privrank_jax.jobs.asked import Asked
 from privrank_jax.privacy import Privacy
 from tests.jobs.released import read
 from tests.jobs.test_leaderboard import COMMON, DAYS, PROMISE, votes
+from tests.quick import thorough
 
 
 def user(adjacency="replace", **given):
@@ -157,7 +158,7 @@ PLAN = [
     ({"share_observed": 1.2}, "share_observed"),
     ({"confidence": 1.0}, "confidence"),
     ({"link": "logistc"}, "link"),
-    ({"users": None, "epsilon": 1e-5, "target": 1e-7}, "more than"),
+    thorough({"users": None, "epsilon": 1e-5, "target": 1e-7}, "more than"),
     ({"delta": 1e-6}, "delta"),
     ({"method": "borda"}, "method"),
     ({"trust": "shuffled"}, "delta"),

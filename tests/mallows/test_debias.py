@@ -15,12 +15,12 @@ from privrank_jax import aggregation, mallows
 from privrank_jax.mallows.kernel import mean_square
 from privrank_jax.mallows.laplace import laplace_ranks
 from tests.mallows.crowd import CROWD
-from tests.quick import slow
+from tests.quick import thorough
 from tests.reference import debias as twins
 from tests.reference import mallows as naive
 
 
-@pytest.mark.parametrize("weights", ["variance", slow("equal")])
+@pytest.mark.parametrize("weights", ["variance", thorough("equal")])
 def test_agrees_with_the_twin_with_personal_budgets_and_missing_items(weights: str) -> None:
     synthetic = np.array(
         [[0, 1, 2, 3], [2, 0, 1, -1], [1, 0, -1, -1], [3, 2, 1, 0], [-1, -1, 0, -1], [1, 0, 2, -1]]

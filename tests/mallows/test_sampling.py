@@ -20,7 +20,7 @@ from privrank_jax.mallows.sampling import (
     insertion_codes,
     insertion_mass,
 )
-from tests.quick import slow
+from tests.quick import thorough
 from tests.reference import mallows as naive
 
 # users of one crowd: a center each, of the same five items, and an ε each
@@ -90,10 +90,10 @@ def test_batches_change_nothing(key):
     [
         *((1, np.float64), (9, np.float32), (10, np.float32), (128, np.float32), (129, np.float64)),
         *(
-            slow(*one)
+            thorough(*one)
             for one in ((1, np.float32), (9, np.float64), (128, np.float64), (129, np.float32))
         ),
-        slow(32_769, np.float32),
+        thorough(32_769, np.float32),
     ],
 )
 def test_draws_are_those_of_the_words_of_each_key(key, dtype, items):

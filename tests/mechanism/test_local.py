@@ -25,7 +25,7 @@ from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import Privacy, shuffled_local_epsilon
 from tests.aggregation.subset_laws import chosen
 from tests.promises import user
-from tests.quick import slow
+from tests.quick import thorough
 from tests.reference import borda, local_pairs
 from tests.reference import local_reports as two_sets
 
@@ -237,7 +237,7 @@ def test_reports_are_unbiased_and_as_far_off_as_stated(case, key):
 
 
 @each
-@pytest.mark.parametrize("missing", [slow("last"), "unknown"])
+@pytest.mark.parametrize("missing", [thorough("last"), "unknown"])
 def test_the_aggregate_is_unbiased(case, missing, key, monkeypatch):
     """4,000 simulations of 24 users in blocks: means within 5.5 standard errors, errors as the scale says."""
     monkeypatch.setattr("privrank_jax.mechanism.local._BLOCK", 31)

@@ -22,7 +22,7 @@ from privrank_jax.pairwise.top_k import choose_top_k
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.promises import promise
-from tests.quick import slow
+from tests.quick import thorough
 from tests.reference import best_sets
 
 ALARM = 1e-6  # false-alarm rate of each comparison
@@ -66,7 +66,8 @@ def lead_of(record, asked, k, moves):
 
 @each
 @pytest.mark.parametrize(
-    ("k", "together"), [*((2, False), (1, True)), *(slow(*one) for one in ((1, False), (2, True)))]
+    ("k", "together"),
+    [*((2, False), (1, True)), *(thorough(*one) for one in ((1, False), (2, True)))],
 )
 def test_draws_have_the_law_of_every_outcome_one_by_one(record, law, k, together, key):
     """Also beside items that only pad. Half of the noise is rejected."""

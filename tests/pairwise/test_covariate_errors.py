@@ -22,7 +22,7 @@ from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.noisy_totals import noise_on_counted
 from privrank_jax.pairwise.uncertainty import standard_errors
-from tests.quick import quick_jit, slow
+from tests.quick import quick_jit, thorough
 from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import matrix_of
 
@@ -41,7 +41,7 @@ def intervals_of(value, design=DESIGN, level=0.95, **told):
     return confidence_intervals(standard_errors(value, design, **told), level)
 
 
-@pytest.mark.parametrize("ties", [slow(False), True])
+@pytest.mark.parametrize("ties", [thorough(False), True])
 def test_errors_are_those_of_the_sandwich_about_where_no_ridge_pulls(ties):
     """Against the covariance of (S, T) at the fit, with noise in every sum, and in T as much or 9/11 of it."""
     fisher, numbers = np.zeros((ITEMS + 3,) * 2), ITEMS + 2 + ties

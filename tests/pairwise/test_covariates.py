@@ -14,7 +14,7 @@ from privrank_jax.pairwise.maximum_likelihood import design_of
 from privrank_jax.pairwise.minimizer import CONVERGED
 from privrank_jax.pairwise.ridges import default_ridges
 from privrank_jax.privacy import Privacy
-from tests.quick import quick_jit, slow
+from tests.quick import quick_jit, thorough
 from tests.reference.calibration import gaussian_scale
 from tests.reference.covariate_davidson import covariate_davidson_fit
 from tests.reference.covariates import (
@@ -131,7 +131,12 @@ def released(key, data, privacy, *, ties, noise=None, gamma=None, tie_gamma=None
 
 @pytest.mark.parametrize(
     ("noise", "ties"),
-    [("laplace", DAVIDSON), ("gaussian", HALF), slow("laplace", HALF), slow("gaussian", DAVIDSON)],
+    [
+        ("laplace", DAVIDSON),
+        ("gaussian", HALF),
+        thorough("laplace", HALF),
+        thorough("gaussian", DAVIDSON),
+    ],
 )
 def test_equals_the_naive_fit_to_the_same_noisy_statistic(ties, noise, key):
     """Of comparisons and of users, at ridges by default and at given ones."""
@@ -164,7 +169,7 @@ def test_equals_the_naive_fit_to_the_same_noisy_statistic(ties, noise, key):
         assert found[-1] == CONVERGED
 
 
-@pytest.mark.parametrize("ties", [slow(HALF), DAVIDSON])
+@pytest.mark.parametrize("ties", [thorough(HALF), DAVIDSON])
 def test_without_noise_and_with_padding_it_is_the_ridge_fit(ties, key):
     design = LONG.design
 

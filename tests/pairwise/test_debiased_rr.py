@@ -20,7 +20,7 @@ from privrank_jax.pairwise.debiased_fit import (
     scores_from_sums,
     smallest_curvature,
 )
-from tests.quick import quick_jit, slow
+from tests.quick import quick_jit, thorough
 from tests.reference import local as reference_local
 from tests.reference.local import debias, pairs_of
 
@@ -64,7 +64,7 @@ def test_sums_are_those_of_a_loop_over_reports(weighted, debiased, mechanism):
 # --- against twins -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("link", ["logistic", *(slow(one) for one in LINKS[1:])])
+@pytest.mark.parametrize("link", ["logistic", *(thorough(one) for one in LINKS[1:])])
 def test_scores_minimize_the_published_objective(link):
     """Equation (5), up to the factor that normalizes the weights; float32 agrees with float64."""
     reports, observed, epsilons = problem()

@@ -21,7 +21,7 @@ from privrank_jax.pairwise.fits import (
 )
 from tests import reference
 from tests.pairwise.problems import dense_objective
-from tests.quick import quick_jit, slow
+from tests.quick import quick_jit, thorough
 from tests.reference import conditional_logit as naive
 
 ITEMS = 4
@@ -81,9 +81,9 @@ def of_edges(_):
 
 
 KINDS = [
-    slow(of_counts, False), (of_counts, True),
-    slow(of_rows, False), (of_rows, True),
-    (of_sets, False), slow(of_edges, False),
+    thorough(of_counts, False), (of_counts, True),
+    thorough(of_rows, False), (of_rows, True),
+    (of_sets, False), thorough(of_edges, False),
 ]  # fmt: skip
 
 
@@ -204,7 +204,7 @@ def test_likelihoods_of_links_are_the_naive_ones(form, link):
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
-@pytest.mark.parametrize("mask", [slow(None), (True, True, False, True)])
+@pytest.mark.parametrize("mask", [thorough(None), (True, True, False, True)])
 @pytest.mark.parametrize("link", LINKS)
 def test_problems_in_lanes_are_those_alone(link, mask):
     real = np.ones(4, bool) if mask is None else np.array(mask)

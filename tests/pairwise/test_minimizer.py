@@ -25,7 +25,7 @@ from privrank_jax.pairwise.minimizer import (
 )
 from tests import reference
 from tests.pairwise.problems import dense_objective
-from tests.quick import quick_jit, slow
+from tests.quick import quick_jit, thorough
 
 SIZE = 5
 COUNTS = np.random.default_rng(31).integers(1, 15, (7, SIZE, SIZE)) * (1.0 - np.eye(SIZE))
@@ -36,7 +36,7 @@ def fit(counts, ridge=0.3, link=logistic, max_steps=50):
     return fit_counts(WinCounts(counts), link, gamma=ridge, search=Search(max_steps=max_steps))
 
 
-@pytest.mark.parametrize(("dtype", "slack"), [slow(np.float64, 1e-8), (np.float32, 1e-5)])
+@pytest.mark.parametrize(("dtype", "slack"), [thorough(np.float64, 1e-8), (np.float32, 1e-5)])
 @pytest.mark.parametrize("link", [logistic, normal, laplace], ids=lambda link: link.name)
 def test_batches_in_lanes_are_fitted_from_any_start(link, dtype, slack):
     """Two of ten searches start far off, at scores that have no exponential in float32; that is harder to reach from
@@ -86,7 +86,7 @@ def test_derivatives_pass_through_batches_and_twice():
     np.testing.assert_allclose(both, change, rtol=1e-5)
 
 
-@pytest.mark.parametrize("link", [slow(normal), laplace], ids=lambda link: link.name)
+@pytest.mark.parametrize("link", [thorough(normal), laplace], ids=lambda link: link.name)
 def test_signed_sums_are_fitted_in_lanes_as_alone(link):
     rng = np.random.default_rng(8)
     margins = rng.normal(size=(12, SIZE, SIZE)) * 8
@@ -236,7 +236,7 @@ def test_a_search_that_rounding_stops_stalls():
 
 @pytest.mark.parametrize(
     ("mode", "large"),  # by conjugate gradients, by a matrix
-    [(jax.jacrev, 0), (jax.jacfwd, 1000), slow(jax.jacfwd, 0), slow(jax.jacrev, 1000)],
+    [(jax.jacrev, 0), (jax.jacfwd, 1000), thorough(jax.jacfwd, 0), thorough(jax.jacrev, 1000)],
 )
 def test_the_minimizer_is_differentiable_by_the_implicit_function_theorem(large, mode, monkeypatch):
     monkeypatch.setattr("privrank_jax.pairwise.minimizer._LARGE", large)

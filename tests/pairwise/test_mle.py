@@ -21,7 +21,7 @@ from privrank_jax.pairwise.maximum_likelihood import select_link
 from privrank_jax.pairwise.minimizer import CONVERGED, OUT_OF_STEPS, STALLED
 from privrank_jax.pairwise.mixed_models import mixed_effects
 from tests import reference
-from tests.quick import quick_jit, slow
+from tests.quick import quick_jit, thorough
 from tests.reference import mixed_effects as mixed
 from tests.reference import mle as reference_fits
 
@@ -111,9 +111,9 @@ ADAM = optax.adam(optax.exponential_decay(0.1, 100, 0.5))
     ("form", "optimizer"),
     [
         (dense, DESCENT),
-        slow(dense, ADAM),
+        thorough(dense, ADAM),
         (edges, LINE_SEARCH),
-        slow(lambda _: Choices.from_top1(CHOSEN, num_items=4), LINE_SEARCH),
+        thorough(lambda _: Choices.from_top1(CHOSEN, num_items=4), LINE_SEARCH),
     ],
 )
 def test_any_optimizer_serves(form, optimizer):

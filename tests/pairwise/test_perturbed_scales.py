@@ -18,7 +18,7 @@ from privrank_jax.pairwise.published import published_mle
 from privrank_jax.privacy import noise as noises
 from tests import reference
 from tests.promises import promise
-from tests.quick import slow
+from tests.quick import thorough
 from tests.reference import calibration as reference_perturbation
 
 
@@ -73,7 +73,9 @@ def test_gaussian_noise_of_flips_is_the_gaussian_mechanism_on_the_totals():
     assert gamma == 0.3
 
 
-@pytest.mark.parametrize(("comparisons", "epsilon", "delta"), [slow(1, 3.0, 0.05), (4, 0.5, 1e-6)])
+@pytest.mark.parametrize(
+    ("comparisons", "epsilon", "delta"), [thorough(1, 3.0, 0.05), (4, 0.5, 1e-6)]
+)
 @pytest.mark.parametrize(
     ("link", "adjacency"),
     [

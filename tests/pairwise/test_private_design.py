@@ -21,7 +21,7 @@ from privrank_jax.pairwise.private_design import (
 )
 from privrank_jax.privacy import Privacy
 from privrank_jax.simulate import worlds
-from tests.quick import quick_jit, slow
+from tests.quick import quick_jit, thorough
 from tests.reference import private_design as naive
 
 AT = np.array([1.7, 0.0, 6.0, 6.0])
@@ -37,7 +37,7 @@ def drawn(seed, items=7, total=4000.0, scale=30.0):
 
 
 @pytest.mark.parametrize(
-    ("items", "scale"), [*(slow(2, one) for one in (30.0, 1e-3)), (7, 30.0), (7, 1e5)]
+    ("items", "scale"), [*(thorough(2, one) for one in (30.0, 1e-3)), (7, 30.0), (7, 1e5)]
 )
 def test_errors_as_by_loops(items, scale):
     with jax.enable_x64(True):

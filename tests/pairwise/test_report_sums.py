@@ -11,7 +11,7 @@ import pytest
 from privrank_jax.pairwise import debiased_rr
 from privrank_jax.pairwise.debiased_fit import debiased_sums
 from privrank_jax.pairwise.report_sums import _rounded_up, finish, init, merge, to_sums, update
-from tests.quick import slow
+from tests.quick import thorough
 from tests.reference import local as reference_local
 
 
@@ -47,7 +47,7 @@ def _by_hand(rows, items):
 # --- exact ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [slow(np.float32), np.float64])
+@pytest.mark.parametrize("dtype", [thorough(np.float32), np.float64])
 @pytest.mark.parametrize(("length", "items"), [(300, 5), (40_000, 5), (300, 40)])
 def test_limbs_are_python_integers(length, items, dtype):
     """One chunk, several chunks, and more pairs than reports, which carries the touched pairs alone."""
@@ -78,7 +78,7 @@ def test_one_pair_with_full_limbs_does_not_overflow(reports):
     np.testing.assert_array_equal(_integers(twice), 2 * _by_hand(rows, 2))
 
 
-@pytest.mark.parametrize(("items", "dtype"), [(4, np.float32), slow(60, np.float64)])
+@pytest.mark.parametrize(("items", "dtype"), [(4, np.float32), thorough(60, np.float64)])
 def test_any_order_and_any_shards_give_the_same_bits(items, dtype):
     """Whole, shuffled, one by one, in uneven shards merged in any order, through masks: equal limbs."""
     rows = _rows(1, 20_000, items, dtype)

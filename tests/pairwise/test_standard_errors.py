@@ -20,7 +20,7 @@ from privrank_jax.pairwise.uncertainty import (
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Zonotope
 from tests import reference
-from tests.quick import slow
+from tests.quick import thorough
 from tests.reference.clustered import clustered_covariance as by_loops
 
 LINKS = ("logistic", "normal", "laplace")
@@ -188,7 +188,7 @@ def test_users_who_compared_most_items_are_added_up():
         np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
-@pytest.mark.parametrize("link", [LINKS[0], *(slow(one) for one in LINKS[1:])])
+@pytest.mark.parametrize("link", [LINKS[0], *(thorough(one) for one in LINKS[1:])])
 def test_outcomes_vary_as_their_ties_or_their_covariance_say(link):
     """Against the sandwich by a pseudo-inverse, with ties on some pairs only, noise and a ridge."""
     met, gaps = design(7), THETA[:, None] - THETA

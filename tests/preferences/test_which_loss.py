@@ -13,7 +13,7 @@ import pytest
 
 from privrank_jax import privacy
 from privrank_jax.preferences import LOSSES
-from tests.quick import slow
+from tests.quick import thorough
 
 PAGE = Path(__file__).parents[2] / "notebooks" / "labels.md"
 TRUTH = jnp.array([1.5, -1.0, 0.5, 0.0, -0.8])
@@ -65,10 +65,10 @@ def slope(gap, reports, epsilon, weights, name):
     [
         *((f"| `{name}_loss` | ε = 1 |", name, 1.0, False) for name in LOSSES),
         *(
-            slow(f"| `{name}_loss` | ε = 0.2 |", name, 0.2, False)
+            thorough(f"| `{name}_loss` | ε = 0.2 |", name, 0.2, False)
             for name in ("likelihood", "debiased")
         ),
-        slow("`, plain mean |", "debiased", None, False),
+        thorough("`, plain mean |", "debiased", None, False),
         ("`, weighted mean |", "debiased", None, True),
     ],
 )

@@ -12,6 +12,7 @@ from privrank_jax.privacy.calibration import additive_scale, gaussian_scale, lap
 from privrank_jax.privacy.noise import kept_by_noise
 from tests import reference
 from tests.promises import promise
+from tests.quick import thorough
 
 GRID = [
     (epsilon, delta)
@@ -88,7 +89,7 @@ def test_gaussian_scale_is_never_rounded_below_the_exact_one():
     assert ratio[epsilons >= 0.01].max() <= 1.001
 
 
-@pytest.mark.parametrize("double", [True, False])
+@pytest.mark.parametrize("double", [True, thorough(False)])
 def test_gaussian_scale_of_numbers_is_that_of_arrays(double):
     """Numbers have their ratio remembered, arrays have it computed."""
     with jax.enable_x64(double):

@@ -21,6 +21,7 @@ from privrank_jax.privacy_audit.audited_fits import gap_distribution
 from tests import reference
 from tests.privacy_audit.losses import counts, perturbed_mle_log_density
 from tests.promises import promise
+from tests.quick import thorough
 
 EPSILON = 1.0
 
@@ -41,7 +42,7 @@ def gap_density(wins, gaps, scale, gamma, link):
 
 
 @pytest.mark.parametrize("link", ["logistic", "laplace"])
-@pytest.mark.parametrize(("scale", "gamma"), [(1.5, 0.8), (6.0, 40.0)])
+@pytest.mark.parametrize(("scale", "gamma"), [thorough(1.5, 0.8), (6.0, 40.0)])
 def test_loss_of_the_gap_is_that_of_its_density(link, scale, gamma):
     """Hockey-stick divergence of two densities by quadrature, at the smallest ε that the cells have for δ: δ."""
     one, other = counts(2, (0, 1, 2), (1, 0, 1)), counts(2, (0, 1, 1), (1, 0, 2))

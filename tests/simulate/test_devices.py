@@ -34,6 +34,7 @@ def free_port():
         return probe.getsockname()[1]
 
 
+@pytest.mark.slow
 def test_two_processes_of_four_devices_give_the_table_of_one(tmp_path):
     address = f"127.0.0.1:{free_port()}"
     jobs = [start("processes", address, 2, p, tmp_path, devices=4) for p in range(2)]

@@ -84,6 +84,7 @@ def test_noise_of_counts(unit, factors):
             )
 
 
+@pytest.mark.slow
 def test_scores_at_a_scale_are_the_estimator_with_that_calibration():
     """Published noise under replacement, from the fit under flips at ε = 2/λ."""
     wins = WinCounts(jnp.asarray(complete(6, 9).matrix + 1, jnp.float32), jnp.ones(6, bool))

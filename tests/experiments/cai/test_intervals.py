@@ -43,6 +43,7 @@ def test_near_opponents_are_near_and_better_items_win():
     assert far[1] < 0.6 * far[0]
 
 
+@pytest.mark.slow
 def test_intervals_of_a_small_run_cover_with_ties_and_without():
     small = {"sizes": [(12, 4000, 5)], "exposures": [1.0], "epsilons": [1.0]}
     one = experiments.get("cai-intervals").configured(**small)

@@ -88,6 +88,7 @@ def test_item_scores_rank_by_mean_wins():
     assert jnp.mean(jnp.any(wrong, axis=1)) < 0.02
 
 
+@pytest.mark.slow
 def test_scores_without_the_users_part_train_as_the_linear_scorer_does():
     keys = jax.random.split(PERSONAL_KEY, 3)
     items, users = jax.random.normal(keys[0], (6, 4)), jax.random.normal(keys[1], (40, 4))

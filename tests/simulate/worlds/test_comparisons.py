@@ -12,6 +12,7 @@ from privrank_jax.comparisons import Comparisons, WinCounts
 from privrank_jax.links import get_link
 from privrank_jax.simulate import worlds
 from tests import reference
+from tests.quick import thorough
 
 REPLICATES = 20_000
 SIGMAS = 5.0  # two-sided false-alarm rate 5.7e-7 per comparison; below 2e-5 for each test here
@@ -37,7 +38,7 @@ def win_chances(link, scores=SCORES):
 # --- scores --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+@pytest.mark.parametrize("dtype", [jnp.float32, thorough(jnp.float64)])
 def test_cai_scores_structure(dtype, key):
     scores, mask = jax.jit(partial(worlds.cai_scores, max_items=13, dtype=dtype))(key, 10)
     assert scores.dtype == dtype
@@ -66,7 +67,7 @@ def test_cai_scores_law():
 # --- tournaments ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("link", ["logistic", "normal", "laplace"])
+@pytest.mark.parametrize("link", ["logistic", thorough("normal"), thorough("laplace")])
 def test_tournament_is_the_naive_one(link, key):
     scores = jnp.linspace(-1.0, 1.5, 7)
     wins = worlds.tournament(key, scores, 0.6, link)
