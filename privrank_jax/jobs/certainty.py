@@ -54,6 +54,11 @@ def _errors(value: Any, design: Any, told: Any, *, target: str, link: str) -> Un
     return standard_errors(value, design, target=target, link=link, **told)
 
 
+def _intervals(errors: Uncertainty, *, level: float) -> tuple[Intervals, Any]:
+    """With quasi-variances: one program is compiled sooner than two."""
+    return confidence_intervals(errors, level), quasi_variances(errors).variances
+
+
 def of_errors(
     errors: Uncertainty,
     shrunk: Callable[[], Uncertainty] | None = None,
@@ -65,15 +70,14 @@ def of_errors(
 
     ``errors`` are about the true scores, those of ``shrunk`` about the scores as shrunk by the ridge.
     """
-    intervals = functools.partial(confidence_intervals, level=level)
-    found = quickly(intervals, errors)
+    both = functools.partial(_intervals, level=level)
+    found, quasi = quickly(both, errors)
     better = np.asarray(found.better)
     if not bool(errors.near):
-        better = None if shrunk is None else np.asarray(quickly(intervals, shrunk()).better)
+        better = None if shrunk is None else np.asarray(quickly(both, shrunk())[0].better)
         return Certainty(better, notes=(TOO_FAR,)), found
     if not np.all(np.isfinite(np.asarray(found.standard_errors))):
         return Certainty(better), found
-    quasi = np.asarray(quickly(quasi_variances, errors).variances)
     known = np.all((quasi >= 0) & (quasi < np.inf))
     more = {"quasi_standard_error": np.sqrt(quasi)} if known else {}
     return Certainty(better, ends(found) | more, words, errors=errors), found
