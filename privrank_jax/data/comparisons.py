@@ -407,7 +407,7 @@ def read_comparisons(table: Table, roles: ComparisonRoles, plan: Plan | None = N
     beside = {one: faults.read(cells[one], *how) for one, how in _BESIDE.items() if one in cells}
     users, each = reading.settle("answers" if plan.several else "rows")
     names, place = reading.items.in_order()
-    left, right = np.array(place)[left], np.array(place)[right]
+    left, right = (np.array(place, np.int32)[side] for side in (left, right))
     covariates = _covariates(reading, names, left, right)
     turned, weight = outcome == RIGHT, columns.get("weight", "")
     notes = [f"each row has the weight in column {weight!r}"] * bool(weight)

@@ -131,11 +131,11 @@ class File(os.PathLike[str]):
 
     def lines(self) -> Iterator[str]:
         """Lines of the text, with their ends; :class:`DataError` if it cannot be read or decoded."""
-        return io.StringIO(self._text, newline="")
+        return io.TextIOWrapper(io.BytesIO(self.content), self._codec, newline="")
 
     @functools.cached_property
-    def _text(self) -> str:
-        """The content, decoded."""
+    def _codec(self) -> str:
+        """The codec of the content, all of which it can decode."""
         marked = (name for mark, name in _MARKS.items() if self.content.startswith(mark))
         codec = next(marked, self.encoding or "utf-8")
         try:
@@ -149,7 +149,7 @@ class File(os.PathLike[str]):
                 f"{self.name}, line {line}: {what}: save the file as text in UTF-8, or name its encoding, such as "
                 "encoding='latin-1' or encoding='utf-16'"
             )
-        return text
+        return codec
 
     @functools.cached_property
     def _piped(self) -> bytes:

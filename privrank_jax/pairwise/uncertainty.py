@@ -445,7 +445,7 @@ def clustered_covariance(
         raise ValueError("theta must be finite scores of shape (m,); did the fit converge?")
     size = values.size
     check_comparisons(winners, losers, size, weights, tied)
-    first, second = (np.asarray(items, np.intp) for items in (winners, losers))
+    first, second = (np.asarray(items, np.int32) for items in (winners, losers))
     who = np.asarray(users)
     if who.shape != first.shape or not (who.size == 0 or np.issubdtype(who.dtype, np.integer)):
         raise ValueError(
@@ -458,7 +458,8 @@ def clustered_covariance(
     inverse, rank = _inverse(slope * slope.T, wins + wins.T)
     ties = False if tied is None else np.asarray(tied, bool)
     pull = weight * np.where(ties, 0.5 * (ahead - behind), ahead)
-    user = np.unique(who, return_inverse=True)[1].ravel()
+    dense = who.size and 0 <= who.min() <= who.max() < 2 * who.size  # as numbers of a table are
+    user = who if dense else np.unique(who, return_inverse=True)[1].ravel()
     found = _sum_of_squares(user, first, second, pull, size)
     inflation = max(1.0, float(np.sum(inverse * found)) / max(rank, 1))
     bend = weight * ahead * behind
@@ -502,6 +503,6 @@ def _sum_of_squares(
     import scipy.sparse
 
     parts, places = np.concatenate([pull, -pull]), np.concatenate([first, second])
-    shape = int(users.max(initial=-1)) + 1, num_items
-    sums = scipy.sparse.csr_array((parts, (np.tile(users, 2), places)), shape=shape)
+    shape, rows = (int(users.max(initial=-1)) + 1, num_items), np.tile(users.astype(np.int32), 2)
+    sums = scipy.sparse.csr_array((parts, (rows, places)), shape=shape)
     return (sums.T @ sums).toarray()
