@@ -67,7 +67,7 @@ def compiled(lowered: Any, *, optimized: Optimized = True) -> Any:
 
     Without it compiling takes about 0.4 of the time, and running 4 to 17 times as long. With some of it, and XLA's
     older code for fused loops, compiling takes 0.65 to 0.7 of the time, and running less for programs of many draws and
-    sums: measure. Releases of JAX that do not know both options optimize: with the level alone a tanh differs in its
+    sums: measure. Releases of JAX that do not know these options optimize: with the level alone a tanh differs in its
     last bit between two programs.
     """
     if optimized is not True and jax.default_backend() == "cpu":
@@ -75,6 +75,8 @@ def compiled(lowered: Any, *, optimized: Optimized = True) -> Any:
             "xla_backend_optimization_level": _LEVELS[optimized],
             "xla_cpu_use_fusion_emitters": False,
         }
+        if not optimized:  # such programs are small: threads cost more than they save
+            options["xla_cpu_parallel_codegen_split_count"] = 1
         try:
             return lowered.compile(compiler_options=options)
         except jax.errors.JaxRuntimeError as error:
