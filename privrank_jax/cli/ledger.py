@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import shlex
 from decimal import Decimal
@@ -76,19 +77,25 @@ def ledger(request: Request) -> None:
     """
     if request.count is not None and request.series is None:
         raise Refusal("--count is for the ledger of a series: say which by --series NAME.")
-    if request.given - {"file", "json", "delta", "series", "count"}:
-        if request.data is None or request.budget is None or request.delta is not None:
-            raise Refusal(
-                "--data FILE and --budget EPSILON together make a ledger: give both, perhaps with --budget-delta; "
-                f"without them, {request.file} is shown, and --delta is for that."
-            )
-        _make(request, request.data, request.budget)
-    if request.series is not None:
-        with Ledger(request.file) as found:
-            found.make_series(request.series)
-    if request.count is not None:
-        with Ledger(request.file, series=request.series) as found, Ledger(request.count) as other:
-            found.count(other)
+    with contextlib.ExitStack() as undo:  # what is refused leaves no file behind
+        if request.given - {"file", "json", "delta", "series", "count"}:
+            if request.data is None or request.budget is None or request.delta is not None:
+                raise Refusal(
+                    "--data FILE and --budget EPSILON together make a ledger: give both, perhaps with --budget-delta; "
+                    f"without them, {request.file} is shown, and --delta is for that."
+                )
+            _make(request, request.data, request.budget)
+            undo.callback(request.file.unlink)
+        if request.series is not None:
+            with Ledger(request.file) as found:
+                found.make_series(request.series)
+        if request.count is not None:
+            with (
+                Ledger(request.file, series=request.series) as found,
+                Ledger(request.count) as other,
+            ):
+                found.count(other)
+        undo.pop_all()
     delta = None if request.delta is None else amount(request.delta, "--delta", zero=True)
     with Ledger(request.file) as found:
         _show(found, delta, as_json=request.json)

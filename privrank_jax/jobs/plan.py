@@ -269,7 +269,7 @@ class _Design(types.SimpleNamespace):
             ("users", lambda n: 1 <= n <= self.most_users, f"from 1 to {self.most_users:,}"),
             ("target", lambda t: 0 < t < largest, f"positive and below {largest:g}"),
             ("spread", lambda s: 0 <= s < math.inf, "finite and at least 0"),
-            ("share_observed", lambda p: 0 < p <= 1, "above 0 and not above 1"),
+            ("share_observed", lambda p: 1e-9 <= p <= 1, "at least 1e-9 and not above 1"),
             ("confidence", lambda q: 0 < q < 1, "between 0 and 1"),
             ("delta", lambda d: 0 <= d < 1, "at least 0 and below 1"),
             ("max_per_user", lambda n: 1 <= n <= 10**6, "from 1 to a million"),

@@ -237,6 +237,14 @@ def test_a_slack_adds_up_what_noise_really_reveals(privrank, budget, rankings):
 
 # --- series: files of several years under one budget ---------------------------------------------
 
+
+@pytest.mark.parametrize("more", [("--series", ""), ("--series", "a", "--count", "none.ledger")])
+def test_what_is_refused_makes_no_ledger(privrank, votes, tmp_path, more):
+    ledger = tmp_path / "new.ledger"
+    found = privrank("ledger", ledger, "--data", votes, "--budget", "1", *more)
+    assert (found.code, ledger.exists()) == (2, False)
+
+
 NAME = "citizen survey"
 NAMED = ("--series", NAME)
 

@@ -156,6 +156,7 @@ PLAN = [
     ({"items": 1}, "items"),
     ({"epsilon": 0}, "epsilon"),
     ({"share_observed": 1.2}, "share_observed"),
+    ({"share_observed": 5e-324}, "share_observed"),  # of which nothing finite follows
     ({"confidence": 1.0}, "confidence"),
     ({"link": "logistc"}, "link"),
     thorough({"users": None, "epsilon": 1e-5, "target": 1e-7}, "more than"),
