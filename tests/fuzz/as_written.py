@@ -13,12 +13,17 @@ import re
 
 import numpy as np
 
-from privrank_jax.data.names import form, place_of
+from privrank_jax.data.names import MISSING, form, place_of
 
 USUAL = (
     *("user", "winner", "loser", "tie", "item", "rank", "item_1", "item_2", "report", "epsilon"),
     *("synthetic_epsilon", "budget"),
 )
+BY_LETTERS = ("winner", "loser", "tie", "item", "rank")
+
+
+def _bare(column: str) -> str:
+    return "".join(filter(str.isalnum, column.casefold()))
 
 
 def text_of(content: bytes) -> str:
@@ -36,7 +41,8 @@ def csv_rows(content: bytes, delimiter: str) -> list[dict[str, str]]:
             tables.append([row for row in csv.reader(lines, delimiter=sign, strict=True) if row])
     header, *rows = next((table for table in tables if len(table[0]) > 1), tables[0])
     for name in set(USUAL) - set(header):
-        spelled = [column for column in header if form(column) == name]
+        like = _bare if name in BY_LETTERS else form
+        spelled = [column for column in header if like(column) == name]
         header = [name if [column] == spelled else column for column in header]
     return [dict(zip(header, row, strict=True)) for row in rows]
 
@@ -55,7 +61,7 @@ def _before(ranks: list[str], sign: int) -> list[int]:
     """How many items are ranked before each, or rated above where the sign is -1; -1 where it is not ranked."""
     known = [
         sign * ((place_of(rank) if rank.isascii() else None) or float(rank))
-        if rank.strip() and rank.casefold().strip() not in ("na", "nan", "none")
+        if rank.casefold().strip() not in MISSING | {""}
         else math.inf
         for rank in ranks
     ]

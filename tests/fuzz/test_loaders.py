@@ -303,8 +303,8 @@ KINDS = ("comparisons", "outcomes", "pairs", "one-hot", "wide", "lists")
 FRAMES = (dict, pandas.DataFrame, pyarrow.table)
 
 
-# What a cell of Excel can't hold as text, or holds as something else.
-NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f]|^[=#]|_x[0-9a-fA-F]{4}_")
+# What a cell of Excel can't hold as text, holds as something else, or cuts.
+NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f]|^[=#]|_x[0-9a-fA-F]{4}_|(?s:.{32768})")
 
 
 def workbook(rows):
