@@ -268,7 +268,7 @@ class _Design(types.SimpleNamespace):
             ("epsilon", lambda e: SMALLEST_EPSILON <= e <= LARGEST_EPSILON, budgets),
             ("users", lambda n: 1 <= n <= self.most_users, f"from 1 to {self.most_users:,}"),
             ("target", lambda t: 0 < t < largest, f"positive and below {largest:g}"),
-            ("spread", lambda s: 0 <= s < math.inf, "finite and at least 0"),
+            ("spread", lambda s: 0 <= s <= 1000, "from 0 to 1,000"),
             ("share_observed", lambda p: 1e-9 <= p <= 1, "at least 1e-9 and not above 1"),
             ("confidence", lambda q: 0 < q < 1, "between 0 and 1"),
             ("delta", lambda d: 0 <= d < 1, "at least 0 and below 1"),

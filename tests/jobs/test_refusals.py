@@ -156,6 +156,7 @@ PLAN = [
     ({"items": 1}, "items"),
     ({"epsilon": 0}, "epsilon"),
     ({"share_observed": 1.2}, "share_observed"),
+    ({"spread": 1.7e308}, "spread"),
     ({"share_observed": 5e-324}, "share_observed"),  # of which nothing finite follows
     ({"confidence": 1.0}, "confidence"),
     ({"link": "logistc"}, "link"),
