@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
 from privrank_jax._components import components
@@ -54,8 +55,9 @@ def _errors(value: Any, design: Any, told: Any, *, target: str, link: str) -> Un
     return standard_errors(value, design, target=target, link=link, **told)
 
 
+@functools.partial(jax.jit, static_argnames="level")
 def _intervals(errors: Uncertainty, *, level: float) -> tuple[Intervals, Any]:
-    """With quasi-variances: one program is compiled sooner than two."""
+    """With quasi-variances, NaN where there are none: one program is compiled sooner than two."""
     return confidence_intervals(errors, level), quasi_variances(errors).variances
 
 

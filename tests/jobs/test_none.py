@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from privrank_jax.jobs.certainty import of_errors
 from privrank_jax.pairwise import confidence_intervals, standard_errors
 from tests.jobs.released import released
 
@@ -102,3 +105,12 @@ def test_where_nothing_is_tied_a_ridge_keeps_the_fit_finite(games, write):
     assert found.facts["separated"]
     assert found.facts["gamma"] == 1.0
     assert "rare" in found.warnings[0]
+
+
+@pytest.mark.parametrize("items", [3, 300])
+def test_errors_that_are_not_known_leave_intervals_out(items):
+    """Also of so many items that no program is compiled for this size alone."""
+    errors = standard_errors(np.zeros(items), 1 - np.eye(items))
+    unknown = dataclasses.replace(errors, covariance=np.full((items, items), np.nan))
+    found, _ = of_errors(unknown, level=0.95, words="")
+    assert not found.intervals
