@@ -87,8 +87,9 @@ def synthetic_guarantee(
     check_positive("num_items", num_items, infinite=False)
     several = {"ranked-items": np.ndim(num_items), "budgets": np.ndim(epsilon)}
     public, note = tuple(fact for fact, axes in several.items() if axes), ""
-    whole = 0.5 * epsilon * num_items if not public else None
-    if public:
+    if not public:
+        whole = 0.5 * epsilon * num_items
+    else:
         epsilon = as_float(epsilon)
         epsilon, whole = jnp.max(epsilon), jnp.max(0.5 * epsilon * jnp.asarray(num_items))
         note = "the largest of the users' own epsilons; to each user, that user's own applies."
