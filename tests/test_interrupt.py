@@ -12,6 +12,7 @@ import time
 import pytest
 
 from privrank_jax.release.ledger import Ledger
+from tests.quick import thorough
 
 # A test run in the background ignores Ctrl-C, and so would what it starts.
 HEED = "import os, signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)"
@@ -146,7 +147,7 @@ def test_before_the_spending_it_says_that_nothing_was_spent(votes, ledger):
 # --- from the spending to the result ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("grace", [None, pytest.param(EVER, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("grace", [None, thorough(EVER)])
 def test_a_result_that_nobody_takes_is_said_to_be_spent(votes, ledger, grace):
     """A second interrupt waits for nobody."""
     with full_pipe() as (_, writing, _):
@@ -209,7 +210,7 @@ randomized.csv.writer = cut
 """
 
 
-@pytest.mark.parametrize("paid", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("paid", [True, thorough(False)])
 def test_a_file_that_was_cut_short_leaves_nothing(votes, ledger, tmp_path, paid):
     out = tmp_path / "new" / "private.csv"
     out.parent.mkdir()

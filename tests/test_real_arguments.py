@@ -21,6 +21,7 @@ from privrank_jax.mechanism.data import Facts
 from privrank_jax.personalized.regret import consistent_epsilon, regret_rate
 from privrank_jax.privacy import Privacy
 from tests.example_calls import examples
+from tests.quick import thorough
 from tests.test_transformations import ON_THE_HOST, audited, called
 
 slow = pytest.mark.slow
@@ -120,7 +121,7 @@ PLAIN = [
     *(name for name in examples() if name.split(".")[0] not in ON_THE_HOST and name.split()[1] not in UNMOVED),
     *CASES,
 ]  # fmt: skip
-MECHANISMS = [pytest.param(name, marks=slow) for name in audited() if name not in UNMOVED]
+MECHANISMS = [thorough(name) for name in audited() if name not in UNMOVED]
 
 
 def is_float(leaf: Any) -> bool:

@@ -18,6 +18,7 @@ from privrank_jax import pairwise, privacy_audit
 from privrank_jax.privacy import Privacy
 from privrank_jax.simulate import Study, grid, run
 from tests.example_calls import call_made, call_of, examples, with_key
+from tests.quick import thorough
 
 # Functions of these run on the host.
 ON_THE_HOST = ("data", "experiments", "jobs", "plotting", "privacy_audit", "release", "simulate")
@@ -122,7 +123,7 @@ def rows() -> list[Any]:
     first = {call.function: name for name, call in reversed(audited().items())}
     early = {*first.values(), "users-with-one-questionnaire"} - LATE
     pure = [name for name in examples() if name.split(".")[0] not in ON_THE_HOST]
-    late = (pytest.param(name, marks=pytest.mark.slow) for name in [*audited(), *pure])
+    late = map(thorough, [*audited(), *pure])
     return [*sorted(early), *(one for one in late if one.values[0] not in early)]
 
 
@@ -154,7 +155,7 @@ NOT_REPORTED = {"simulate.engine run"}
 
 def keyed() -> list[Any]:
     """What draws from a key; in the thorough tier all mechanisms with all their arguments."""
-    late = (pytest.param(name, marks=pytest.mark.slow) for name in audited())
+    late = map(thorough, audited())
     return [*sorted(set(with_key()) - NOT_REPORTED), *late]
 
 

@@ -15,7 +15,7 @@ from privrank_jax.experiments.study import MODULES
 from privrank_jax.simulate.axes import flatten
 from tests.experiments.alabi.shared import KEY
 from tests.experiments.rows import cells
-from tests.quick import thorough_but
+from tests.quick import thorough, thorough_but
 
 ALABI = ["alabi-central", "alabi-local"]
 
@@ -103,7 +103,7 @@ def test_privacy_levels_are_those_of_the_paper():
     assert {experiments.get(f"cai-fig{n}").p.per_user for n in (5, 6, 7)} == {5}
 
 
-@pytest.mark.parametrize("sizes", [slice(1), pytest.param(slice(1, None), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sizes", [slice(1), thorough(slice(1, None))])
 @pytest.mark.parametrize("name", thorough_but(ALABI, "alabi-local"))
 def test_worst_cases_and_data_are_part_of_a_study(name, sizes, data_folder):
     one = experiments.get(name)

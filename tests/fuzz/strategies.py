@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
+from tests.quick import thorough
+
 # Cells and names: blanks, marks of missing values, numbers at and beyond the ends of ranges, digits of other scripts;
 # letters that combine, turn the direction, show nothing or rewrite a terminal; words that are columns elsewhere.
 CELLS = (
@@ -31,10 +33,9 @@ _ENDS = ("\n", "\r\n", "\r", "\n\r", "\n\n", "\u2028", "\x0b")
 _PLACE = st.integers(0, 2**16)
 
 
-def tiers(quick: int, thorough: int = 1_000) -> pytest.MarkDecorator:
+def tiers(quick: int, many: int = 1_000) -> pytest.MarkDecorator:
     """How many ``examples`` a test has: in the quick tier, and in the thorough one."""
-    many = pytest.param(thorough, marks=pytest.mark.slow)
-    return pytest.mark.parametrize("examples", [quick, many])
+    return pytest.mark.parametrize("examples", [quick, thorough(many)])
 
 
 def fuzz(examples: int) -> settings:

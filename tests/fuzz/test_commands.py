@@ -18,6 +18,7 @@ from tests.cli.results import check_ranking
 from tests.declared import declared
 from tests.fuzz import promise, strategies
 from tests.fuzz.strategies import fuzz, tiers
+from tests.quick import thorough
 
 THOROUGH = 500  # runs of each kind
 NUMBERS = (
@@ -407,9 +408,7 @@ COMPILING = [
 ]
 
 
-@pytest.mark.parametrize(
-    "command", [*ENDS, *(pytest.param(one, marks=pytest.mark.slow) for one in COMPILING)]
-)
+@pytest.mark.parametrize("command", [*ENDS, *map(thorough, COMPILING)])
 def test_extremes(tmp_path, command):
     head = "item_1,item_2,report,epsilon\n"
     for name, text in {

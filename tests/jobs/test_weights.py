@@ -10,6 +10,7 @@ from privrank_jax.pairwise.uncertainty import clustered_covariance
 from tests import reference
 from tests.cli import replaying
 from tests.jobs.released import read, released
+from tests.quick import thorough
 
 
 def lines(seed=0):
@@ -93,7 +94,7 @@ def test_a_rehearsal_fits_bounded_weights_in_units_of_the_bound(games):
 WEIGHTED = "--weight weight_of_row:2"
 
 
-@pytest.mark.parametrize("everything", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("everything", [False, thorough(True)])
 @pytest.mark.parametrize(
     "words",
     [

@@ -21,6 +21,7 @@ from privrank_jax.privacy.prefix_sums import (
     strategy_matrices,
     usual_strategy,
 )
+from tests.quick import thorough
 
 NOISES = ("laplace", "gaussian")
 
@@ -103,7 +104,7 @@ def test_whole_rows_know_their_longest_column(kind, steps):
     assert rows.longest_column("gaussian") == (encode**2).sum(0).max()
 
 
-@pytest.mark.parametrize("many", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("many", [2, thorough(3)])
 def test_errors_are_those_of_the_tables(many):
     for strategy, noise, expected in (
         ("unbounded-root", "gaussian", (2.98, 3.75, 4.78)),

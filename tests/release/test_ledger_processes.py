@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from privrank_jax.release.ledger import Ledger
+from tests.quick import thorough
 
 # Real processes. A spender prints one byte per result, after it was spent; it needs no JAX, so it starts at once.
 SPENDER = """
@@ -59,7 +60,7 @@ def test_eight_processes_cannot_overspend(made, epsilon, budget, paid):
         assert [one.number for one in ledger.spends()] == list(range(1, paid + 1))
 
 
-@pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [5, thorough(100)])
 def test_kills_free_no_budget(made, rounds):
     """Kill spenders, two at a time, and compare the ledger with what they printed; most died at work."""
     path, epsilon, chance = made(25), Decimal("0.001"), random.Random(rounds)
