@@ -1,4 +1,4 @@
-"""Connected components of small graphs, of JAX's or of NumPy's arrays."""
+"""Pairs of items: those of real items, and the connected components of small graphs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int, Shaped
+from jaxtyping import Array, Bool, Int, Shaped
+
+from privrank_jax._types import Mask
+
+
+def pairs_of(keep: Mask) -> Bool[Array, "items items"]:
+    """Which pairs are of two different items that are kept."""
+    return keep[:, None] & keep & ~jnp.eye(keep.size, dtype=bool)
 
 
 def components(

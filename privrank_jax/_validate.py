@@ -254,6 +254,16 @@ def check_shape(name: str, value: Any, *shapes: tuple[int | str, ...]) -> None:
     raise ArgumentError(f"{name} must {wanted}, got shape {given}{batch}.", name)
 
 
+def check_matrix(name: str, matrix: Any) -> None:
+    """Raise ``ValueError`` unless a matrix is that of one problem, ``(m, m)``."""
+    check_square(name, matrix)
+    if np.ndim(matrix) != 2:
+        raise ArgumentError(
+            f"{name} must have shape (m, m), for one problem, got {np.shape(matrix)}: use jax.vmap, or a loop.",
+            name,
+        )
+
+
 def check_square(name: str, matrix: ArrayLike | Sequence[Sequence[float]]) -> None:
     """Raise ``ValueError`` unless the last two axes of ``matrix`` are equal and at least 1."""
     shape = shape_of(name, matrix)

@@ -81,10 +81,10 @@ from privrank_jax._backend import product
 from privrank_jax._pytrees import pytree
 from privrank_jax._quickly import quickly
 from privrank_jax._types import Count, Mask, MaskLike, Numbers, PairMatrixLike, RankingsLike, Ranks
-from privrank_jax._validate import check_no_padding, check_users, is_traced
+from privrank_jax._validate import check_matrix, check_no_padding, check_users, is_traced
 from privrank_jax.aggregation.counting import twice_positions
 from privrank_jax.aggregation.promise import REPLACED
-from privrank_jax.aggregation.weights import check_matrix, checked_mask, ranks_of_users
+from privrank_jax.aggregation.weights import checked_mask, ranks_of_users
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts

@@ -43,6 +43,7 @@ from jaxtyping import Array, Int, Shaped
 from privrank_jax._types import MaskLike, PairMatrixLike, Ranks, RanksLike
 from privrank_jax._validate import (
     as_ranks,
+    check_matrix,
     check_no_padding,
     check_nonnegative,
     check_positive,
@@ -51,7 +52,7 @@ from privrank_jax._validate import (
     is_traced,
 )
 from privrank_jax.aggregation.borda import borda_scores
-from privrank_jax.aggregation.weights import PairWeights, check_matrix, shares_of
+from privrank_jax.aggregation.weights import PairWeights, shares_of
 from privrank_jax.rankings import order_to_ranks, ranks_from_scores, ranks_to_order
 
 MAX_ITEMS = 20

@@ -24,9 +24,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from privrank_jax._components import pairs_of
 from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Ranks, Scores
 from privrank_jax.aggregation.borda import borda_scores
-from privrank_jax.aggregation.weights import PairWeights, pairs_of, shares_of
+from privrank_jax.aggregation.weights import PairWeights, shares_of
 from privrank_jax.rankings import ranks_from_scores
 
 

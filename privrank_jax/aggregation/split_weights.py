@@ -57,6 +57,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from privrank_jax._components import pairs_of
 from privrank_jax._pytrees import pytree, static
 from privrank_jax._quickly import quickly
 from privrank_jax._types import Count, Key, Mask, Number, Numbers, PairMatrix, Scalar, Scores
@@ -64,7 +65,7 @@ from privrank_jax._validate import check_choice, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.aggregation.promise import ADDED, of_rankings, unit_of
-from privrank_jax.aggregation.weights import PairWeights, pairs_of, shares_of_users, whole_counts
+from privrank_jax.aggregation.weights import PairWeights, shares_of_users, whole_counts
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.program import mechanism

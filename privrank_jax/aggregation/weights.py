@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer
+from jaxtyping import Array, ArrayLike, Float, Int, Integer
 
 from privrank_jax._pytrees import pytree
 from privrank_jax._quickly import concretely, quickly
@@ -34,9 +33,9 @@ from privrank_jax._validate import (
     as_array,
     as_ranks,
     check_choice,
+    check_matrix,
     check_no_padding,
     check_shape,
-    check_square,
     check_users,
     held_ranks,
     in_floats,
@@ -165,25 +164,11 @@ def _check_counts(twice: np.ndarray, num_users: int) -> None:
         )
 
 
-def check_matrix(name: str, matrix: Any) -> None:
-    """Raise ``ValueError`` unless a matrix is that of one problem, ``(m, m)``."""
-    check_square(name, matrix)
-    if np.ndim(matrix) != 2:
-        raise ValueError(
-            f"{name} must have shape (m, m), for one problem, got {np.shape(matrix)}: use jax.vmap, or a loop."
-        )
-
-
 def checked_mask(name: str, mask: MaskLike, size: int) -> Mask:
     """A mask of so many entries, or ``ValueError``."""
     found = jnp.asarray(mask, bool)
     check_shape(name, found, (size,))
     return found
-
-
-def pairs_of(keep: Mask) -> Bool[Array, "items items"]:
-    """Which pairs are of two different items that are kept."""
-    return keep[:, None] & keep & ~jnp.eye(keep.size, dtype=bool)
 
 
 def shares_of(

@@ -53,9 +53,9 @@ from privrank_jax._types import (
 from privrank_jax._validate import (
     as_ranks,
     check_epsilon,
+    check_matrix,
     check_positive,
     check_shape,
-    check_square,
     check_whole,
     is_traced,
 )
@@ -113,9 +113,8 @@ def most_likely_center(
     >>> most_likely_center(jax.random.key(0), [[0, 9, 8], [1, 0, 7], [2, 3, 0]]).tolist()
     [0, 1, 2]
     """
-    check_square("wins", wins)
+    check_matrix("wins", wins)
     wins = jnp.asarray(wins)
-    check_shape("wins", wins, ("m", "m"))
     items = wins.shape[0]
     if solver is not None:
         order = jax.random.permutation(fused(key), items)

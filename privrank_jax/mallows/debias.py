@@ -26,6 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import at_once
+from privrank_jax._components import pairs_of
 from privrank_jax._pytrees import pytree
 from privrank_jax._roots import square_root
 from privrank_jax._types import Numbers, PairMatrix, RankingsLike, Scores
@@ -187,7 +188,7 @@ def _pairs(
     def user(one: tuple[Array, Array]) -> Array:
         row, level = one
         place = jnp.maximum(row, 0)
-        known = (row >= 0)[:, None] & (row >= 0)[None, :] & ~jnp.eye(items, dtype=bool)
+        known = pairs_of(row >= 0)
         sign = jnp.where(known, kernels[level][place[:, None], place[None, :]], 0)
         own = weight[level]
         kept = own * known

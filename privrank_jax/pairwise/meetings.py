@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._arguments import ArgumentError
+from privrank_jax._components import pairs_of
 from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Scores, ScoresLike
 from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import default_float
@@ -47,8 +48,7 @@ def as_design(
             raise ValueError(
                 "comparison counts must be finite, at least 0 and symmetric: M[i, j] = how often i and j were compared."
             )
-    real = mask[:, None] & mask[None, :] & ~jnp.eye(mask.shape[0], dtype=bool)
-    return value, jnp.where(real, comparisons, 0.0), mask
+    return value, jnp.where(pairs_of(mask), comparisons, 0.0), mask
 
 
 def check_items(

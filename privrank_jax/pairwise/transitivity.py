@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._backend import product
+from privrank_jax._components import pairs_of
 from privrank_jax._pytrees import pytree
 from privrank_jax._types import MaskLike, PairMatrixLike
 from privrank_jax._validate import as_array, check_square
@@ -94,7 +95,7 @@ def intransitivity(wins: PairMatrixLike, mask: MaskLike | None = None) -> Intran
 
 @jax.jit
 def _intransitivity(wins: Array, real: Array) -> Intransitivity:
-    pairs = real[:, None] & real[None, :] & ~jnp.eye(wins.shape[0], dtype=bool)
+    pairs = pairs_of(real)
     wins = jnp.where(pairs, wins, 0)
     beats = (wins > wins.T).astype(wins.dtype)
     # Sums of products of 0s and 1s are exact in float32 up to 2^24 paths of length two.

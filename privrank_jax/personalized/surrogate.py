@@ -40,6 +40,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
+from privrank_jax._components import pairs_of
 from privrank_jax._types import PairMatrix, PairMatrixLike, RanksLike, Scores, ScoresLike
 from privrank_jax._validate import as_ranks, check_choice, check_shape, is_traced
 
@@ -150,9 +151,8 @@ def pair_weights(ranks: ScoresLike) -> PairMatrix:
     ranks = as_ranks(ranks, gaps=True)
     whole = jnp.issubdtype(ranks.dtype, jnp.integer)
     known = ranks >= 0 if whole else ~jnp.isnan(ranks)
-    both = known[:, None] & known & ~jnp.eye(ranks.shape[0], dtype=bool)
     ahead = 0.5 * (1 + jnp.sign(ranks - ranks[:, None]).astype(jnp.result_type(float)))
-    return jnp.where(both, ahead, 0)
+    return jnp.where(pairs_of(known), ahead, 0)
 
 
 def debiased_pair_weights(signs: PairMatrixLike) -> PairMatrix:
