@@ -51,6 +51,7 @@ jax.config.update("jax_enable_x64", True)
 cache = os.environ.get("PRIVRANK_TEST_CACHE", str(KEPT / "privrank-jax-test-cache"))
 jax.config.update("jax_compilation_cache_dir", cache)
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+jax.config.update("jax_traceback_in_locations_limit", 0)  # of lowering, some 5 %
 # What is traced stays: searches for garbage in it take a twelfth of the suite's time.
 gc.set_threshold(100_000, 50, 100)
 
@@ -145,17 +146,13 @@ def privrank():
     Options may stand in one text: ``privrank("rank", path, "--epsilon 1 --json")``. A release from a file declares the
     items that it names, unless an option, or ``items=None``, says otherwise.
     """
-    from typer.testing import CliRunner
-
-    from privrank_jax.cli import app
+    from tests.invoked import invoke
 
     def run(*arguments, items="seen"):
         words = []
         for given in map(str, arguments):
             words += given.split() if given.startswith("--") else [given]
-        result = CliRunner().invoke(app, declared(words, items))
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
+        result = invoke(declared(words, items))
         return SimpleNamespace(
             code=result.exit_code,
             out=result.stdout,

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import jax
 import pytest
-from typer.testing import CliRunner
 
-from privrank_jax.cli import app
 from tests import composition_table
+from tests.invoked import invoke
 from tests.notebook_outputs import texts_agree
 from tests.sources import ROOT
 
@@ -41,8 +40,8 @@ def test_a_command_prints_what_its_page_says(page, command, output, monkeypatch,
     monkeypatch.chdir(tmp_path)
     program, *words = command.split()
     assert program == "privrank"
-    result = CliRunner().invoke(app, words, catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+    result = invoke(words)
+    assert result.exit_code == 0, result.stdout + result.stderr
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     checker = doctest.OutputChecker()
     if not checker.check_output(output, result.stdout, flags):

@@ -8,13 +8,11 @@ import json
 from pathlib import Path
 from unittest import mock
 
-from typer.testing import CliRunner
-
 from privrank_jax import privacy_audit
-from privrank_jax.cli import app
 from privrank_jax.data import named
 from privrank_jax.jobs.mechanisms import Randomness
 from tests.cli import neighboring
+from tests.invoked import invoke
 from tests.replays import replay
 from tests.replays.commands import COMMANDS_OF
 from tests.replays.doors import DOORS
@@ -122,9 +120,7 @@ def running(folder, words):
             path.unlink()
         before = {path.name for path in folder.iterdir()}
         with contextlib.chdir(folder):
-            result = CliRunner().invoke(app, words)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
+            result = invoke(words)
         files = {
             path.name: path.read_bytes() for path in folder.iterdir() if path.name not in before
         }

@@ -6,10 +6,9 @@ import gzip
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from privrank_jax.cli import app
 from tests.cli.results import items
+from tests.invoked import invoke
 
 VOTES = ("ann,Oslo,Rome,0", "bob,Rome,Bonn,0", "cy,Oslo,Bonn,1", "dee,Rome,Oslo,0")
 HEADER = "user,winner,loser,tie"
@@ -29,7 +28,7 @@ def test_columns_of_scores_are_named_by_the_options_of_a_refusal(privrank, write
 
 
 def piped(content, *arguments):
-    return CliRunner().invoke(app, [str(one) for one in arguments], input=content)
+    return invoke([str(one) for one in arguments], input=content)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from typer.testing import CliRunner
 
-from privrank_jax.cli import app
 from privrank_jax.release.ledger import Ledger, LedgerError, Spend
+from tests.invoked import invoke
 
 VIOLATED = 1  # of `privrank audit`
 # What Python, NumPy, SQLite and JAX say to programmers.
@@ -48,7 +47,7 @@ def run(folder: Path, arguments: list[str], ledger: Path | None = None) -> Run:
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ResourceWarning)
         warnings.filterwarnings("ignore", category=DeprecationWarning)
-        result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+        result = invoke(arguments)
     after = _files(folder)
     changed = {name: after.get(name) for name in before | after if before.get(name) != after.get(name)}  # fmt: skip
     now = _spends(ledger)

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from privrank_jax.cli import app
 from privrank_jax.release.ledger import Ledger, Privacy, create
 from tests.cli.results import check_ranking
 from tests.declared import declared
 from tests.fuzz import promise, strategies
 from tests.fuzz.strategies import fuzz, tiers
+from tests.invoked import invoke
 from tests.quick import thorough
 
 THOROUGH = 500  # runs of each kind
@@ -352,7 +351,7 @@ def test_names_that_stdout_cannot_show(tmp_path):
     (tmp_path / "votes.csv").write_text(text, encoding="utf-8")
     run = declared(["rank", "votes.csv", "--epsilon", "1"])
     with contextlib.chdir(tmp_path):
-        found = CliRunner(charset="ascii").invoke(app, run, catch_exceptions=False)
+        found = invoke(run, charset="ascii")
     assert found.exit_code == 0, found.stderr
     assert r"\u6771\u4eac" in found.stdout
     assert r"\xe9" in found.stdout
