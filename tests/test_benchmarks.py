@@ -11,6 +11,7 @@ from tests.benchmarks import sections
 from tests.sources import ROOT
 
 
+@pytest.mark.slow
 def test_kernels_are_measured_beside_their_floor():
     rows = list(sections.kendall(True))
     assert rows

@@ -189,6 +189,7 @@ Ledger.spend = told
 """
 
 
+@pytest.mark.slow
 def test_a_ledger_in_use_does_not_hold_it(votes, ledger):
     with Ledger(ledger) as found:
         found.store.run("BEGIN IMMEDIATE")

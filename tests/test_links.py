@@ -10,6 +10,7 @@ import pytest
 
 from privrank_jax import links
 from tests import reference
+from tests.quick import thorough
 
 NAMES = ("logistic", "normal", "laplace")
 FUNCTIONS = ("cdf", "log_cdf", "score", "curvature")
@@ -72,7 +73,7 @@ def test_normal_link_has_the_digits_of_mpmath(dtype):
     assert (np.abs(slope - third) * np.maximum(1.0, -x) < TOLERANCE[dtype]).all()
 
 
-@dtypes
+@pytest.mark.parametrize("dtype", [np.float32, thorough(np.float64)])
 @names
 def test_gradients_are_the_declared_functions_and_finite(name, dtype):
     link = links.get_link(name)

@@ -114,8 +114,13 @@ UNMOVED = {
     "perturbed-mle-gaussian-add-remove", "users-with-one-questionnaire", "covariate-sums-users",
     "covariate-sums-gaussian", "covariate-ties-users", "covariate-ties-gaussian", "dp-kwiksort-published",
 }  # fmt: skip
-LATE = {  # reports of PrivUnit's vectors, fits for each link, and those for a design, which other cases reach as well
-    "local_weights_privunit", "ldp_borda_privunit", "select_link", "errors_under_private_design",
+# Fits for each link and those for a design, whose parts are cases as well; reports, which are steps; and mechanisms
+# that have the engine of another case.
+LATE = {
+    "select_link", "errors_under_private_design", "confidence_intervals", "parametric_bootstrap", "train_on_labels",
+    "privunit_vectors", "ldp_borda_privunit", "local_weights_privunit", "ldp_borda_subsets", "sub_ranking_weights",
+    "local_weights", "local_weights_rr", "perturbed_choices", "perturbed_davidson", "private_weights", "published_mle",
+    "continual_score_sums", "continual_totals", "dp_footrule", "dp_scores", "hay_kwiksort", "debiasing_kernel",
 }  # fmt: skip
 PLAIN = [
     *(name for name in examples() if name.split(".")[0] not in ON_THE_HOST and name.split()[1] not in UNMOVED),

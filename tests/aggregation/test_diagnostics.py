@@ -16,6 +16,7 @@ from privrank_jax._quickly import quickly
 from privrank_jax.aggregation import PairWeights, diagnostics
 from privrank_jax.aggregation.dp_sorting import hay_kwiksort
 from tests.promises import user
+from tests.quick import thorough_but
 
 KINDS = [kind for _, kind in inspect.getmembers(diagnostics, dataclasses.is_dataclass)]
 UNANIMOUS = np.tile([0, 1, 2, 3], (24, 1))
@@ -44,6 +45,7 @@ RUNS = {
     "sub_ranking_weights": ("Pair", asking(aggregation.sub_ranking_weights)),
     "shuffled_pair_weights": ("Shuffled", asking(aggregation.shuffled_pair_weights, delta=1e-6)),
 }
+QUICK = ("ldp_borda", "shuffled_pair_weights", "exponential_kemeny")  # sorts are the longest
 
 
 def test_every_kind_is_run_and_says_of_all_whether_it_is_public():
@@ -55,7 +57,7 @@ def test_every_kind_is_run_and_says_of_all_whether_it_is_public():
         assert all(("public" in words) != ("private" in words) for words in said.values())
 
 
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", thorough_but(RUNS, *QUICK))
 def test_public_facts_do_not_depend_on_the_data(name, key):
     """The same from users who agree and from users who don't, under other keys; with a replicate axis under vmap.
 

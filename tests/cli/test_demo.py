@@ -53,6 +53,7 @@ def test_guesses_beat_chance_and_keep_the_bound(guesses):
     assert high >= guesses[question].bound  # randomized response attains it
 
 
+@pytest.mark.slow
 def test_the_demo_tells_and_draws_it(privrank, tmp_path, monkeypatch):
     monkeypatch.setattr(attack, "DRAWS", 2_000)
     run = ("demo", "--attack", "--out", tmp_path / "new")

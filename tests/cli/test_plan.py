@@ -6,11 +6,15 @@ import csv
 
 import pytest
 
+from tests.quick import thorough
+
 SURVEY = ("--items", 5, "--users", 100, "--target", 0.3)
 POINTS = ("--items", 5, "--points", "0-5", "--users", 90)
 
 
-@pytest.mark.parametrize(("words", "said"), [(POINTS, "probability 0.95"), (SURVEY, "more users")])
+@pytest.mark.parametrize(
+    ("words", "said"), [(POINTS, "probability 0.95"), thorough(SURVEY, "more users")]
+)
 def test_a_plan_is_printed_and_written(privrank, tmp_path, words, said):
     run, out = ("plan", *words, "--draws", 50, "--epsilon", 1), tmp_path / "plan.csv"
     assert said in " ".join(privrank(*run).out.split())

@@ -39,6 +39,7 @@ def test_list(privrank):
     assert (study["name"], known["items"], known["epsilons"]) == ("cai-fig6", "16", "0.5,1,2.5,inf")
 
 
+@pytest.mark.slow
 def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monkeypatch):
     folder, resumed = tmp_path / "new", f"privrank: {NAME}: resumed 16 of 16 replicates\n"
     run = ("reproduce", NAME, "--replicates", 8, "--out", folder, "--json")

@@ -129,7 +129,7 @@ FRESH = {
 }  # fmt: skip
 
 
-QUICK = ("shuffled answers", "scores, add-remove", "borda", "points")  # a way of each kind of data
+QUICK = ("scores, add-remove", "points")  # a fit, and plain noise
 
 
 @pytest.mark.parametrize("name", thorough_but(FRESH, *QUICK))
@@ -183,6 +183,7 @@ def test_the_law_of_answers_beside_a_survey():
     assert (found["answers_per_user"], found["epsilon_per_user"]) == (5, 5)
 
 
+@pytest.mark.slow
 def test_what_is_proven_stands_beside_a_consensus_and_a_plan_is_printed():
     found = plan(ITEMS, epsilon=0.5, users=100, draws=6000, rankings=True, delta=0.01)
     rows = aggregation.proven_errors(ITEMS, 100, user(0.5, 0.01))

@@ -188,7 +188,7 @@ LAWS = [
     pytest.param(*one.values, steps, id=f"{one.id}-{steps}", marks=() if soon else pytest.mark.slow)
     for one in EACH
     for steps in (3, None)
-    for soon in [one.id.startswith("totals") or (one.id, steps) == ("sums-laplace", 3)]
+    for soon in [one.id.startswith("totals")]
 ]
 
 

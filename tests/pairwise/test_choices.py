@@ -54,6 +54,7 @@ def test_rankings_are_fitted_as_choix_has_printed(items, data, printed):
     np.testing.assert_allclose(found, exact - exact.mean(), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_fits_and_ridges_are_those_of_choix():
     """Run beside it: iterated spectral estimates are the maximum, and its α is half of our ridge."""
     stages = Choices.from_rankings(LISTS, num_items=5)

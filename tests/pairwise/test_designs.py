@@ -82,7 +82,7 @@ def of_edges(_):
 
 KINDS = [
     thorough(of_counts, False), (of_counts, True),
-    thorough(of_rows, False), (of_rows, True),
+    (of_rows, False), thorough(of_rows, True),
     (of_sets, False), thorough(of_edges, False),
 ]  # fmt: skip
 

@@ -79,7 +79,8 @@ def share(interval, low, high=None):
     return of_items.mean(), error, held.all(1).mean()
 
 
-@pytest.mark.parametrize("epsilon", [0.05, thorough(np.inf)])
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.05, np.inf])
 def test_intervals_cover_the_true_scores_and_ranks(epsilon, key):
     """95 % within 4.5 standard errors of the simulation and 0.01 for the linear step; without the privacy noise, which
     at ε = 0.05 has ten times the sampling variance, less than 60 %."""

@@ -235,6 +235,7 @@ def test_losses_are_those_of_the_fitted_scores():
     np.testing.assert_array_equal(plain.value, one.value)
 
 
+@pytest.mark.slow
 def test_links_are_selected_by_sums_of_answers_as_by_win_counts():
     random = np.random.default_rng(3)
     scores, users = np.linspace(-2.0, 2.0, 5), 40_000

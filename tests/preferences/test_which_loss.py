@@ -63,7 +63,7 @@ def slope(gap, reports, epsilon, weights, name):
 @pytest.mark.parametrize(
     ("row", "name", "budget", "weighted"),
     [
-        *((f"| `{name}_loss` | ε = 1 |", name, 1.0, False) for name in LOSSES),
+        *(thorough(f"| `{name}_loss` | ε = 1 |", name, 1.0, False) for name in LOSSES),
         *(
             thorough(f"| `{name}_loss` | ε = 0.2 |", name, 0.2, False)
             for name in ("likelihood", "debiased")

@@ -14,6 +14,7 @@ from scipy import stats
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm
 from tests.exact.graphs import GRAPHS, zonotope
+from tests.quick import thorough
 from tests.reference import geometry as naive
 
 ALARM = 1e-6  # at the fixed keys below
@@ -43,7 +44,7 @@ def test_the_cube():
     check_reaches(found[:, real], body)
 
 
-@pytest.mark.parametrize("items", [2, 3, 6])
+@pytest.mark.parametrize("items", [2, thorough(3), thorough(6)])
 def test_complete_zonotopes(items):
     mask = np.append(np.ones(items, bool), False)
     body = Zonotope.of_all_pairs(items + 1, mask)
@@ -58,6 +59,7 @@ def test_complete_zonotopes(items):
     check_reaches(found[:, :-1], body)
 
 
+@pytest.mark.slow
 def test_other_zonotopes():
     """Simulated figures lie on the safe side, and close; a component alone has its own law."""
     complete = Zonotope.of_all_pairs(5)

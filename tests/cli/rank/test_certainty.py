@@ -17,6 +17,7 @@ from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.privacy import Privacy
 from tests.cli.results import assert_schema
+from tests.quick import thorough
 
 ITEMS = "abcd"
 
@@ -43,7 +44,7 @@ def told_apart(privrank, *run):
     return document["diagnostics"]["told_apart"], document["ranking"]
 
 
-@pytest.mark.parametrize("options", [COUNTS, FITTED])
+@pytest.mark.parametrize("options", [COUNTS, thorough(FITTED)])
 def test_noise_is_called_noise(privrank, write, options):
     """Each says by chance that two items can be told apart in at most 5% of runs: more than 6 of 25 in 2e-4."""
     run = ("rank", comparisons(write, 2, 0.0, 0), *options, "--epsilon", 0.01, "--simulate")

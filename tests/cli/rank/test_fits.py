@@ -63,6 +63,7 @@ def scores_of(document):
 # --- without privacy -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_choices_have_the_fit_of_the_library(privrank, choices, write):
     result = privrank("rank", choices, *NONE)
     document = result.json()
@@ -133,6 +134,7 @@ def test_a_tenth_of_epsilon_buys_intervals(privrank, write):
 # --- covariates ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_fits_with_covariates_are_exact_and_these_are_public(privrank, battles):
     """Ties as an outcome of their own cost no noise where users share nothing."""
     run = ("rank", battles, *MLE, *FIT, "--unit comparison --epsilon 50 --noise gaussian")

@@ -64,6 +64,7 @@ def test_ties_of_counts_without_privacy_are_broken_at_random(edge_trial):
     assert sum(by_coin) > sum(by_index)
 
 
+@pytest.mark.slow
 def test_user_study_is_the_public_estimators_one_by_one(users_result):
     """A cell that is padded in items and users, replicate by replicate."""
     naive = []

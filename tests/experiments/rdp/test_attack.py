@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from privrank_jax import experiments, mallows
 from privrank_jax.experiments.rdp import attack as rdp_attack
@@ -41,6 +42,7 @@ def test_claims_on_the_attack():
     assert schemes((0.6, 0.2), (0.3, 0.2)) == [False, False]
 
 
+@pytest.mark.slow
 def test_attack_at_falling_epsilon_is_the_attack_on_the_first_rankings():
     sizes = (7, 50, 120)
 

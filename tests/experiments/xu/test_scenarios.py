@@ -103,6 +103,7 @@ def test_the_printed_tables_point_to_an_anchor_of_three_point_two():
     assert round(100 * (math.tanh(1.6) / math.tanh(taken / 2) - 1)) == 2
 
 
+@pytest.mark.slow
 def test_a_small_run_stands_beside_the_printed_table(tmp_path):
     study = experiments.get("xu-table5").configured(items=(10,), users=(100,))
     result = experiments.run(KEY, as_published(study), 3, folder=tmp_path)
