@@ -93,6 +93,7 @@ def steps_of(monkeypatch):
     jax.clear_caches()
 
 
+@pytest.mark.slow
 def test_what_is_drawn_does_not_depend_on_the_blocks_of_a_step(steps_of, key):
     """Rankings and counts to the last bit, sums of floating-point numbers to rounding."""
     chances, budgets = jnp.array([0.9, 0.6, 0.4]), jnp.full(500, 1.5)

@@ -33,6 +33,7 @@ def test_links_of_a_page_lead_somewhere(page):
     assert broken_in_markdown(page, ROOT) == []
 
 
+@pytest.mark.slow
 def test_pages_are_built_load_nothing_from_elsewhere_and_describe_their_pictures(site):
     pages = sorted(page for page in site.rglob("*.html") if "_static" not in page.parts)
     built = {str(page.relative_to(site).with_suffix("")) for page in pages}
@@ -46,6 +47,7 @@ def test_pages_are_built_load_nothing_from_elsewhere_and_describe_their_pictures
             assert not words.endswith(name.rpartition("/")[2])
 
 
+@pytest.mark.slow
 def test_names_of_functions_lead_to_the_reference(site):
     text = (site / "api" / "index.html").read_text(encoding="utf-8")
     assert "pairwise.html#privrank_jax.pairwise.mle" in text

@@ -299,6 +299,7 @@ def test_weights_are_chosen_wherever_pairs_get_a_share_of_the_budget():
         assert choose_method(10, number, user(1.0, 1e-6), noise="gaussian") == "weights"
 
 
+@pytest.mark.slow
 def test_reports_are_of_the_kind_with_the_smaller_error():
     """One pair while ε is small, and for more than 20 items; two sets where pairs outnumber users."""
     for items in (5, 10, 20):

@@ -116,7 +116,7 @@ def test_every_claim_finds_its_cells_and_every_picture_its_curves(name, survey_d
 XU = [name for name in experiments.names() if name.startswith("xu-")]
 
 
-@pytest.mark.parametrize("name", thorough_but(XU, "xu-table2", "xu-fig3", "xu-fig5"))
+@pytest.mark.parametrize("name", thorough_but(XU, "xu-fig3"))
 def test_every_panel_shows_each_study_beside_the_printed_means(name, data_folder):
     """Errors differ between estimators, items and users; every panel has a curve, dots or boxes."""
     random = np.random.default_rng(0)

@@ -117,7 +117,8 @@ def test_errors_of_answers_lie_within_as_often_as_said(method, mechanism, delta)
     assert stats.binomtest(int(np.sum(false)), draws, 0.02, alternative="less").pvalue > 1e-6
 
 
-@pytest.mark.parametrize("users", [thorough(12), 60])
+@pytest.mark.slow
+@pytest.mark.parametrize("users", [12, 60])
 def test_scores_of_reports_lie_within_as_often_as_said(users):
     """Two sets of items per user, by 2,000 simulated releases: all scores at once, in 95 % at least."""
     ranks = np.tile(np.array([*map(list, TIED[:2])]), (users // 2, 1))

@@ -196,6 +196,7 @@ def test_what_is_proven_stands_beside_a_consensus_and_a_plan_is_printed():
     assert "100" in found.warnings[0]  # δ beside the number of users
 
 
+@pytest.mark.slow
 def test_users_who_come_or_go():
     added = {name for name, one in of_rankings.CONSENSUS.items() if "add-remove" in one.adjacencies}
     assert set(SUMMED) == added

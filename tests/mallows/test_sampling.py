@@ -66,6 +66,7 @@ def test_displacements_fall_where_the_distribution_function_says(dtype, error):
     assert np.all(jax.jit(insertion_codes)(last, *known) >= 0)
 
 
+@pytest.mark.slow
 def test_batches_change_nothing(key):
     """A loop, vmap, vmap in vmap in jit, and arguments that users share."""
     keys = jax.random.split(key, (2, 3))

@@ -129,6 +129,7 @@ def games():
     return np.array(rows).T
 
 
+@pytest.mark.slow
 def test_baseball():
     first, second, won = games()
     assert len(won) == 273

@@ -27,7 +27,7 @@ from privrank_jax.pairwise.uncertainty import MOST_CHANGE, totals_standard_error
 from privrank_jax.privacy.bodies import Noise
 from tests import reference
 from tests.promises import promise
-from tests.quick import quick_jit, thorough
+from tests.quick import quick_jit
 from tests.reference.quasi_variances import quasi_variances as naive
 
 SIZE = 8
@@ -196,7 +196,8 @@ def test_the_center_is_near_where_no_information_changes_much():
     assert seen == {True, False}
 
 
-@pytest.mark.parametrize("link", ["logistic", thorough("laplace")])
+@pytest.mark.slow
+@pytest.mark.parametrize("link", ["logistic", "laplace"])
 def test_released_scores_lie_in_their_intervals_and_separated_ones_have_none(link):
     """Fits with every ridge, to data that are separated or not, with and without noise."""
     draw, number = np.random.default_rng(7), np.arange(80)

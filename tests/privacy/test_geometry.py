@@ -115,6 +115,7 @@ def test_components_are_factors():
     assert stats.kstest(gauges ** dimension_of(body), "uniform").pvalue > ALARM
 
 
+@pytest.mark.slow
 def test_limits():
     key, pairs = jax.random.key(3), Zonotope.of_all_pairs(4)
     assert geometry.k_norm(key, pairs, jnp.float32(1.0), jnp.float32).dtype == jnp.float32

@@ -53,6 +53,7 @@ def test_two_processes_of_four_devices_give_the_table_of_one(tmp_path):
     assert not (tmp_path / "1").exists()
 
 
+@pytest.mark.slow
 def test_devices_do_not_wait_for_each_others_systems():
     job = start("devices", "LAPACK", "1,2", devices=2)
     try:

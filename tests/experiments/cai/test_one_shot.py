@@ -58,6 +58,7 @@ def naive_spectral_sensitivity(wins):
     return 2 / (float(wins.degrees.max()) * (1 - ergodicity))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_one_shot_trial_is_the_public_mechanism_one_by_one(seed):
     """It returns errors of the top k alone, those of the edge study and of rank centrality among them."""
