@@ -20,7 +20,6 @@ ALARM = 1e-6
 USERS = 10_000  # of all that send many reports, so that one program serves them
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("ranks", "epsilon"), [([2, 0, 3, 1], 2.0)])
 def test_reports_have_their_law(ranks, epsilon, key):
     """χ² of 60,000 reports, false-alarm rate 1e-6; the law of an ε that is 10 % off, either way, is rejected."""

@@ -13,6 +13,7 @@ from privrank_jax.data import Comparisons
 from privrank_jax.data.file import Origin
 from privrank_jax.release.ledger import Ledger, create
 from tests.jobs.released import read
+from tests.quick import thorough
 
 PROMISE = Privacy(1.0, unit="user", adjacency="replace", delta=1e-6, contributions=2)
 COMMON = {"every": "day", "start": "2024-01-01", "steps": 5, "noise": "gaussian"}
@@ -95,8 +96,7 @@ def many(users=220, items="abcde", spread=0.4):
     )  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("adjacency", ["replace", "flip"])
+@pytest.mark.parametrize("adjacency", ["replace", thorough("flip")])
 def test_the_error_that_is_said_is_that_of_the_noise(adjacency):
     """Of 20 rehearsals, against the scores with hardly any noise: within a third."""
     data, asked = many(3000), {"until": "2024-01-05", "noise": "gaussian"}

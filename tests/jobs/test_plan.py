@@ -129,7 +129,7 @@ FRESH = {
 }  # fmt: skip
 
 
-QUICK = ("scores, add-remove", "points")  # a fit, and plain noise
+QUICK = ("scores, add-remove", "borda", "points")  # a way of each kind of data
 
 
 @pytest.mark.parametrize("name", thorough_but(FRESH, *QUICK))

@@ -70,11 +70,12 @@ def lead_of(record, asked, k, moves):
     [*((2, False), (1, True)), *(thorough(*one) for one in ((1, False), (2, True)))],
 )
 def test_draws_have_the_law_of_every_outcome_one_by_one(record, law, k, together, key):
-    """Also beside items that only pad. Half of the noise is rejected."""
-    scores, asked = np.array([30.0, 10.0, 25.0]), promise(0.8)
+    """Of four items, as two that were left out may fill a set; also beside one that only pads. Half of the noise is
+    rejected."""
+    scores, asked = np.array([30.0, 10.0, 25.0, 20.0]), promise(0.8)
     moves = Moves(10.0, 10.0, together=together)
-    mask = np.array([True, False, True, True])
-    padded = np.array([30.0, 99.0, 10.0, 25.0])
+    mask = np.array([True, False, True, True, True])
+    padded = np.array([30.0, 99.0, 10.0, 25.0, 20.0])
     given = BoundedScores(padded, moves, mask)
     run = jax.jit(jax.vmap(lambda one: record(one, given, asked, k).value))
     simulated = np.array(run(jax.random.split(key, 20_000)))
@@ -90,7 +91,7 @@ def test_draws_have_the_law_of_every_outcome_one_by_one(record, law, k, together
 def test_releases_have_the_law_of_every_outcome_one_by_one(record, law, k, monkeypatch):
     built = functools.cache(exact_selection.discrete_laplace)
     monkeypatch.setattr(exact_selection, "discrete_laplace", built)
-    scores, moves, asked = np.array([40.0, 0.5, 30.0]), Moves(10.0, 10.0), promise(2.0)
+    scores, moves, asked = np.array([40.0, 0.5, 30.0, 25.0]), Moves(10.0, 10.0), promise(2.0)
     given = BoundedScores(scores, moves)
     found = [record.release(given, asked, k) for _ in range(800)]
     scale, lead = float(record.scale(asked, k, moves)), lead_of(record, asked, k, moves)

@@ -35,7 +35,6 @@ def small_train(key, x, y, wins, mask=None, max_rounds=6):
     )
 
 
-@pytest.mark.slow
 def test_vmapped_replicates_are_the_single_ones_and_mask_hides_users():
     """The returned risk is also that of the held-out users at the returned parameters."""
     x, y, ranks, wins = WORLD(KEY)
