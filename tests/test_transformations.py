@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -66,10 +67,11 @@ def made_anew(value: Any) -> Any:
 
 
 def in_arrays(value: Any) -> Any:
-    """Numbers in lists as one array."""
-    if isinstance(value, list) and all(
-        isinstance(leaf, int | float) for leaf in jax.tree.leaves(value)
-    ):
+    """Numbers in lists as one array, if the lists are of one length."""
+    numbers = (isinstance(leaf, int | float) for leaf in jax.tree.leaves(value))
+    if not isinstance(value, list) or not all(numbers):
+        return value
+    with contextlib.suppress(ValueError):
         return np.asarray(value)
     return value
 
