@@ -176,6 +176,7 @@ def test_two_give_the_third_and_another_seed_the_same_within_its_standard_error(
     assert fewer["more_users"] == users - int(0.8 * users)
 
 
+@pytest.mark.slow
 def test_the_law_of_answers_beside_a_survey():
     found = plan(ITEMS, epsilon=1, users=500, share_observed=0.5, draws=6000).facts
     assert found["effective_users"] == pytest.approx(500 * math.tanh(0.5) ** 2)
