@@ -63,17 +63,17 @@ COMMANDS = {  # in this order: what the first of them import is looked at
     "fit of reports": "rank out.csv",
     "consensus": "aggregate votes.csv --epsilon 1",
     "kwiksort": "aggregate votes.csv --epsilon 1 --method kwiksort",
-    "plan of a survey": "plan --items 10 --epsilon 1 --target 0.1 --draws 50",
+    "plan of a survey": "plan --items 4 --epsilon 1 --target 0.1 --draws 50",
     "approvals": "aggregate approvals.csv --epsilon 1 --approvals",
 }
-COMPILED = "rank long.csv --method none"  # too large for quick compilation
+COMPILED = "rank long.csv --method none"  # in which programs are seen
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     """What each command did, all of them in one process, after the pages of help."""
     folder = tmp_path_factory.mktemp("answers")
-    pairs = ["user,winner,loser", *(f"u{i},item{i},item{i + 1}" for i in range(220))]
+    pairs = ["user,winner,loser", *(f"u{i},item{i},item{i + 1}" for i in range(40))]
     for name, text in {
         "pairs.csv": COMPARISONS,
         "votes.csv": RANKINGS,

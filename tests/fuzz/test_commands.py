@@ -242,8 +242,10 @@ def make_ledgers(folder: Path, name: str, unit: str, adjacency: str) -> Path:
     return folder / "votes.ledger"
 
 
-@tiers(12, THOROUGH)
-@pytest.mark.parametrize("command", OPTIONS)
+@pytest.mark.parametrize(
+    ("command", "examples"),
+    [one for x in OPTIONS for one in ((x, 4 if x == "plan" else 12), thorough(x, THOROUGH))],
+)
 def test_files_and_options(command, examples):
     usual = [("user", "replace")] * 4
     if command == "privatize":  # a ledger of what is written counts comparisons, or ranks

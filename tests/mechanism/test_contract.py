@@ -82,11 +82,13 @@ def test_without_noise_the_numbers_are_those_of_the_naive_twin(case, template, n
         data, right = case.data(users), wanted(case, template, noise, users)
         told = {"noise": noise, **case.public}
         free, tight = (promised(epsilon, template, noise) for epsilon in (jnp.inf, 1e5))
-        found = case.record(key, data, free, **told).value
-        np.testing.assert_allclose(read(case, found), right, atol=1e-5)
         exact = case.record.release(data, tight, **told)
         np.testing.assert_allclose(read(case, exact.value), right, atol=0.1)
-        if case.padded is not None:
+        if size == 2:  # a program more would find what those of 1 and 5 find
+            continue
+        found = case.record(key, data, free, **told).value
+        np.testing.assert_allclose(read(case, found), right, atol=1e-5)
+        if case.padded is not None and size == 5:
             more, mask = case.padded(data)
             inner = np.asarray(case.record(key, more, free, **told).value)[mask]
             if inner.ndim == 2:  # positions are those of real items, which come first

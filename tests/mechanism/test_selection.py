@@ -184,11 +184,11 @@ def test_one_unit_of_comparisons_moves_totals_as_its_scale_says(adjacency, unit,
 
 MOVES = [
     Moves(1),
-    Moves(1, 1),
+    thorough(Moves(1, 1)),
     Moves(2, 3),
-    Moves(2, 2),
+    thorough(Moves(2, 2)),
     Moves(1, together=True),
-    Moves(2, 2, together=True),
+    thorough(Moves(2, 2, together=True)),
     Moves(1, 2, 3),
 ]
 

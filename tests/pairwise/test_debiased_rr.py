@@ -166,7 +166,7 @@ def _signed(margins, weights):
 
 # Newton's method on the Hessian itself ends in NaN on both.
 NOT_CONVEX = [
-    ("normal", [0.25, -0.25, -0.5, 4.0, -4.0, 2.0], [0.5, 0.25, 1.75, 1.0, 1.75, 0.0], 1.0),
+    thorough("normal", [0.25, -0.25, -0.5, 4.0, -4.0, 2.0], [0.5, 0.25, 1.75, 1.0, 1.75, 0.0], 1.0),
     ("laplace", [-2.0, 3.0, 0.5, 2.75, -1.5, 2.0], [1.0, 2.0, 1.5, 1.5, 1.0, 0.25], 0.5),
 ]
 
