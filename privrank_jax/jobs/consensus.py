@@ -26,6 +26,7 @@ from privrank_jax.aggregation.bounds import SPLIT, proven_errors, report_deviati
 from privrank_jax.aggregation.footrule import cost_deviation, counted_histograms
 from privrank_jax.aggregation.kemeny_rule import ProvenRanking
 from privrank_jax.aggregation.split_weights import shrunk_weights
+from privrank_jax.aggregation.subset_designs import MAX_ITEMS as MAX_ITEMS_OF_SETS
 from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.data.rankings import Approvals, Rankings
@@ -85,7 +86,8 @@ def consensus(
 
     Without ``key`` the noise is drawn exactly, from the operating system's entropy, and the result may be published.
 
-    A ``method`` is one of these; ``"auto"`` is weights, or borda where noise is large, of approvals scores or top-k:
+    A ``method`` is one of these; ``"auto"`` is weights, borda or noise-all, by error; of approvals scores or top-k.
+    Without privacy the ranking is that of the ``rule``.
 
     - ``"weights"``: the best ranking for noisy majorities whose cycles are reduced by as much as may be noise;
     - ``"borda"``: noisy mean scores;
@@ -97,9 +99,9 @@ def consensus(
     - ``"canonical"``: their set; ``"one-shot"``: their list;
     - ``"top-k"``: the set, or scores where ballots may name fewer items.
 
-    Weights, borda and scores also protect users who are added or removed (adjacency ``add-remove``), whose number is
-    then private. A ``rule`` takes ``method="weights"`` or ``"noise-all"``, which release the weights of all pairs as
-    ``matrix``; ``"auto"`` is one of them then.
+    Weights, borda, scores, canonical, one-shot and top-k also protect users who are added or removed (adjacency
+    ``add-remove``), whose number is then private. A ``rule`` takes ``method="weights"`` or ``"noise-all"``, which
+    release the weights of all pairs as ``matrix``; ``"auto"`` is one of them then.
 
     Args:
         data: of :func:`privrank_jax.read`, or what that reads. Synthetic rankings are debiased, which spends nothing.
@@ -205,7 +207,7 @@ class Asked:
         return MECHANISMS[self.mechanism].noise_of(self.noise)
 
     def check(self, privacy: Privacy | None) -> None:
-        """Refuse what does not go together, before any data are read: raises ``ValueError``."""
+        """Refuse what does not go together: raises ``ValueError``."""
         check_choice("method", self.method, METHODS)
         check_choice("trust", self.trust, TRUSTS)
         if self.noise is not None:
@@ -213,6 +215,11 @@ class Asked:
         methods.check_rule(self.rule, self.xi)
         checks.check_top_k(self.top_k)
         if privacy is None:
+            spare = [name for name in _PRIVATE if getattr(self, name) != getattr(Asked, name)]
+            checks.refuse(
+                spare,
+                f"without privacy a consensus is that of the `rule`: leave out {', '.join(spare)}.",
+            )
             return
         record, shuffled = self.record, self.trust == "shuffled"
         for name, takes in _TAKEN.items():
@@ -245,6 +252,7 @@ class Asked:
             )
 
 
+_PRIVATE = ("method", "trust", "noise", "points", "limit")  # how a release is made
 # Which methods take an argument that not all do.
 _TAKEN: dict[str, Callable[[Method], bool]] = {
     "rule": lambda method: method.solves,
@@ -373,7 +381,7 @@ def _check_sizes(work: Work) -> None:
         f"{asked.method} takes at most {most} items, and {numbers}: use method='borda'.",
         few,
         f"{numbers}: too few to ask each user about one or a few pairs, as exact local and shuffled reports do. Use "
-        "trust='central', or trust='local' and method='borda'.",
+        f"trust='central'{', or method=borda of trust=local' if items <= MAX_ITEMS_OF_SETS else ''}.",
     )
 
 

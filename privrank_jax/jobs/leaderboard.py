@@ -3,7 +3,8 @@
 **Order of what happens.** New steps are on disk (:mod:`privrank_jax.release.leaderboard`); then the budget of all steps
 is spent, unless this leaderboard has spent it, or in the same transaction if the state is the ledger's file; then the
 leaderboards are returned, to be shown. Killed at any point, a later run shows what was drawn, draws nothing twice, and
-finds in the ledger whether this leaderboard has paid.
+finds in the ledger whether this leaderboard has paid. After a kill between state and ledger, if these are two files, it
+needs the same data: for data that have grown since, the ledger does not pay.
 
 **What is public.** When steps end, how many have been published, the items, and under ``flip`` who compared what and
 when. Which steps a run publishes depends on the clock or on ``until``, never on which rows have arrived: rows that come

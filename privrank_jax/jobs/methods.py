@@ -110,7 +110,7 @@ _CONSENSUS = (
     *_lists("dp-scores", "of approvals or points; canonical or scores, by the limit", **_ADDED),
 )
 CONSENSUS = {method.name: method for method in _CONSENSUS}
-"""Methods of :func:`privrank_jax.consensus` and ``privrank aggregate``; ``auto`` takes one of the first two."""
+"""Methods of :func:`privrank_jax.consensus` and ``privrank aggregate``; ``auto`` takes the best for the data."""
 
 _RANK = (
     Method(

@@ -25,6 +25,7 @@ _FOR_SCORES = 0.9  # of ε, 1 - private_design.DESIGN_SHARE; the rest is for int
 _NOT_OF_TRUST = {"local": {"delta"}, "shuffled": {"share_observed"}}
 _FACTS = ("items", "adjacency", "delta", "spread", "confidence", "target", "draws", "seed")
 _OF_ORDER = ("pairs", "first", "place")
+_WHOLE = ("items", "limit", "users", "max_per_user", "top_k", "draws", "seed")
 
 
 def plan(
@@ -278,6 +279,8 @@ class _Design(types.SimpleNamespace):
             ("seed", lambda k: 0 <= k < 2**63, "at least 0 and below 2**63"),
         ):  # fmt: skip
             value = getattr(self, name)
+            if name in _WHOLE and not (value is None or hasattr(value, "__index__")):
+                raise ValueError(f"`{name}` must be a whole number, got {value}.")
             if value is not None and not fits(value):
                 raise ValueError(f"`{name}` must be {words}, got {value}.")
         fitting = [name for name in _METHODS if self.adjacency in CONSENSUS[name].adjacencies]
@@ -294,6 +297,8 @@ class _Design(types.SimpleNamespace):
             "trust='central' needs `max_per_user`, the number of comparisons of each user.",
             self.named == "exponential" and self.items > _MOST_ENUMERATED,
             f"'exponential' is simulated for up to {_MOST_ENUMERATED} items: take another `method`.",
+            self.rankings and self.named == "exponential" and self.delta,
+            "'exponential' has no noise that a `delta` is for: leave it out.",
             self.rule is not None and not CONSENSUS[self.named].solves,
             f"method={self.named!r} gives no weights of all pairs, by which a `rule` ranks: leave one of them out.",
             self.rankings and self.named not in fitting,
@@ -316,7 +321,7 @@ def _simulated(design: _Design) -> Plan:
     elif design.target is not None:
         needed = [solver.least(users=None, epsilon=one) for one in (design.epsilon, math.inf)]
     epsilon, whole = budget[0], [math.ceil(one) for one, _ in needed]
-    users = design.users or (whole[0] if needed else 1)
+    users = design.users or whole[0]
     errors = [solver.at(users, one) for one in (epsilon, math.inf)]
     if not all(math.isfinite(x) for part in errors for one in part.values() for x in one.values()):
         raise ValueError(
@@ -324,7 +329,7 @@ def _simulated(design: _Design) -> Plan:
         )
     facts = {name: getattr(design, name) for name in (*_FACTS, *design.of.facts)}
     facts |= {"trust": design.trusted, "error_of_target": design.goal, "users": users}
-    facts |= {"epsilon": epsilon, "epsilon_standard_error": budget[1]}
+    facts |= {"epsilon": epsilon, "epsilon_standard_error": budget[1], "draws": solver.draws}
     facts |= {"users_needed": None, "more_users": None}
     facts |= {"error": errors[0], "error_without_privacy": errors[1]}
     rows: list[tuple[str, ...]] = [("users", f"{users:,}", "")]
@@ -412,15 +417,17 @@ def _of_answers(design: _Design, found: dict[str, Any]) -> tuple[list[Any], dict
 
 
 def _of_rankings(design: _Design, found: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The bounds that are proven on the mean cost of all methods, whatever the users prefer."""
+    """The bounds that are proven on the mean cost of methods, whatever the users prefer; other rules have none."""
     from privrank_jax.aggregation import proven_errors
 
     told = {"trust": "central", "method": design.method}
+    solving = [name for name, one in CONSENSUS.items() if one.solves]
     names = ("method", "noise", "ratio", "additive", "order", "source", "remark")
     promise = design.promise(found["epsilon"])
     methods = [
         {name: getattr(row, name) for name in names} | {"proven_cost": row.cost()}
         for row in proven_errors(design.items, found["users"], promise, **told)
+        if design.rule not in RULES or row.method not in solving
     ]
     methods.sort(key=lambda one: (one["proven_cost"], one["additive"]))
     proven = "proven of {method} ({noise}): mean cost at most"

@@ -13,7 +13,7 @@ from privrank_jax.exact.entropy import random_words
 
 
 def exact_bound(
-    users: Shaped[ArrayLike, "rows"] | Sequence[object],
+    users: Integer[ArrayLike, "rows"] | Sequence[int],
     max_per_user: int,
     *,
     items: tuple[Shaped[ArrayLike, "rows"], Shaped[ArrayLike, "rows"]] | None = None,

@@ -10,7 +10,6 @@ import sqlite3
 import numpy as np
 import pytest
 
-from privrank_jax.data import named_sets
 from privrank_jax.jobs import arrivals
 from privrank_jax.jobs.spending import Payment
 from privrank_jax.release import Ledger
@@ -105,7 +104,7 @@ def test_a_row_that_comes_too_late_or_goes_blocks_no_step(run, tmp_path, rows, w
         ({"more": (*SCORES, "--count", "n")}, "--count"),
         ({"more": (*SCORES, "--user", "none")}, "--user"),
         ({"budget": ("--epsilon", 1, "--noise", "gaussian")}, "--delta"),
-        ({"source": named_sets()[0]}, "--time"),
+        ({"source": "coffee"}, "--time"),
         ({"command": "rank"}, "--every"),
     ],
 )

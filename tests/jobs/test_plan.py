@@ -184,6 +184,13 @@ def test_the_law_of_answers_beside_a_survey():
     assert (found["answers_per_user"], found["epsilon_per_user"]) == (5, 5)
 
 
+def test_the_draws_are_those_that_were_made_and_another_rule_has_no_proof():
+    told = {"rankings": True, "users": 100, "epsilon": 1, "draws": 6000, "items": 40}
+    found = plan(**told, rule="copeland", method="weights")
+    assert (found.facts["methods"], found.facts["draws"] < 6000) == ([], True)
+    assert f"simulated {found.facts['draws']:,} times" in str(found)
+
+
 @pytest.mark.slow
 def test_what_is_proven_stands_beside_a_consensus_and_a_plan_is_printed():
     found = plan(ITEMS, epsilon=0.5, users=100, draws=6000, rankings=True, delta=0.01)

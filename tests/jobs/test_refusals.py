@@ -99,6 +99,7 @@ CONSENSUS = [
     ({**RULE, "method": "noise-all", "promise": user("add-remove")}, "replaced"),
     ({"trust": "local", "promise": user("add-remove")}, "replaced"),
     ({"method": "footrule", "promise": user("add-remove")}, "add-remove"),
+    ({"method": "borda", "noise": "laplace", "promise": None}, "method, noise"),
 ]
 
 
@@ -169,6 +170,8 @@ PLAN = [
     ({**CENTRAL, "error": "pairs", "spread": 0}, "order"),
     ({**CENTRAL, "error": "first", "confidence": 0.9}, "confidence"),
     ({"top_k": 9}, "top_k"),
+    ({"top_k": 2.0}, "whole"),
+    ({**AGREED, "method": "exponential", "delta": 1e-6}, "delta"),
     ({"adjacency": "add-remove"}, "adjacency"),
     ({**AGREED, "max_per_user": 2}, "max_per_user"),
     ({**AGREED, "items": 101}, "items"),
