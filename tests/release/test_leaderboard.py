@@ -67,7 +67,8 @@ def test_it_goes_on_as_it_was(tmp_path, noise, steps):
         np.testing.assert_array_equal(board.sums, [*shown, *later])
         once = continual_totals.release(stream, asked, noise=noise, steps=steps).diagnostics
         np.testing.assert_array_equal(board.diagnostics.deviations, once.deviations)
-        assert len(np.unique(board.sums - np.cumsum(stream, 0))) > 60
+        # 77 ± 8.5 for Laplace noise in halves; one noise for all steps would give 3.
+        assert len(np.unique(board.sums - np.cumsum(stream, 0))) > 20
         if steps:
             with pytest.raises(LeaderboardError, match="promised 40"):
                 board.publish(stream[0])
