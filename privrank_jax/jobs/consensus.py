@@ -26,7 +26,6 @@ from privrank_jax.aggregation.bounds import SPLIT, proven_errors, report_deviati
 from privrank_jax.aggregation.footrule import cost_deviation, counted_histograms
 from privrank_jax.aggregation.kemeny_rule import ProvenRanking
 from privrank_jax.aggregation.split_weights import shrunk_weights
-from privrank_jax.aggregation.subset_designs import MAX_ITEMS as MAX_ITEMS_OF_SETS
 from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data.randomized import SyntheticRankings
 from privrank_jax.data.rankings import Approvals, Rankings
@@ -216,9 +215,9 @@ class Asked:
         checks.check_top_k(self.top_k)
         if privacy is None:
             spare = [name for name in _PRIVATE if getattr(self, name) != getattr(Asked, name)]
+            left_out = ", ".join(f"`{name}`" for name in spare)
             checks.refuse(
-                spare,
-                f"without privacy a consensus is that of the `rule`: leave out {', '.join(spare)}.",
+                spare, f"without privacy a consensus is that of the `rule`: leave out {left_out}."
             )
             return
         record, shuffled = self.record, self.trust == "shuffled"
@@ -376,12 +375,15 @@ def _check_sizes(work: Work) -> None:
     few = work.mechanism in _ANSWERS and users < pairs
     if few and asked.trust == "local" and asked.method == "noise-all":  # one user orders several
         few = report_deviation(items, users, work.privacy.epsilon, "sub-ranking") > 0.5
+    ways = "trust='central'"
+    if few and choose_report(items, users, work.privacy) == "subset-selection":
+        ways += ", or trust='local' and method='borda'"
     checks.refuse(
         most and items > most,
         f"{asked.method} takes at most {most} items, and {numbers}: use method='borda'.",
         few,
-        f"{numbers}: too few to ask each user about one or a few pairs, as exact local and shuffled reports do. Use "
-        f"trust='central'{', or method=borda of trust=local' if items <= MAX_ITEMS_OF_SETS else ''}.",
+        f"{numbers}: too few to ask each user about one or a few pairs, as exact local and shuffled reports do. "
+        f"Use {ways}.",
     )
 
 

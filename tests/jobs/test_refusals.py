@@ -99,7 +99,7 @@ CONSENSUS = [
     ({**RULE, "method": "noise-all", "promise": user("add-remove")}, "replaced"),
     ({"trust": "local", "promise": user("add-remove")}, "replaced"),
     ({"method": "footrule", "promise": user("add-remove")}, "add-remove"),
-    ({"method": "borda", "noise": "laplace", "promise": None}, "method, noise"),
+    ({"method": "borda", "noise": "laplace", "promise": None}, "`method`, `noise`"),
 ]
 
 
