@@ -51,7 +51,7 @@ jax.config.update("jax_enable_x64", True)
 cache = os.environ.get("PRIVRANK_TEST_CACHE", str(KEPT / "privrank-jax-test-cache"))
 jax.config.update("jax_compilation_cache_dir", cache)
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-jax.config.update("jax_traceback_in_locations_limit", 0)  # of lowering, some 5 %
+jax.config.update("jax_traceback_in_locations_limit", 0)  # a few percent of the time
 # What is traced stays: searches for garbage in it take a twelfth of the suite's time.
 gc.set_threshold(100_000, 50, 100)
 

@@ -13,6 +13,7 @@ from scipy import stats
 
 from privrank_jax.privacy import Privacy
 from tests.mechanism.cases import CASES
+from tests.quick import thorough
 from tests.reference import calibration
 
 DELTA = 1e-5
@@ -42,7 +43,7 @@ def drawn_alike(case, template, noise):
 DRAWN = [one for one in EACH if one in FIRST or not drawn_alike(*one.values)]
 
 
-# All noises of the quick tier, of three bodies; tests/privacy and tests/exact have the laws of bodies, one by one.
+# The quick tier draws all noises of these; tests/privacy and tests/exact draw from each body alone.
 SOON = ("noisy_plurality", "noisy_ties", "dp_footrule")
 
 
@@ -74,27 +75,25 @@ def wanted(case, template, noise, users):
 
 
 @each
-def test_without_noise_the_numbers_are_those_of_the_naive_twin(case, template, noise, key):
+@pytest.mark.parametrize("size", [1, thorough(2), 5])
+def test_without_noise_the_numbers_are_those_of_the_naive_twin(case, template, noise, size, key):
     """Also of padded data. Exact Laplace and Gaussian noise is 0 here but for a chance below 1e-100."""
-    rng = np.random.default_rng(0)
-    for size in (1, 2, 5):
-        users = [case.units.contents[k] for k in rng.integers(0, len(case.units.contents), size)]
-        data, right = case.data(users), wanted(case, template, noise, users)
-        told = {"noise": noise, **case.public}
-        free, tight = (promised(epsilon, template, noise) for epsilon in (jnp.inf, 1e5))
-        exact = case.record.release(data, tight, **told)
-        np.testing.assert_allclose(read(case, exact.value), right, atol=0.1)
-        if size == 2:  # a program more would find what those of 1 and 5 find
-            continue
-        found = case.record(key, data, free, **told).value
-        np.testing.assert_allclose(read(case, found), right, atol=1e-5)
-        if case.padded is not None and size == 5:
-            more, mask = case.padded(data)
-            inner = np.asarray(case.record(key, more, free, **told).value)[mask]
-            if inner.ndim == 2:  # positions are those of real items, which come first
-                kept = slice(mask.sum()) if case.record.name == "dp_footrule" else mask
-                inner = inner[:, kept]
-            np.testing.assert_allclose(read(case, inner), right, atol=1e-5)
+    chosen = np.random.default_rng(size).integers(0, len(case.units.contents), size)
+    users = [case.units.contents[k] for k in chosen]
+    data, right = case.data(users), wanted(case, template, noise, users)
+    told = {"noise": noise, **case.public}
+    free, tight = (promised(epsilon, template, noise) for epsilon in (jnp.inf, 1e5))
+    found = case.record(key, data, free, **told).value
+    np.testing.assert_allclose(read(case, found), right, atol=1e-5)
+    exact = case.record.release(data, tight, **told)
+    np.testing.assert_allclose(read(case, exact.value), right, atol=0.1)
+    if case.padded is not None:
+        more, mask = case.padded(data)
+        inner = np.asarray(case.record(key, more, free, **told).value)[mask]
+        if inner.ndim == 2:  # positions are those of real items, which come first
+            kept = slice(mask.sum()) if case.record.name == "dp_footrule" else mask
+            inner = inner[:, kept]
+        np.testing.assert_allclose(read(case, inner), right, atol=1e-5)
 
 
 @each

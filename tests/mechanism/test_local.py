@@ -165,25 +165,20 @@ finite = pytest.mark.parametrize(
     [case for case in CASES.values() if case.law],
     ids=[name for name, case in CASES.items() if case.law],
 )
-# Laws of finite messages are tested whole, and what is read from them as aggregates.
-KEPT = [
-    pytest.param(
-        case, id=name, marks=pytest.mark.slow if case.law or name == "ldp_borda_privunit" else ()
-    )
-    for name, case in CASES.items()
-]
-SOON = (
-    "ldp_borda",
-    "local_weights_rr",
-    "shuffled_pair_weights",
-)  # a record for each way to assign, and to add up
-few = pytest.mark.parametrize(
-    "case",
-    [
-        pytest.param(case, id=name, marks=() if name in SOON else pytest.mark.slow)
+
+
+def _soon(*names):
+    """All cases, of which the quick tier has these."""
+    cases = [
+        pytest.param(case, id=name, marks=() if name in names else pytest.mark.slow)
         for name, case in CASES.items()
-    ],
-)
+    ]
+    return pytest.mark.parametrize("case", cases)
+
+
+# Laws of finite messages are tested whole, and what is read from them as aggregates.
+vectors = _soon("ldp_borda", "local_weights", "local_weights_privunit")
+assigned = _soon("ldp_borda", "local_weights_rr", "shuffled_pair_weights")
 RANKED = [([2, 0, 1], "last"), ([0, 0, 1], "last"), ([-1, 0, -1], "unknown"), ([-1, 0, -1], "last")]
 
 
@@ -233,7 +228,7 @@ def test_messages_have_their_law(case, exact, key):
                 assert found == agrees
 
 
-@pytest.mark.parametrize("case", KEPT)
+@vectors
 def test_reports_are_unbiased_and_as_far_off_as_stated(case, key):
     """30,000 users with one ranking: means within 5.5 standard errors, whatever ties and gaps they have."""
     for ranks, missing in RANKED:
@@ -250,7 +245,7 @@ def test_reports_are_unbiased_and_as_far_off_as_stated(case, key):
             np.testing.assert_allclose(reports.var(0) / 4, scale**2, rtol=0.05)
 
 
-@few
+@assigned
 @pytest.mark.parametrize("missing", [thorough("last"), "unknown"])
 def test_the_aggregate_is_unbiased(case, missing, key, monkeypatch):
     """4,000 simulations of 24 users in blocks: means within 5.5 standard errors, errors as the scale says."""
@@ -279,7 +274,7 @@ def test_the_aggregate_is_unbiased(case, missing, key, monkeypatch):
         assert np.abs(both - (1 - np.eye(ITEMS))).max() < 1e-6
 
 
-@few
+@assigned
 def test_without_noise_users_tell_what_they_hold(case, key):
     promise = case.promise(jnp.inf)
     given = [(np.tile([2, 0, 1], (300, 1)), "last")]

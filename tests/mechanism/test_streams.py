@@ -213,7 +213,13 @@ def test_exact_noise_has_the_law_of_its_rows(case, noise, steps):
     np.testing.assert_allclose(spread, told.deviations[:3], rtol=0.1)
 
 
-@pytest.mark.parametrize(("case", "noise"), [one for one in EACH if "laplace" in one.id])
+@pytest.mark.parametrize(
+    ("case", "noise"),
+    [
+        pytest.param(*one.values, id=one.id, marks=() if "laplace" in one.id else pytest.mark.slow)
+        for one in EACH
+    ],
+)
 def test_of_a_batch_values_are_those_of_single_calls(case, noise, key):
     """Over keys, ε and L."""
 

@@ -12,12 +12,10 @@ import pytest
 
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy_audit import Audited, get, names
+from tests.quick import thorough_but
 
 ROWS = [get(name) for name in names()]
-FIRST = {row.function: row for row in reversed(ROWS)}
-EACH = [
-    pytest.param(row, marks=() if row is FIRST[row.function] else pytest.mark.slow) for row in ROWS
-]
+FIRST = {row.function: row for row in reversed(ROWS)}.values()
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 
 
@@ -41,7 +39,7 @@ def test_guarantee_is_that_of_the_row(row: Audited) -> None:
         assert float(epsilon) == 0.7
 
 
-@pytest.mark.parametrize("row", EACH, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", thorough_but(ROWS, *FIRST), ids=lambda row: row.name)
 def test_dtype_follows_the_data(row: Audited) -> None:
     """float32 counts or weights give float32 values, float64 ones float64; orders are integers of 32 bits."""
 
@@ -61,7 +59,7 @@ def test_dtype_follows_the_data(row: Audited) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", [one for one in EACH if one.values[0].twin], ids=lambda row: row.name
+    "row", thorough_but([row for row in ROWS if row.twin], *FIRST), ids=lambda row: row.name
 )
 def test_without_noise_the_numbers_are_those_of_the_naive_twin(
     row: Audited, key: jax.Array

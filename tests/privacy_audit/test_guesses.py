@@ -24,7 +24,7 @@ def board_of(battles):
     return found
 
 
-@given(before=st.lists(BATTLE, max_size=6), new=st.lists(BATTLE, max_size=3))
+@given(before=st.lists(BATTLE, max_size=6), new=st.lists(BATTLE, max_size=4))
 def test_all_explanations_are_found_and_nothing_else(before, new):
     first = board_of(before)
     found = battles_between(first, first + board_of(new))
