@@ -140,8 +140,9 @@ class Plan:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of a data frame: of a consensus one per method, else one."""
-        return self.facts.get("methods") or [_flat(self.facts)]
+        """The rows of a data frame: of a consensus one per method with a proof, else one."""
+        rest = {name: value for name, value in self.facts.items() if name != "methods"}
+        return self.facts.get("methods") or [_flat(rest)]
 
     def to_frame(self) -> Any:
         """The rows as a data frame, as :meth:`~privrank_jax.jobs.result.Ranking.to_frame` makes it."""

@@ -189,6 +189,8 @@ def test_the_draws_are_those_that_were_made_and_another_rule_has_no_proof():
     found = plan(**told, rule="copeland", method="weights")
     assert (found.facts["methods"], found.facts["draws"] < 6000) == ([], True)
     assert f"simulated {found.facts['draws']:,} times" in str(found)
+    (row,) = found.rows
+    assert (row["method"], "methods" in row) == ("weights", False)
 
 
 @pytest.mark.slow
