@@ -63,32 +63,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Of few tests, each of which takes as long as a file: begun first, so that no worker is left with them in the end.
-LONGEST = tuple(f"tests/test_{name}.py" for name in ("types", "notebooks", "site", "packages"))
+LONGEST = tuple(f"tests/test_{name}.py" for name in ("notebooks", "site", "packages"))
 # These drop all compiled programs, which takes seconds where there are thousands, and the next tests trace theirs anew.
 FORGETFUL = ("tests/test_backend.py", "tests/mallows/test_sampling.py")
-# Its process runs examples of most modules, and compares what they print too.
-CHECKED_EXAMPLES = (
-    "tests/test_types.py::test_examples_of_every_package_keep_the_types_of_their_signatures"
-)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put what takes longest in front, and then what drops programs while there are few; run no example twice."""
+    """Put what takes longest in front, and then what drops programs while there are few."""
     items.sort(key=lambda item: item.nodeid.startswith(FORGETFUL), reverse=True)
     items.sort(key=lambda item: item.nodeid.startswith(LONGEST), reverse=True)
-    if not any(item.nodeid == CHECKED_EXAMPLES for item in items):
-        return
-    from tests.runtime_types import EXAMPLES, checked_here
-
-    checked = {f"privrank_jax/{name.replace('.', '/')}.py" for name in EXAMPLES}
-
-    def runs_there(item: pytest.Item) -> bool:
-        example = isinstance(item, pytest.DoctestItem) and checked_here(item.dtest)
-        return example and item.nodeid.partition("::")[0] in checked
-
-    config.hook.pytest_deselected(items=[item for item in items if runs_there(item)])
-    items[:] = [item for item in items if not runs_there(item)]
 
 
 @pytest.hookimpl(optionalhook=True)

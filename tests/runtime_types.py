@@ -2,7 +2,7 @@
 
 Every function of the package is wrapped as it is imported (jaxtyping's import hook, beartype), so an example fails
 where an argument or a result is not what the signature says, or prints something else than what stands below it.
-:mod:`tests.test_types` runs this in its own process; pytest does not run the same examples again beside it.
+:mod:`tests.test_types` runs this in its own process, in the thorough tier.
 """
 
 from __future__ import annotations

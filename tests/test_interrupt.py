@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import jax
 import pytest
 
 from privrank_jax.release.ledger import Ledger
@@ -39,16 +40,17 @@ os.write(2, b"ready\\n")
 main()
 """
 )
+CACHE = "compilation_cache_dir", "persistent_cache_min_compile_time_secs"
 EVER = 1e6  # seconds for a section that is not waited for
 
 
 def driven(*arguments, patch="", grace=1.0, stdout=subprocess.PIPE):
     """The command; without a grace just as its entry point starts it."""
     entry = DRIVER.format(patch=patch, grace=grace) if grace else ENTRY
-    environment = {x: os.environ[x] for x in os.environ if x != "JAX_COMPILATION_CACHE_DIR"}
+    cache = {f"JAX_{name}".upper(): str(jax.config.values[f"jax_{name}"]) for name in CACHE}
     return subprocess.Popen(
         [sys.executable, "-c", entry, *map(str, arguments)],
-        env=environment,
+        env=os.environ | cache,
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.PIPE,

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from privrank_jax import metrics
 from tests import reference
+from tests.quick import thorough
 
 FEW = settings(max_examples=40)
 permutations = st.permutations(list(range(7)))
@@ -48,7 +49,7 @@ def test_footrule_and_mean_rank_difference(a, b):
     assert tau <= int(total) <= 2 * tau  # Diaconis and Graham (1977)
 
 
-@pytest.mark.parametrize(("users", "m"), [(64, 101), (70, 256), (3, 7), (3, 120)])
+@pytest.mark.parametrize(("users", "m"), [thorough(64, 101), (70, 256), (3, 7), thorough(3, 120)])
 def test_kendall_distances_of_batches(users, m):
     """Of few and many items, counted together from 64 rankings on: ties, masks, any integers, shared arguments, and
     batches in batches; with counts above 255 where there are more items than a byte numbers."""

@@ -63,8 +63,10 @@ def programs(page: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     "page",
-    [  # that of the papers takes simulations, and all mechanisms, which tests of the audit take one by one
-        pytest.param(page, marks=pytest.mark.slow if page.name == "papers.md" else ())
+    [  # that of the papers takes simulations and all mechanisms, that of the methods all of these
+        pytest.param(
+            page, marks=pytest.mark.slow if page.name in ("papers.md", "methods.md") else ()
+        )
         for page in PAGES
         if programs(page)
     ],

@@ -5,8 +5,10 @@ import subprocess
 import sys
 
 import jax
+import pytest
 
 
+@pytest.mark.slow
 def test_examples_of_every_package_keep_the_types_of_their_signatures():
     """In a process of its own, where every function is checked as it is imported."""
     programs = {
