@@ -12,7 +12,7 @@ import pytest
 from tests import composition_table
 from tests.invoked import invoke
 from tests.notebook_outputs import texts_agree
-from tests.quick import thorough
+from tests.quick import thorough, thorough_but
 from tests.sources import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "notebooks").rglob("*.md"))]
@@ -53,6 +53,7 @@ def test_a_command_prints_what_its_page_says(page, command, output, monkeypatch,
         pytest.fail(checker.output_difference(example, result.stdout, flags))
 
 
+LONG = "methods.md", "papers.md"  # their blocks run all mechanisms
 PROGRAM = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 
@@ -63,13 +64,7 @@ def programs(page: Path) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(
     "page",
-    [  # that of the papers takes simulations and all mechanisms, that of the methods all of these
-        pytest.param(
-            page, marks=pytest.mark.slow if page.name in ("papers.md", "methods.md") else ()
-        )
-        for page in PAGES
-        if programs(page)
-    ],
+    thorough_but(filter(programs, PAGES), *(page for page in PAGES if page.name not in LONG)),
     ids=lambda page: page.name,
 )
 def test_python_of_a_page_runs_and_prints_what_stands_below_it(page, monkeypatch, tmp_path, capsys):
