@@ -62,7 +62,8 @@ def test_batches_in_lanes_are_fitted_from_any_start(link, dtype, slack):
 
 
 def test_problems_end_one_by_one():
-    counts = jnp.asarray(COUNTS[:3]).at[1].set(np.nan)
+    counts = COUNTS[:3].copy()
+    counts[1] = np.nan
     found = jax.jit(jax.vmap(fit))(counts)
     assert found.code.tolist() == [CONVERGED, NOT_FINITE, CONVERGED]
     assert found.steps[1] == 0 < found.steps[0]
@@ -71,7 +72,7 @@ def test_problems_end_one_by_one():
 
 
 def test_derivatives_pass_through_batches_and_twice():
-    counts, mix, step = jnp.asarray(COUNTS[:2]), jnp.arange(SIZE) - 1.0, 1e-4
+    counts, mix, step = COUNTS[:2], np.arange(SIZE) - 1.0, 1e-4
 
     def score(ridge, counts):
         return mix @ fit(counts, ridge).value
@@ -79,13 +80,12 @@ def test_derivatives_pass_through_batches_and_twice():
     def total(ridge):
         return jnp.sum(jax.vmap(score, (None, 0))(ridge, counts))
 
-    whole, slope = quick_jit(total), quick_jit(jax.grad(total))
-    near = (whole(0.7 + step) - whole(0.7 - step)) / (2 * step)
-    np.testing.assert_allclose(slope(0.7), near, rtol=1e-5)
+    several = quick_jit(jax.vmap(jax.value_and_grad(total)))
+    whole, slope = several(0.7 + step * np.array([1.0, 0.0, -1.0]))
+    np.testing.assert_allclose(slope[1], (whole[0] - whole[2]) / (2 * step), rtol=1e-5)
     bends = quick_jit(jax.grad(jax.grad(score)))
-    change = (slope(0.7 + step) - slope(0.7 - step)) / (2 * step)
     both = bends(0.7, counts[0]) + bends(0.7, counts[1])
-    np.testing.assert_allclose(both, change, rtol=1e-5)
+    np.testing.assert_allclose(both, (slope[0] - slope[2]) / (2 * step), rtol=1e-5)
 
 
 @pytest.mark.slow
@@ -120,7 +120,7 @@ def world(items, comparisons, seed=0, dtype=np.float64):
 
 @pytest.mark.parametrize(
     ("items", "comparisons", "dtype", "gamma"),
-    [thorough(1000, 100_000, np.float64, 0.0), (5000, 500_000, np.float32, 1.0)],
+    [thorough(1000, 100_000, np.float64, 0.0), (2000, 100_000, np.float32, 1.0)],
 )
 def test_large_fits_converge_in_few_steps_to_where_win_totals_match(
     items, comparisons, dtype, gamma
@@ -168,8 +168,9 @@ class Plain:
         return 1.0
 
 
+@functools.partial(jax.jit, static_argnums=(0, *range(2, 6)))
 def solved(function, start, *search):
-    return jax.jit(lambda start: minimize(Plain(function), start, Search(*search)))(start)
+    return minimize(Plain(function), start, Search(*search))
 
 
 def _quadratic(x):
@@ -183,35 +184,45 @@ def _bent(x):
 
 def test_plain_functions_are_minimized():
     """In few steps, and in none from the minimizer."""
-    found = solved(_quadratic, jnp.ones(3))
+    found = solved(_quadratic, np.ones(3))
     assert found.steps <= 3
     np.testing.assert_allclose(found.value, np.linalg.solve(CURVE, SLOPE), rtol=1e-9)
-    again = solved(_quadratic, jnp.asarray(np.linalg.solve(CURVE, SLOPE)))
+    again = solved(_quadratic, np.linalg.solve(CURVE, SLOPE))
     assert (int(again.code), int(again.steps)) == (CONVERGED, 0)
-    bent = solved(_bent, jnp.array([-3.0, 4.0]), 1e-9)
+    bent = solved(_bent, np.array([-3.0, 4.0]), 1e-9)
     assert bent.code == CONVERGED
     np.testing.assert_allclose(bent.value, [1.0, 1.0], atol=1e-7)
 
 
-@pytest.mark.parametrize("steps", [0, 3])
-def test_max_steps_is_honored_and_told(steps):
-    for optimizer in (None, optax.sgd(0.001)):
-        found = solved(_bent, jnp.array([-3.0, 4.0]), None, steps, None, optimizer)
-        assert (int(found.code), int(found.steps)) == (OUT_OF_STEPS, steps)
-        assert found.gradient_norm > 1
+SMALL_STEPS = optax.sgd(0.001)
+
+
+@pytest.mark.parametrize(
+    ("steps", "optimizer"),
+    [(3, None), thorough(0, None), (0, SMALL_STEPS), thorough(3, SMALL_STEPS)],
+)
+def test_max_steps_is_honored_and_told(steps, optimizer):
+    found = solved(_bent, np.array([-3.0, 4.0]), None, steps, None, optimizer)
+    assert (int(found.code), int(found.steps)) == (OUT_OF_STEPS, steps)
+    assert found.gradient_norm > 1
 
 
 def test_negative_curvature_is_a_direction():
     """From where the function bends down in all directions, and in one."""
+
+
+    def wells(x):
+        return jnp.sum(x**4 / 4 - x**2 / 2)
+
     for start in ([0.1, -0.2], [0.1, -2.0]):
-        found = solved(lambda x: jnp.sum(x**4 / 4 - x**2 / 2), jnp.array(start))
+        found = solved(wells, np.array(start))
         assert found.code == CONVERGED
         np.testing.assert_allclose(found.value, [1.0, -1.0], atol=1e-9)
 
 
 def test_a_search_that_makes_no_progress_stalls():
     def frozen(tolerance, patience):
-        return solved(_quadratic, jnp.ones(3), tolerance, 100, patience, optax.sgd(0.0))
+        return solved(_quadratic, np.ones(3), tolerance, 100, patience, optax.sgd(0.0))
 
     stuck = frozen(None, 5)
     assert (int(stuck.code), int(stuck.steps)) == (STALLED, 5)
@@ -221,16 +232,16 @@ def test_a_search_that_makes_no_progress_stalls():
 
 
 def test_values_that_are_not_finite_are_told():
-    runaway = solved(_bent, jnp.ones(2) * 9, None, 10_000, None, optax.sgd(10.0))
+    runaway = solved(_bent, np.ones(2) * 9, None, 10_000, None, optax.sgd(10.0))
     assert runaway.code == NOT_FINITE
-    assert solved(_quadratic, jnp.full(3, jnp.nan)).code == NOT_FINITE
+    assert solved(_quadratic, np.full(3, np.nan)).code == NOT_FINITE
 
 
 def test_a_search_that_rounding_stops_stalls():
     def rounded(x):
         return 0.5 * x @ SKEW.astype(np.float32) @ x - jnp.sum(x)
 
-    start = jnp.array([-3.0, 4.0], jnp.float32)
+    start = np.array([-3.0, 4.0], np.float32)
     found = solved(rounded, start, -1.0)  # out of reach even at gradient 0
     assert int(found.code) == STALLED
     assert found.steps < 40
@@ -239,7 +250,7 @@ def test_a_search_that_rounding_stops_stalls():
 
 @pytest.mark.parametrize(
     ("mode", "large"),  # by conjugate gradients, by a matrix
-    [(jax.jacrev, 0), (jax.jacfwd, 1000), thorough(jax.jacfwd, 0), thorough(jax.jacrev, 1000)],
+    [thorough(jax.jacrev, 0), thorough(jax.jacfwd, 1000), (jax.jacfwd, 0), thorough(jax.jacrev, 1000)],
 )
 def test_the_minimizer_is_differentiable_by_the_implicit_function_theorem(large, mode, monkeypatch):
     monkeypatch.setattr("privrank_jax.pairwise.minimizer._LARGE", large)
@@ -251,7 +262,7 @@ def test_the_minimizer_is_differentiable_by_the_implicit_function_theorem(large,
 
         return minimize(Plain(objective), jnp.zeros(3), Search(1e-12)).value
 
-    bend, slopes = 0.3, jnp.stack([jnp.asarray(SLOPE), jnp.ones(3)])
+    bend, slopes = 0.3, np.stack([SLOPE, np.ones(3)])
     found = jax.jit(jax.vmap(mode(minimizer, (0, 1)), in_axes=(0, None)))(slopes, bend)
     for row, slope in enumerate(slopes):
         x = minimizer(slope, bend)
