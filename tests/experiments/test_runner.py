@@ -36,6 +36,7 @@ def test_an_interrupted_study_is_not_taken_for_one_with_other_parameters(tmp_pat
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
+    monkeypatch.setattr("privrank_jax.plotting.save", lambda *picture: None)  # slow; seen below
     said = []
     run = {"replicates": 3, "folder": tmp_path, "notice": said.append}
     run |= {"items": (3,), "draws": 400}

@@ -12,16 +12,18 @@ import pytest
 
 from privrank_jax import mallows
 from tests.mallows.crowd import CROWD
+from tests.quick import thorough
 from tests.reference import mallows as naive
 
 CENTERS = [[2, 0, 1, 3], [1, -1, 0, 2], [-1, 0, -1, -1], [-1, -1, -1, -1]]
+log_prob_of_each = jax.jit(jax.vmap(mallows.log_prob, (0, None, None)))
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 2.0, 30.0])
 def test_probabilities_are_those_of_the_enumeration(epsilon):
     for center in CENTERS:
         rankings, mass = naive.pmf(center, epsilon)
-        log_p = jax.vmap(mallows.log_prob, (0, None, None))(rankings, jnp.array(center), epsilon)
+        log_p = log_prob_of_each(rankings, np.array(center), epsilon)
         np.testing.assert_allclose(log_p, np.log(mass), atol=1e-12, rtol=1e-12)
 
 
@@ -38,7 +40,8 @@ def test_other_items_than_those_of_the_center_have_no_probability():
 
 def test_normalizer_has_its_limits_and_never_overflows():
     def log_z(items, epsilons):
-        return jax.vmap(lambda e: -mallows.log_prob(range(items), range(items), e))(epsilons)
+        ranks = np.arange(items)
+        return jax.jit(jax.vmap(lambda e: -mallows.log_prob(ranks, ranks, e)))(epsilons)
 
     for items in (1, 2, 5):
         sums = [
@@ -46,7 +49,7 @@ def test_normalizer_has_its_limits_and_never_overflows():
                        for ranks in itertools.permutations(range(items))))
             for epsilon in (0.5, 5.0)
         ]  # fmt: skip
-        ours = log_z(items, jnp.array([0.5, 5.0, 1e-12, np.inf]))
+        ours = log_z(items, np.array([0.5, 5.0, 1e-12, np.inf]))
         wanted = [*sums, math.log(math.factorial(items)), 0.0]
         np.testing.assert_allclose(ours, wanted, rtol=1e-12, atol=1e-12)
     epsilons = np.array([1e-3, 1.0, 1e3], np.float32)
@@ -110,7 +113,7 @@ def test_pairs_and_concordance_are_those_of_the_enumeration():
 
 
 @pytest.mark.parametrize(
-    ("num_items", "k"), [(3, 1), (4, 1), (5, 1), (5, 2), (4, 2), (4, 0), (3, 3)]
+    ("num_items", "k"), [(3, 1), (4, 1), (5, 1), thorough(5, 2), (4, 2), (4, 0), (3, 3)]
 )
 def test_the_top_k_alone_loses_what_the_pairs_say(num_items, k):
     """Of all rankings that agree on the items in neither top K, by the definition: pairs, and the loss of a draw."""

@@ -18,9 +18,12 @@ SMALL = TwoTowers(width=3, layers=1)
 OPTIMIZER = optax.adam(0.1)
 
 
-def small_train(key, x, y, wins, mask=None, max_rounds=6):
+ALL = np.ones(12, bool)
+
+
+@jax.jit
+def small_train(key, x, y, wins, mask=ALL, max_rounds=6):
     """The program that the tests of this file share: 8 users to train on, 4 held out."""
-    mask = jnp.ones(12, bool) if mask is None else mask
     return train(
         key,
         SMALL,
@@ -38,17 +41,17 @@ def small_train(key, x, y, wins, mask=None, max_rounds=6):
 def test_vmapped_replicates_are_the_single_ones_and_mask_hides_users():
     """The returned risk is also that of the held-out users at the returned parameters."""
     x, y, ranks, wins = WORLD(KEY)
-    mask = jnp.arange(12) % 3 < 2
-    junk = jnp.where(mask[:, None], wins, jnp.nan)
-    many = (jnp.stack([wins, wins, junk]), jnp.stack([jnp.ones(12, bool), mask, mask]))
-    keys = jax.random.split(KEY, 2)[jnp.array([0, 1, 1])]
+    mask = np.arange(12) % 3 < 2
+    junk = np.where(mask[:, None], wins, np.nan)
+    many = (np.stack([wins, wins, junk]), np.stack([ALL, mask, mask]))
+    keys = jax.random.split(KEY, 2)[np.array([0, 1, 1])]
     alone = [small_train(key, x, y, *each) for key, *each in zip(keys, *many)]
     for a, b in zip(*(jax.tree.leaves(one) for one in alone[1:]), strict=True):
         np.testing.assert_array_equal(a, b)  # masked users may hold any data
     assert not np.allclose(alone[0].params["item"][0]["bias"], alone[1].params["item"][0]["bias"])
-    together = jax.vmap(small_train, in_axes=(0, None, None, 0, 0))(keys, x, y, *many)
+    together = jax.jit(jax.vmap(small_train, in_axes=(0, None, None, 0, 0)))(keys, x, y, *many)
     for a, b in zip(jax.tree.leaves(together), zip(*(jax.tree.leaves(one) for one in alone))):
-        np.testing.assert_allclose(a, jnp.stack(b), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(a, np.stack(b), rtol=1e-6, atol=1e-9)
     for one, real in ((alone[0], range(4)), (alone[1], (0, 1, 3))):
         risks = [
             reference.risk(
@@ -72,7 +75,8 @@ def test_more_rounds_never_raise_the_risk_kept_and_compile_once():
 def test_stops_after_patience_and_keeps_the_start_where_training_only_harms():
     """The preferences of held-out users are the reverse of those of training users."""
     x, y, _, wins = WORLD(KEY)
-    found = small_train(KEY, x, y, wins.at[:4].set(3 - wins[:4]), max_rounds=50)
+    turned = np.concatenate([3 - np.asarray(wins)[:4], wins[4:]])
+    found = small_train(KEY, x, y, turned, max_rounds=50)
     start = small_train(KEY, x, y, wins, max_rounds=0)
     assert (int(found.best_round), int(found.rounds)) == (0, 3)
     for a, b in zip(jax.tree.leaves(found.params), jax.tree.leaves(start.params), strict=True):
@@ -125,14 +129,15 @@ def test_a_penalty_gives_debiased_targets_a_minimum_and_training_finds_it():
 def test_scores_are_those_of_slow_twins():
     scorer = TwoTowers(width=3, layers=3)
     x, y, _, _ = WORLD(KEY)
-    params = scorer.init(KEY, 2, 2)
+    params = jax.jit(scorer.init, static_argnums=(1, 2))(KEY, 2, 2)
     assert [layer["weight"].shape for layer in params["user"]] == [(2, 3), (3, 3), (3, 3)]
-    flat = jnp.concatenate([leaf.ravel() for leaf in jax.tree.leaves(params)])
+    flat = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(params)])
     assert len(np.unique(flat)) == 66  # two towers of 9 + 12 + 12, no two alike
     assert abs(flat).max() <= 2**-0.5
-    found = scorer.score(params, x[0], y)
+    x, y = np.asarray(x), np.asarray(y)
+    found = jax.jit(scorer.score)(params, x[0], y)
     np.testing.assert_allclose(found, reference.two_tower_scores(params, x[0], y), rtol=1e-9)
-    line = {"user": jnp.array([1.0, 2.0]), "item": jnp.array([-1.0, 0.5])}
+    line = {"user": np.array([1.0, 2.0]), "item": np.array([-1.0, 0.5])}
     np.testing.assert_allclose(
         Linear().score(line, x[0], y), x[0, 0] + 2 * x[0, 1] - y[:, 0] + 0.5 * y[:, 1], rtol=1e-12
     )

@@ -69,7 +69,7 @@ def slope(gap, reports, epsilon, weights, name):
             for name in ("likelihood", "debiased")
         ),
         thorough("`, plain mean |", "debiased", None, False),
-        ("`, weighted mean |", "debiased", None, True),
+        thorough("`, weighted mean |", "debiased", None, True),
     ],
 )
 def test_the_page_states_the_slopes(row, name, budget, weighted):

@@ -30,8 +30,8 @@ def test_worst_world_counts_the_users_that_count():
     footrule_costs(world.histograms)  # which checks them
     # Only the outer items move; each of the two pairs leans by 0.4 to one side.
     sizes = P(num_users=20_000, max_users=20_000, max_items=7)
-    many = jax.jit(lambda key: crowds.worst_world(key, sizes, **shape))(KEY)
-    many = np.asarray(many.weights.matrix)
+    many = jax.jit(lambda key: crowds.worst_world(key, sizes, **shape).weights.matrix)(KEY)
+    many = np.asarray(many)
     np.testing.assert_allclose(many[2, 3:5], 1.0)
     np.testing.assert_allclose(np.abs(2 * many[[0, 1], [5, 6]] - 1), 0.4, atol=0.05)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -63,7 +62,7 @@ def test_neighbors_agree_once_one_item_is_out_and_none_is_left_out(items):
 
 def test_what_methods_learn_from():
     """Without noise, wins are those of the rankings; with it, they average to them where they should."""
-    ranks = jnp.tile(jnp.array([2, 0, 1, 3]), (4000, 1))
+    ranks = np.tile(np.array([2, 0, 1, 3]), (4000, 1))
     names = (MALLOWS, UNBIASED, LAPLACE, RAW_LAPLACE, NO_PRIVACY)
 
     @jax.jit
@@ -76,16 +75,16 @@ def test_what_methods_learn_from():
     noisy = means(3.0)
     for name in names:
         mean, spread = noisy[name]
-        far = abs(mean - jnp.array([1, 3, 2, 0])) / (spread / 4000**0.5 + 1e-9)
+        far = abs(np.asarray(mean) - [1, 3, 2, 0]) / (np.asarray(spread) / 4000**0.5 + 1e-9)
         assert (far.max() < 4.5) == (name in (UNBIASED, RAW_LAPLACE, NO_PRIVACY)), name
 
 
 def test_item_scores_rank_by_mean_wins():
     """Exactly what the minimizer of the logistic risk does, with or without a minimum."""
-    wins = 3.0 + jax.random.normal(PERSONAL_KEY, (200, 7)) * jnp.linspace(0.05, 2, 200)[:, None]
-    scores = jax.jit(jax.vmap(rdp_common.item_scores))(wins)
-    wrong = jax.vmap(ranks_from_scores)(scores) != jax.vmap(ranks_from_scores)(wins)
-    assert jnp.mean(jnp.any(wrong, axis=1)) < 0.02
+    noise = np.random.default_rng(0).normal(size=(200, 7))
+    wins = 3.0 + noise * np.linspace(0.05, 2, 200)[:, None]
+    ranks = jax.jit(jax.vmap(lambda one: ranks_from_scores(rdp_common.item_scores(one))))(wins)
+    assert np.mean(np.any(np.argsort(ranks) != np.argsort(-wins), axis=1)) < 0.02
 
 
 @pytest.mark.slow
