@@ -14,6 +14,7 @@ from privrank_jax.pairwise import graph
 from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.uncertainty import standard_errors
+from tests.quick import quick_jit
 from tests.reference import davidson as reference
 
 OUTCOMES = [(0, 1, 5, 3, 2), (0, 2, 4, 1, 1), (1, 2, 3, 4, 3), (2, 3, 6, 2, 1), (0, 3, 2, 2, 0)]
@@ -87,10 +88,11 @@ DESIGN = Counts(jnp.asarray(400 * (1.0 - np.eye(4))), ties=True)
 def test_several_components_and_strong_ridges_give_no_intervals():
     apart = np.array([[0, 9, 0, 0], [9, 0, 0, 0], [0, 0, 0, 9], [0, 0, 9, 0.0]])
     value = ModelScores(jnp.asarray(TRUTH), log_tie=jnp.log(TIE))
-    found = confidence_intervals(standard_errors(value, Counts(jnp.asarray(apart))))
+    errors = quick_jit(standard_errors)
+    found = confidence_intervals(errors(value, Counts(jnp.asarray(apart))))
     assert np.all(np.isinf(found.low))
     assert float(found.log_tie.low) < np.log(TIE) < float(found.log_tie.high)
-    shrunk = confidence_intervals(standard_errors(value, DESIGN, gamma=1e4))
+    shrunk = confidence_intervals(errors(value, DESIGN, gamma=1e4))
     assert np.isinf(shrunk.log_tie.low)
     assert np.all(np.isinf(shrunk.low))
     assert np.all(np.asarray(shrunk.rank_high) == 3)

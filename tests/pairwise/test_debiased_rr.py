@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.links import get_link
 from privrank_jax.pairwise import debiased_rr, standard_errors
 from privrank_jax.pairwise.debiased_fit import (
     DebiasedSums,
@@ -20,6 +19,7 @@ from privrank_jax.pairwise.debiased_fit import (
     scores_from_sums,
     smallest_curvature,
 )
+from tests import reference
 from tests.quick import quick_jit, thorough
 from tests.reference import local as reference_local
 from tests.reference.local import debias, pairs_of
@@ -142,13 +142,14 @@ def test_ridge_where_little_or_nothing_is_known():
 def test_smallest_curvature(link):
     sums = debiased_sums(*problem(low=0.1, high=0.8))
     theta = np.array([0.3, -0.5, 0.1, 0.9])
-    found = float(smallest_curvature(theta, sums, link))
+    curvature = jax.jit(smallest_curvature, static_argnums=2)
+    found = float(curvature(theta, sums, link))
     hessian = reference_local.signed_hessian(theta, np.asarray(sums.wins), link)
     least = reference_local.smallest_nonzero_eigenvalue(hessian)
     assert found == pytest.approx(least, abs=1e-10)
-    wide = [jnp.pad(part, (0, 2)) for part in (sums.margins, sums.weights)]
-    padded = DebiasedSums(*wide, jnp.arange(6) < 4)
-    found = smallest_curvature(jnp.pad(theta, (0, 2)), padded, link)
+    wide = [np.pad(part, (0, 2)) for part in (sums.margins, sums.weights)]
+    padded = DebiasedSums(*wide, np.arange(6) < 4)
+    found = curvature(np.pad(theta, (0, 2)), padded, link)
     np.testing.assert_allclose(found, least, atol=1e-10)
 
 
@@ -231,8 +232,8 @@ def naive(theta, weights, fourth, link):
     for i in range(size):
         for j in range(i):
             gap = theta[i] - theta[j]
-            chance = float(link.cdf(gap))
-            density = float(jax.grad(link.cdf)(gap))
+            chance, _, score, _ = reference.link(link, gap)
+            density = chance * score
             direction = np.zeros(size)
             direction[i], direction[j] = 1, -1
             outer = np.outer(direction, direction)
@@ -243,13 +244,13 @@ def naive(theta, weights, fourth, link):
     return inverse @ meat @ inverse
 
 
-@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("link", ["logistic", "laplace", thorough("normal")])
 def test_the_covariance_is_the_sandwich(link):
     weights = symmetric([30.0, 20.0, 55.0, 41.0, 0.0, 12.0])
     fourth = weights * symmetric([0.9, 0.2, 0.5, 0.7, 0.0, 0.1])
     sums = DebiasedSums(jnp.zeros((4, 4)), jnp.asarray(weights))
     found = report_standard_errors(THETA, sums, fourth, link=link)
-    expected = naive(THETA, weights, fourth, get_link(link))
+    expected = naive(THETA, weights, fourth, link)
     np.testing.assert_allclose(found.covariance, expected, rtol=1e-8, atol=1e-12)
     safe = report_standard_errors(THETA, sums, link=link).standard_errors
     assert np.all(safe > found.standard_errors)

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 import scipy.stats
 
+from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import confidence_intervals, mle, noisy_counts, standard_errors
+from privrank_jax.pairwise import confidence_intervals, mle, noisy_counts, uncertainty
 from privrank_jax.pairwise.intervals import (
     above_probabilities,
     critical_at,
@@ -23,13 +24,16 @@ from privrank_jax.pairwise.intervals import (
     quasi_variances,
     rank_probabilities,
 )
-from privrank_jax.pairwise.uncertainty import MOST_CHANGE, totals_standard_errors
+from privrank_jax.pairwise.uncertainty import MOST_CHANGE
 from privrank_jax.privacy.bodies import Noise
 from tests import reference
 from tests.promises import promise
-from tests.quick import quick_jit
+from tests.quick import quick_jit, thorough
 from tests.reference.quasi_variances import quasi_variances as naive
 
+# Compiled whole: operation by operation they are a dozen programs more for each shape.
+standard_errors = quick_jit(pairwise.standard_errors, static_argnames="link")
+totals_standard_errors = quick_jit(uncertainty.totals_standard_errors)
 SIZE = 8
 TRUTH = np.array([1.2, 0.8, 0.4, 0.4, 0.0, -0.5, -0.9, -1.4])
 DESIGN = 200 * (1.0 - np.eye(SIZE))
@@ -286,7 +290,7 @@ MET = np.array(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("masked", [thorough(False), True])
 def test_a_bootstrap_draws_binomial_outcomes_and_the_noise_of_the_mechanism(masked, key):
     """Means and variances within 5 standard errors; every comparison has one winner, counts are rounded."""
     mask = np.array([True, True, not masked, True, True])

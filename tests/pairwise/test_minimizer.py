@@ -210,7 +210,6 @@ def test_max_steps_is_honored_and_told(steps, optimizer):
 def test_negative_curvature_is_a_direction():
     """From where the function bends down in all directions, and in one."""
 
-
     def wells(x):
         return jnp.sum(x**4 / 4 - x**2 / 2)
 
@@ -250,7 +249,12 @@ def test_a_search_that_rounding_stops_stalls():
 
 @pytest.mark.parametrize(
     ("mode", "large"),  # by conjugate gradients, by a matrix
-    [thorough(jax.jacrev, 0), thorough(jax.jacfwd, 1000), (jax.jacfwd, 0), thorough(jax.jacrev, 1000)],
+    [
+        thorough(jax.jacrev, 0),
+        thorough(jax.jacfwd, 1000),
+        (jax.jacfwd, 0),
+        thorough(jax.jacrev, 1000),
+    ],
 )
 def test_the_minimizer_is_differentiable_by_the_implicit_function_theorem(large, mode, monkeypatch):
     monkeypatch.setattr("privrank_jax.pairwise.minimizer._LARGE", large)

@@ -110,7 +110,7 @@ def test_the_loss_is_as_convex_as_lemma_4_says(link, spread):
     reach = np.linspace(-spread - 2 * far, spread + 2 * far, 1001)
     bends = np.asarray(get_link(link).curvature(reach), float)
     assert bound.eigenvalue == pytest.approx(bends.min() * items * share / 4, rel=1e-5)
-    for _ in range(100):
+    for _ in range(40):
         near = theta + random.uniform(-far, far, items)
         answers, asked = (random.uniform(size=chance.shape) < x for x in (chance, share))
         found = np.linalg.eigvalsh(hessian(near, chance, epsilon, answers, asked, link))

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from privrank_jax.links import get_link
+from privrank_jax.pairwise import uncertainty
 from privrank_jax.pairwise.meetings import varying_share
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
-from privrank_jax.pairwise.uncertainty import (
-    clustered_covariance,
-    standard_errors,
-    totals_standard_errors,
-)
+from privrank_jax.pairwise.uncertainty import clustered_covariance
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Zonotope
 from tests import reference
-from tests.quick import thorough
+from tests.quick import quick_jit, thorough
 from tests.reference.clustered import clustered_covariance as by_loops
 
+# Compiled whole: operation by operation they are a dozen programs more for each shape.
+standard_errors = quick_jit(uncertainty.standard_errors, static_argnames=("link", "target"))
+totals_standard_errors = quick_jit(uncertainty.totals_standard_errors)
 LINKS = ("logistic", "normal", "laplace")
 SIZE = 5
 THETA = np.array([1.1, 0.4, 0.1, -0.5, -1.1])
@@ -154,8 +154,8 @@ def test_k_norm_noise_enters_by_its_covariance():
     @jax.jit
     def found(scale):
         law = Noise("k-norm", scale, body)
-        scores = standard_errors(THETA, comparisons, noise=law)
-        totals = totals_standard_errors(10 * THETA, comparisons, noise=law)
+        scores = uncertainty.standard_errors(THETA, comparisons, noise=law)
+        totals = uncertainty.totals_standard_errors(10 * THETA, comparisons, noise=law)
         return scores.standard_errors, totals.standard_errors
 
     scores, totals = found(1.5)
