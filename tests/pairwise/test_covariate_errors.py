@@ -26,7 +26,7 @@ from tests.quick import quick_jit, thorough
 from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import matrix_of
 
-ITEMS, ROWS = 5, 1000
+ITEMS, ROWS = 5, 400
 TRUTH, SLOPES = np.array([0.8, 0.4, 0.0, -0.5, -0.7]), np.array([0.5, -0.3])
 RNG = np.random.default_rng(0)
 PAIRS = np.array([RNG.choice(ITEMS, 2, replace=False) for _ in range(ROWS)])
@@ -35,10 +35,11 @@ DESIGN = covariate_table(*PAIRS.T, np.ones(ROWS), COLUMNS, num_items=ITEMS).desi
 MATRIX = matrix_of(DESIGN)
 BETA = np.concatenate([TRUTH, SLOPES * np.asarray(DESIGN.units)])
 CHANCE = 1 / (1 + np.exp(-MATRIX @ BETA))
+fit, errors_of = quick_jit(mle), quick_jit(standard_errors)
 
 
 def intervals_of(value, design=DESIGN, level=0.95, **told):
-    return confidence_intervals(standard_errors(value, design, **told), level)
+    return confidence_intervals(errors_of(value, design, **told), level)
 
 
 @pytest.mark.parametrize("ties", [thorough(False), True])
@@ -58,7 +59,7 @@ def test_errors_are_those_of_the_sandwich_about_where_no_ridge_pulls(ties):
     told = {"gamma": ridge[: ITEMS + 2], "tie_gamma": ridge[-1]}
     for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
         law = noise_on_counted(noise, 3.0, DESIGN.size, ties=ties)
-        found = standard_errors(value, DESIGN, noise=law, **told)
+        found = errors_of(value, DESIGN, noise=law, **told)
         spread = variance * np.diag([1.0] * (ITEMS + 2) + [ratio**2] * ties)
         wanted = inverse @ (fisher[:numbers, :numbers] + spread) @ inverse
         scaled = found.covariance * units * units[:, None]
@@ -80,7 +81,7 @@ def test_ties_that_count_half_leave_less_variance():
     most, ties = (np.bincount(pair, one, ITEMS**2)[pair] for one in (own, tied))
     fisher, left = ((MATRIX.T * one) @ MATRIX for one in (own, own * (1 - ties / most / 4)))
     value = ModelScores(jnp.asarray(TRUTH), jnp.asarray(SLOPES))
-    found = standard_errors(value, DESIGN, ties=tied)
+    found = errors_of(value, DESIGN, ties=tied)
     units = np.append(np.ones(ITEMS), DESIGN.units)
     wanted = np.linalg.pinv(fisher) @ left @ np.linalg.pinv(fisher)
     scaled = found.covariance * units * units[:, None]
@@ -116,9 +117,6 @@ AWAY = (
 # Less Baltimore's, without and with the advantage.
 PLAIN = (1.5814, 1.4364, 1.2945, 1.2476, 1.1077, 0.6839, 0.0)
 LEVEL = (1.6196, 1.4754, 1.3271, 1.2813, 1.1438, 0.7047, 0.0)
-
-
-fit, errors_of = quick_jit(mle), quick_jit(standard_errors)
 
 
 def games():

@@ -28,6 +28,7 @@ from privrank_jax.privacy.bodies import Independent
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
 from tests import reference
 from tests.promises import promise
+from tests.quick import thorough
 from tests.reference import davidson
 
 ADJACENCIES = ("flip", "replace", "add-remove")
@@ -55,7 +56,9 @@ def asked(epsilon, adjacency, **fields):
     return Privacy(epsilon, unit="user", adjacency=adjacency, public=("questionnaire",), **fields)
 
 
-@pytest.mark.parametrize(("adjacency", "l1"), [("flip", 8), ("replace", 9), ("add-remove", 5)])
+@pytest.mark.parametrize(
+    ("adjacency", "l1"), [("flip", 8), thorough("replace", 9), ("add-remove", 5)]
+)
 def test_a_questionnaire_implies_the_sensitivity(adjacency, l1, key):
     def scale(privacy, **settings):
         found = noisy_counts(key, WINS, privacy, questionnaire=ASKED, **settings)

@@ -64,7 +64,7 @@ def test_every_release_has_the_noise_of_its_bound(key):
         expected = calibrate_gaussian(1.0, 1e-5, 2 * bound, releases=releases)
         np.testing.assert_allclose(told, expected, rtol=1e-6)
     keys = jax.random.split(key, 3000)
-    drawn = jax.vmap(lambda k: on_linear(k, LABELS, PRIVATE, clip=0.8).value)(keys)
+    drawn = jax.jit(jax.vmap(lambda k: on_linear(k, LABELS, PRIVATE, clip=0.8).value))(keys)
     center = on_linear(key, LABELS, FREE, clip=0.8).value
     scale = float(gaussian_scale(2 * bound, 1.0, 1e-5))
     # Standard errors of mean and deviation are 1.8 % and 0.9 % of the scale; half or twice the noise is far outside.
@@ -84,7 +84,7 @@ def test_releases_have_noise_of_their_own(key):
 def test_every_input_is_protected(key):
     """Traced labels beyond [0, 1] count as its ends, NaN as 0; without finite slopes nothing is told."""
     run = jax.jit(lambda labels: on_linear(key, labels, FREE).value)
-    wild = jnp.array([5.0, -jnp.inf, 1.0, jnp.inf, 1.0, 2.0, jnp.nan, -3.0])
+    wild = np.array([5.0, -np.inf, 1.0, np.inf, 1.0, 2.0, np.nan, -3.0])
     np.testing.assert_array_equal(run(wild), run(LABELS.astype(float)))
     told = {"users": USERS, "optimizer": PLAIN, "steps": 1}
     found = train_on_labels(key, LABELS, PRIVATE, steep, jnp.zeros(2), PAIRS, **told)

@@ -15,11 +15,11 @@ def test_estimate_grows_with_the_problem_and_is_near_what_xla_assigns():
 
     keys = jax.random.split(jax.random.key(0), 4)
     estimates = []
-    for size in (10, 20, 60):
+    for size in (10, 60):
         program = jax.vmap(lambda key, size=size: trial(key, size))
         estimates.append(peak_bytes(jax.make_jaxpr(program)(keys)))
         stats = jax.jit(program).lower(keys).compile().memory_analysis()
         assigned = stats.temp_size_in_bytes + stats.argument_size_in_bytes
         assert assigned / 2 <= estimates[-1] <= 8 * assigned
     assert estimates == sorted(estimates)
-    assert estimates[2] > 20 * estimates[0]
+    assert estimates[1] > 20 * estimates[0]

@@ -26,11 +26,11 @@ def test_batches_of_every_size_agree_with_numpy(size, count):
 
 def test_nested_and_partial_batches():
     matrix, right = _systems((6, 5), 4, columns=2)
-    nested = jax.vmap(jax.vmap(solve_positive_definite))(matrix, right)
+    nested = jax.jit(jax.vmap(jax.vmap(solve_positive_definite)))(matrix, right)
     np.testing.assert_allclose(nested, np.linalg.solve(matrix, right), rtol=1e-8)
-    shared = jax.vmap(solve_positive_definite, in_axes=(None, 0))(matrix[0, 0], right[0])
+    shared = jax.jit(jax.vmap(solve_positive_definite, (None, 0)))(matrix[0, 0], right[0])
     np.testing.assert_allclose(shared, np.linalg.solve(matrix[0, 0], right[0]), rtol=1e-8)
-    one = jax.vmap(solve_positive_definite, in_axes=(0, None))(matrix[0], right[0, 0])
+    one = jax.jit(jax.vmap(solve_positive_definite, (0, None)))(matrix[0], right[0, 0])
     np.testing.assert_allclose(one, np.linalg.solve(matrix[0], right[0, 0]), rtol=1e-8)
 
 
@@ -56,7 +56,7 @@ def test_derivatives_in_both_modes_and_through_vmap():
 
 
 def test_an_indefinite_matrix_gives_nan():
-    assert np.all(np.isnan(solve_positive_definite(-jnp.eye(2), jnp.ones(2))))
+    assert np.all(np.isnan(jax.jit(solve_positive_definite)(-np.eye(2), np.ones(2))))
 
 
 def test_no_lapack_call_is_large_enough_to_wait_for_the_thread_pool():
