@@ -81,7 +81,7 @@ def hardness(row):
     return 0.015 * scale * (size + 1 / min(epsilon, 20.0) ** 1.5) * (2 - ("log" in what))
 
 
-@pytest.mark.parametrize("name", thorough_but(SMALL, "cai-fig5", "cai-fig8"))
+@pytest.mark.parametrize("name", thorough_but(SMALL, "cai-fig8"))
 def test_every_claim_finds_its_cells_and_every_picture_its_curves(name, survey_data):
     experiment, table = made_up(name, hardness)
     lost = ("no such cells", "fewer than two values", "no cell has")

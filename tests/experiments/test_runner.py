@@ -36,7 +36,6 @@ def test_an_interrupted_study_is_not_taken_for_one_with_other_parameters(tmp_pat
     def interrupt(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("privrank_jax.plotting.save", lambda *picture: None)  # slow; seen below
     said = []
     run = {"replicates": 3, "folder": tmp_path, "notice": said.append}
     run |= {"items": (3,), "draws": 400}
@@ -44,6 +43,8 @@ def test_an_interrupted_study_is_not_taken_for_one_with_other_parameters(tmp_pat
         patched.setattr("privrank_jax.experiments.runner._write", interrupt)
         with pytest.raises(KeyboardInterrupt):
             experiments.run(RUN_KEY, "rdp-fig4", **run)
+    # What is written is seen below.
+    monkeypatch.setattr("privrank_jax.experiments.runner._write", lambda *arguments: {})
     (left,) = tmp_path.iterdir()
     assert left.name == "rdp-fig4-items=3-draws=400.unfinished"
     experiments.run(RUN_KEY, "rdp-fig4", **(run | {"draws": 500}))

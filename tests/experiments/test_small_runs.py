@@ -16,6 +16,7 @@ from privrank_jax.experiments.alabi.common import EXCESS, KENDALL, PLAIN
 from privrank_jax.experiments.claims import is_difference
 from privrank_jax.experiments.rdp import attack
 from privrank_jax.experiments.rdp.common import ACCURACY, NO_PRIVACY
+from tests.quick import thorough_but
 from tests.reference.attack import attack_error
 
 MALLOWS = {"flips": 0, "data": ()}
@@ -44,8 +45,6 @@ SMALL = {
     ),
     "rdp-fig8": (4, {"epsilons": (0.5, 60.0), "train_users": 500}, [5]),
 }  # fmt: skip
-SLOW = ("alabi-central", "alabi-local", "continual", "rdp-fig6", "rdp-fig7", "rdp-fig8")
-NAMES = [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in SMALL]
 PLACE = (
     *("study", "metric", "num_items", "num_users", "num_rankings", "scheme"),
     *("epsilon", "steps", "share"),
@@ -73,7 +72,7 @@ def rows_of(name):
     return [row for row in small(name).table.rows if not is_difference(row)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", thorough_but(SMALL, "rdp-fig2"))
 def test_every_run_has_its_differences_an_outline_and_a_picture(name, request):
     _skip_without_data(name, request)
     result, found = small(name), means(name)
@@ -129,6 +128,7 @@ def test_samples_are_those_of_exact_laws():
     assert all(0 < row["low"] < row["expected"] < row["high"] for row in counting.table.rows)
 
 
+@pytest.mark.slow
 def test_attacks_on_two_rankings_err_as_often_as_by_enumeration():
     """Over all pairs of rankings of three items."""
     table, exact = small("rdp-fig5").table, attack_error((0, 1, 2), 2.0, 2)

@@ -75,7 +75,7 @@ def test_guarantee_says_both_and_takes_users():
 SIZES = [(2, 2), (2, 5), (5, 5), (7, 20), (20, 20), (334, 1000), (1000, 1000)]
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [thorough(np.float32), np.float64])
 def test_moments_and_pairs_keep_their_digits(dtype):
     """Accurate to a few units in the last place at every ε, even where h(d+1) - h(d) loses all digits."""
     steps, items = np.array(SIZES).T
@@ -142,7 +142,7 @@ def margins(centers, shares, epsilon: float) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 2.0, 9.0])
-@pytest.mark.parametrize("num_items", [2, 3, 5])
+@pytest.mark.parametrize("num_items", [2, 3, thorough(5)])
 def test_no_crowd_leaves_the_bounds(num_items: int, epsilon: float) -> None:
     rng = np.random.default_rng(num_items)
     for _ in range(40):

@@ -12,6 +12,7 @@ from privrank_jax.pairwise.graph import connectivity, edge_connectivity
 from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.pairwise.transitivity import intransitivity, wins_by_user
 from tests import reference
+from tests.quick import thorough
 from tests.reference import transitivity as twin
 
 ITEMS = 9
@@ -32,7 +33,7 @@ def _wanted(wins, mask):
     return weak, strong > weak
 
 
-@pytest.mark.parametrize("items", [1, 2, ITEMS])
+@pytest.mark.parametrize("items", [1, thorough(2), ITEMS])
 def test_components_and_separation_agree_with_scipy(items):
     wins, masks = _digraphs(items=items)
     masks[:, 0] |= items < ITEMS

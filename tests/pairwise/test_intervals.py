@@ -101,7 +101,9 @@ def test_a_pull_widens_intervals_and_costs_only_the_orders_that_it_may_have_made
     assert plain.better.any()
 
 
-@pytest.mark.parametrize(("noise", "simultaneous"), [("laplace", True), ("gaussian", False)])
+@pytest.mark.parametrize(
+    ("noise", "simultaneous"), [("laplace", True), thorough("gaussian", False)]
+)
 def test_intervals_are_those_of_their_definition(noise, simultaneous):
     errors = scores_of(6, noise)
     covariance, influence = np.asarray(errors.covariance), np.asarray(errors.influence)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import choix
 import evalica
@@ -90,7 +91,7 @@ def test_agrees_with_choix_and_evalica(form):
     np.testing.assert_allclose(found.value, centered(ridged), atol=1e-6)
 
 
-@pytest.mark.parametrize(("dtype", "slack"), [(np.float64, 1e-8), (np.float32, 1e-3)])
+@pytest.mark.parametrize(("dtype", "slack"), [(np.float64, 1e-8), thorough(np.float32, 1e-3)])
 def test_far_scores_are_found(dtype, slack):
     """Scores from -7 to 7 where only neighbors are compared; the wins are the expected ones."""
     truth = np.linspace(-7, 7, SIZE)
@@ -111,7 +112,7 @@ ADAM = optax.adam(optax.exponential_decay(0.1, 100, 0.5))
     [
         (dense, DESCENT),
         thorough(dense, ADAM),
-        (edges, LINE_SEARCH),
+        thorough(edges, LINE_SEARCH),
         thorough(lambda _: Choices.from_top1(CHOSEN, num_items=4), LINE_SEARCH),
     ],
 )
@@ -135,8 +136,8 @@ APART[:2, 2:] = APART[2:, :2] = 0
 @pytest.mark.parametrize(
     ("link", "form"),
     [
-        *(("logistic", dense), ("logistic", edges), ("laplace", dense), ("normal", edges)),
-        *(thorough("normal", dense), thorough("laplace", edges)),
+        *(("logistic", dense), ("logistic", edges)),
+        *(thorough(*one) for one in itertools.product(("normal", "laplace"), (dense, edges))),
     ],
 )
 def test_fits_of_every_link_are_those_of_scipy(link, form):

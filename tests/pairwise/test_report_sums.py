@@ -50,7 +50,7 @@ def _by_hand(rows, items):
 
 
 @pytest.mark.parametrize("dtype", [thorough(np.float32), np.float64])
-@pytest.mark.parametrize(("length", "items"), [(300, 5), (40_000, 5), (300, 40)])
+@pytest.mark.parametrize(("length", "items"), [thorough(300, 5), (40_000, 5), (300, 40)])
 def test_limbs_are_python_integers(length, items, dtype):
     """One chunk, several chunks, and more pairs than reports, which carries the touched pairs alone."""
     rows = _rows(0, length, items, dtype)

@@ -21,6 +21,7 @@ from privrank_jax.pairwise.report_theory import (
 )
 from privrank_jax.pairwise.theory import score_attack, score_attack_bound
 from tests import reference
+from tests.quick import thorough
 
 LINKS = ("logistic", "normal", "laplace")
 CASES = [(50, 0.3, 0.5), (300, 1.0, 2.5), (700, 0.05, 0.1)]
@@ -95,7 +96,7 @@ def hessian(theta, chances, epsilon, answers, asked, link):
     return total
 
 
-@pytest.mark.parametrize(("link", "spread"), [("logistic", 0.6), ("normal", 0.3)])
+@pytest.mark.parametrize(("link", "spread"), [("logistic", 0.6), thorough("normal", 0.3)])
 def test_the_loss_is_as_convex_as_lemma_4_says(link, spread):
     """Where it says something: no draw is below, and the mean has at least the eigenvalue of the mended proof."""
     items, users, share, far = 6, 1500, 0.7, 0.1

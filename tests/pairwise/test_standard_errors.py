@@ -39,9 +39,9 @@ def design(seed=0, size=SIZE, most=200):
 @pytest.mark.parametrize(
     ("link", "target"),
     [
-        *(("logistic", "truth"), ("laplace", "truth"), ("normal", "penalized")),
+        *(("logistic", "truth"), ("normal", "penalized")),
         *(thorough(one, "penalized") for one in ("logistic", "laplace")),
-        thorough("normal", "truth"),
+        *(thorough(one, "truth") for one in ("normal", "laplace")),
     ],
 )
 def test_covariance_is_the_sandwich(link, target):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.preferences import debiased_accuracy
+from tests.quick import thorough
 from tests.reference import label_losses as twin
 
 
@@ -34,7 +35,7 @@ def test_its_mean_over_all_flips_is_the_weighted_accuracy_of_the_labels():
     assert mean == pytest.approx(float(weights[0] / weights.sum()), rel=1e-12)  # the first alone
 
 
-@pytest.mark.parametrize("interval", ["score", "hoeffding"])
+@pytest.mark.parametrize("interval", ["score", thorough("hoeffding")])
 def test_intervals_cover(interval, key):
     """4,000 test sets of 150 examples with personal ε and accuracies between 0.6 and 1. The score interval covers at
     least 95 % to within five standard errors (0.0172) and an approximation; Hoeffding's covers at least as often."""

@@ -23,7 +23,7 @@ from privrank_jax.preferences import (
     square_loss,
 )
 from privrank_jax.privacy.local import debias
-from tests.quick import thorough_but
+from tests.quick import thorough, thorough_but
 from tests.reference import label_losses as twin
 
 DIFFERENCES = np.array([-1e4, -60.0, -7.5, -1.0, -1e-3, 0.0, 1e-6, 0.3, 2.0, 15.0, 80.0, 3e3])
@@ -153,7 +153,7 @@ LABELS, SIGNS = np.array([1, 0, 1, 0]), np.array([1, -1, 1, -1])
 EPSILON = np.array([1.0, 2.0, 1.0, 2.0])
 
 
-@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16, jnp.int8])
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, *map(thorough, (jnp.float16, jnp.int8))])
 @pytest.mark.parametrize("name", ONE)
 def test_labels_and_epsilon_of_few_bits_are_taken(name, dtype):
     """Eagerly, where they are checked: NumPy doesn't count bfloat16 among its floats."""

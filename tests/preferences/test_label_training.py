@@ -12,6 +12,7 @@ from privrank_jax.preferences import train_on_labels
 from privrank_jax.privacy import gaussian_scale
 from privrank_jax.privacy.gaussian import calibrate_gaussian
 from tests.promises import promise
+from tests.quick import thorough
 from tests.reference import label_training as reference
 
 USERS = np.array([7, 3, 7, 7, 9, 3, 3, 7])
@@ -44,7 +45,9 @@ def on_linear(key, labels, privacy, **told):
     return train_on_labels(key, labels, privacy, linear, jnp.zeros(2), jnp.asarray(PAIRS), **told)
 
 
-@pytest.mark.parametrize(("clip", "releases", "steps"), [(0.4, 1, 7), (1.0, 3, 2), (np.inf, 3, 2)])
+@pytest.mark.parametrize(
+    ("clip", "releases", "steps"), [thorough(0.4, 1, 7), (1.0, 3, 2), (np.inf, 3, 2)]
+)
 def test_without_noise_it_is_the_twin(key, clip, releases, steps):
     told = {"releases": releases, "steps": steps, "clip": clip, "optimizer": PLAIN, "users": USERS}
     start = {"a": jnp.array(0.5), "b": jnp.array(-0.3)}

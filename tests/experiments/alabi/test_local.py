@@ -10,7 +10,7 @@ from privrank_jax.experiments.alabi import local
 from privrank_jax.experiments.alabi.common import MALLOWS, WORST
 from tests.experiments.alabi.shared import KEY
 from tests.experiments.rows import p_of
-from tests.quick import quick_jit
+from tests.quick import quick_jit, thorough
 
 SMALL = {"sizes": ((4, 40), (5, 30)), "epsilons": (1.0, 2.0), "flips": 0, "data": ()}
 
@@ -33,7 +33,7 @@ def test_there_is_a_cell_for_each_world_and_epsilon():
     assert {c["num_items"] for c in hard.cells if c["world"] == WORST} == {7}
 
 
-@pytest.mark.parametrize("world", [MALLOWS, WORST, "given"])
+@pytest.mark.parametrize("world", [MALLOWS, thorough(WORST), "given"])
 def test_worlds_have_the_weights_of_their_rankings(world):
     ranks = np.array([[0, 1, -1], [2, 1, 0]])
     sizes = (
