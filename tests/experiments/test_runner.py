@@ -38,7 +38,7 @@ def test_an_interrupted_study_is_not_taken_for_one_with_other_parameters(tmp_pat
 
     said = []
     run = {"replicates": 3, "folder": tmp_path, "notice": said.append}
-    run |= {"items": (3,), "draws": 400}
+    run |= {"items": (3,), "epsilons": (1.0,), "draws": 400}
     with monkeypatch.context() as patched:
         patched.setattr("privrank_jax.experiments.runner._write", interrupt)
         with pytest.raises(KeyboardInterrupt):
@@ -46,7 +46,7 @@ def test_an_interrupted_study_is_not_taken_for_one_with_other_parameters(tmp_pat
     # What is written is seen below.
     monkeypatch.setattr("privrank_jax.experiments.runner._write", lambda *arguments: {})
     (left,) = tmp_path.iterdir()
-    assert left.name == "rdp-fig4-items=3-draws=400.unfinished"
+    assert left.name == "rdp-fig4-items=3-epsilons=1-draws=400.unfinished"
     experiments.run(RUN_KEY, "rdp-fig4", **(run | {"draws": 500}))
     assert (said, left.exists()) == ([], True)
     experiments.run(RUN_KEY, "rdp-fig4", **run)

@@ -128,7 +128,7 @@ def kernel64(num_items: int, epsilon: float) -> np.ndarray:
         return np.asarray(mallows.debiasing_kernel(num_items, jnp.float64(epsilon)))
 
 
-@pytest.mark.parametrize(("num_items", "q"), [(2, 0.3), thorough(5, 0.5), (9, 0.9)])
+@pytest.mark.parametrize(("num_items", "q"), [thorough(2, 0.3), thorough(5, 0.5), (9, 0.9)])
 def test_kernel_is_the_exact_recurrence(num_items: int, q: float) -> None:
     exact = twins.exact_kernel(num_items, Fraction(q))
     epsilon = -math.log(q) * (num_items - 1)

@@ -154,6 +154,7 @@ KRACH = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_ice_hockey_without_home_advantage_is_krach(data_folder):
     with (data_folder / "icehockey" / "icehockey.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -42,6 +42,7 @@ def test_fits_are_those_of_the_naive_twin(ridges):
     assert int(found.diagnostics.code) == 0
 
 
+@pytest.mark.slow
 def test_the_pudding_fit_is_the_printed_one(data_folder):
     """Worths and ν as the overview vignette of the R package PlackettLuce prints them for Davidson's data.
 

@@ -15,14 +15,15 @@ COMPARISON, USER = promise(1.0, "comparison", "flip"), promise(1.2, "user", "fli
 
 def test_a_user_shares_epsilon_among_labels(key):
     users = np.array([4, 2, 4, 4, 9, 2])
-    found = jax.jit(randomized_labels)(key, np.ones(6, int), USER, users=users)
+    randomized = jax.jit(randomized_labels)
+    found = randomized(key, np.ones(6, int), USER, users=users)
     np.testing.assert_allclose(found.diagnostics.epsilon, [0.4, 0.6, 0.4, 0.4, 1.2, 0.6])
     assert (found.guarantee.unit, found.guarantee.trust) == ("user", "local")
     assert float(found.guarantee.epsilon) == 1.2
-    alone = randomized_labels(key, np.ones(6, int), COMPARISON).diagnostics.epsilon
+    alone = randomized(key, np.ones(6, int), COMPARISON).diagnostics.epsilon
     np.testing.assert_array_equal(alone, np.ones(6))
     bounded = promise(1.0, "user", "flip", contributions=1)  # no bound is needed
-    found = randomized_labels(key, [1, 0], bounded, users=[0, 0])
+    found = randomized(key, np.array([1, 0]), bounded, users=np.array([0, 0]))
     assert found.guarantee.attained.contributions is None
     assert found.diagnostics.epsilon.tolist() == [0.5, 0.5]
     users = np.array([[0, 0, 0], [0, 1, 1]])  # of each problem of a batch
