@@ -128,7 +128,6 @@ def test_samples_are_those_of_exact_laws():
     assert all(0 < row["low"] < row["expected"] < row["high"] for row in counting.table.rows)
 
 
-@pytest.mark.slow
 def test_attacks_on_two_rankings_err_as_often_as_by_enumeration():
     """Over all pairs of rankings of three items."""
     table, exact = small("rdp-fig5").table, attack_error((0, 1, 2), 2.0, 2)

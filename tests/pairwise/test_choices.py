@@ -38,7 +38,8 @@ RANKINGS = [
 ]
 
 
-@pytest.mark.parametrize(("items", "data", "printed"), [thorough(*TOP1[0]), TOP1[1]])
+@pytest.mark.slow
+@pytest.mark.parametrize(("items", "data", "printed"), TOP1)
 def test_choices_are_fitted_as_choix_has_printed(items, data, printed):
     found = quick_jit(mle)(Choices.from_top1(data, num_items=items))
     np.testing.assert_allclose(found.value, printed, atol=1e-7)

@@ -169,8 +169,9 @@ def test_equals_the_naive_fit_to_the_same_noisy_statistic(ties, noise, key):
         assert found[-1] == CONVERGED
 
 
-@pytest.mark.parametrize("ties", [thorough(HALF), DAVIDSON])
-@pytest.mark.parametrize("longer", [thorough(False), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("ties", [HALF, DAVIDSON])
+@pytest.mark.parametrize("longer", [False, True])
 def test_without_noise_and_with_padding_it_is_the_ridge_fit(longer, ties, key):
     design = LONG.design
 

@@ -83,7 +83,7 @@ def of_edges(_):
 KINDS = [
     thorough(of_counts, False), (of_counts, True),
     (of_rows, False), thorough(of_rows, True),
-    (of_sets, False), thorough(of_edges, False),
+    thorough(of_sets, False), thorough(of_edges, False),
 ]  # fmt: skip
 
 

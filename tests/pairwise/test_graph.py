@@ -139,7 +139,6 @@ def test_masked_items_count_for_nothing():
         assert float(getattr(found, name)) == pytest.approx(float(value), rel=1e-6), name
 
 
-@pytest.mark.slow
 def test_the_car_data(data_folder):
     """Printed: 42 of 60 users intransitive, 6.98% of the comparisons. Ties of the counts explain both."""
     from privrank_jax.data import load

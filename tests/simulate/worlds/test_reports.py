@@ -89,7 +89,7 @@ def test_the_first_users_do_not_depend_on_those_after_them():
     draw = jax.jit(functools.partial(reports.draw_report_sums, KEY, chances))
     part, padded = draw(epsilon[:70]), draw(epsilon, 70)
     np.testing.assert_array_equal(part.margins, padded.margins)
-    whole = draw(epsilon)
+    whole = draw(epsilon, 150)
     assert np.all(upper(whole.weights) > upper(part.weights))
     np.testing.assert_allclose(upper(whole.weights), np.sum(np.tanh(epsilon / 2) ** 2), rtol=1e-6)
     run = jax.jit(jax.vmap(lambda users: reports.mechanism_sums(KEY, chances, epsilon, users)))
