@@ -143,11 +143,7 @@ def test_grids_of_personal_rankings_are_those_of_the_paper():
     assert cells == {
         (m, n, e) for m in (15, 30) for n in (200, 250, 300, 350) for e in (1, 2, 3, 4)
     }
-    assert (network.replicates, network.p.held_out, network.p.new_users) == (
-        50,
-        100,
-        1000,
-    )
+    assert (network.replicates, network.p.held_out, network.p.new_users) == (50, 100, 1000)
     sushi = experiments.get("rdp-fig8").p
     assert (sushi.epsilons[0], sushi.epsilons[-1], sushi.train_users) == (0.06, 0.5, 3000)
     np.testing.assert_allclose(np.diff(sushi.epsilons), 0.04)

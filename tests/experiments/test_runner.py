@@ -148,7 +148,4 @@ def test_an_outline_shows_the_ends_of_every_curve():
     header, body = result.outline()
     assert header == ["estimator", "epsilon 1", "epsilon inf"]
     cells = {line[0]: [re.findall(r"[\d.]+", cell) for cell in line[1:]] for line in body}
-    assert cells == {
-        "mle": [["0.1", "0.3"], ["0.1", "0.3"]],
-        "counts": [["0.6"], ["0.6", "0.8"]],
-    }
+    assert cells == {"mle": [["0.1", "0.3"], ["0.1", "0.3"]], "counts": [["0.6"], ["0.6", "0.8"]]}

@@ -15,11 +15,7 @@ import scipy.optimize
 from privrank_jax import mallows
 from privrank_jax.aggregation.kemeny_rule import exact_kemeny
 from privrank_jax.mallows import attack
-from tests.reference.attack import (
-    discordant,
-    most_likely,
-    pair_error,
-)
+from tests.reference.attack import discordant, most_likely, pair_error
 
 
 def random_rankings(rng, count, items):

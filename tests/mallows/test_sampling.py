@@ -14,12 +14,7 @@ import pytest
 from privrank_jax import mallows
 from privrank_jax._workarounds.threefry import threefry
 from privrank_jax.mallows.distribution import TINY
-from privrank_jax.mallows.sampling import (
-    LARGE,
-    _crowd,
-    insertion_codes,
-    insertion_mass,
-)
+from privrank_jax.mallows.sampling import LARGE, _crowd, insertion_codes, insertion_mass
 from tests.quick import thorough
 from tests.reference import mallows as naive
 

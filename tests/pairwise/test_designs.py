@@ -12,13 +12,7 @@ from privrank_jax.links import get_link
 from privrank_jax.pairwise import Choices
 from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.designs import Counts, Meetings
-from privrank_jax.pairwise.fits import (
-    Ridged,
-    _Edges,
-    _of_counts,
-    edge_objective,
-    signed_objective,
-)
+from privrank_jax.pairwise.fits import Ridged, _Edges, _of_counts, edge_objective, signed_objective
 from tests import reference
 from tests.pairwise.problems import dense_objective
 from tests.quick import quick_jit, thorough, thorough_but

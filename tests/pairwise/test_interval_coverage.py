@@ -104,10 +104,7 @@ ASKED = (1 - np.eye(SIZE)).astype(int)  # every pair once
 RING = np.roll(np.eye(SIZE), 1, 1) + np.roll(np.eye(SIZE), -1, 1)  # each item with the next
 
 
-@pytest.mark.parametrize(
-    ("asked", "epsilon", "gamma"),
-    [(RING, 1.0, 0.5), (ASKED, 0.7, 8.0)],
-)
+@pytest.mark.parametrize(("asked", "epsilon", "gamma"), [(RING, 1.0, 0.5), (ASKED, 0.7, 8.0)])
 @pytest.mark.slow
 def test_intervals_know_the_covariance_of_k_norm_noise(asked, epsilon, gamma, key):
     """200 users answer every pair, or the pairs of a ring. 95 % as above, and the spread of the errors of

@@ -16,13 +16,7 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import laplace, logistic, normal
 from privrank_jax.pairwise import minimizer, mle
 from privrank_jax.pairwise.fits import Search, fit_counts, fit_signed, signed_objective
-from privrank_jax.pairwise.minimizer import (
-    CONVERGED,
-    NOT_FINITE,
-    OUT_OF_STEPS,
-    STALLED,
-    minimize,
-)
+from privrank_jax.pairwise.minimizer import CONVERGED, NOT_FINITE, OUT_OF_STEPS, STALLED, minimize
 from tests import reference
 from tests.pairwise.problems import dense_objective
 from tests.quick import quick_jit, thorough

@@ -133,8 +133,7 @@ def test_gaussian_noise_of_scores_is_never_rounded_below_the_exact_one():
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize(
-    ("adjacency", "link"),
-    [("replace", "logistic"), ("add-remove", "laplace"), ("flip", "laplace")],
+    ("adjacency", "link"), [("replace", "logistic"), ("add-remove", "laplace"), ("flip", "laplace")]
 )
 def test_gamma_below_its_floor_is_refused_and_raised_where_traced(adjacency, noise, link):
     settings = {"adjacency": adjacency, "epsilon": 0.5, "contributions": 2}

@@ -101,10 +101,7 @@ def test_the_bound_holds_at_all_gaps_and_is_nearly_attained(adjacency, most):
 # --- coverage -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("near", "items", "users"),
-    [(True, 30, 20_000), (False, 30, 3000)],
-)
+@pytest.mark.parametrize(("near", "items", "users"), [(True, 30, 20_000), (False, 30, 3000)])
 @pytest.mark.slow
 def test_intervals_cover_and_fit_their_scores(near, items, users):
     """At 93 % and more; of 60 crowds of correlated items, so a fair share of chance is left below."""

@@ -12,11 +12,6 @@ def normal(folder, replicates=20, seed=0, **options):
     told = []
     study = Study("normal", normal_trial, grid(scale=(1.0, 2.0)))
     result = run(
-        jax.random.key(seed),
-        study,
-        replicates,
-        checkpoints=folder,
-        notice=told.append,
-        **options,
+        jax.random.key(seed), study, replicates, checkpoints=folder, notice=told.append, **options
     )
     return result, told

@@ -24,6 +24,5 @@ def row(**changes):
 
 
 RESULT = StudyResult(
-    "s",
-    [row(), row(metric="time", mean=math.nan), row(epsilon=math.inf, link='pro"bit, 2')],
+    "s", [row(), row(metric="time", mean=math.nan), row(epsilon=math.inf, link='pro"bit, 2')]
 )

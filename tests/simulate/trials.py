@@ -28,9 +28,7 @@ def survey_trial(key, parameters):
     """Draws, a count, and a root that a loop finds: small enough for processes that compile it anew."""
     draws = jax.random.uniform(key, (8,), jnp.float32)
     root = jax.lax.while_loop(
-        lambda x: jnp.abs(x * x - draws[1]) > 1e-6,
-        lambda x: 0.5 * (x + draws[1] / x),
-        jnp.ones(()),
+        lambda x: jnp.abs(x * x - draws[1]) > 1e-6, lambda x: 0.5 * (x + draws[1] / x), jnp.ones(())
     )
     yes = draws < parameters["chance"]
     return {"answers": yes.sum(), "draw": draws[0], "first": yes[0], "root": root}

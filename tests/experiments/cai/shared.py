@@ -8,10 +8,7 @@ import jax
 import numpy as np
 
 from privrank_jax import rankings
-from privrank_jax.experiments.cai.common import (
-    CALIBRATIONS,
-    Unit,
-)
+from privrank_jax.experiments.cai.common import CALIBRATIONS, Unit
 from tests import reference
 from tests.experiments.estimates import by_counts, by_mle
 

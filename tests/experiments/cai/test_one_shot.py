@@ -11,9 +11,7 @@ import pytest
 
 from privrank_jax import rankings
 from privrank_jax.experiments.cai import one_shot as cai_one_shot
-from privrank_jax.experiments.cai.common import (
-    CALIBRATIONS,
-)
+from privrank_jax.experiments.cai.common import CALIBRATIONS
 from privrank_jax.mechanism.selection import select_once
 from privrank_jax.pairwise import one_shot_top_k
 from privrank_jax.pairwise.published import published_one_shot_scale

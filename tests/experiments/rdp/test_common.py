@@ -11,13 +11,7 @@ from scipy import stats
 
 from privrank_jax import personalized
 from privrank_jax.experiments.rdp import common as rdp_common
-from privrank_jax.experiments.rdp.common import (
-    LAPLACE,
-    MALLOWS,
-    NO_PRIVACY,
-    RAW_LAPLACE,
-    UNBIASED,
-)
+from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS, NO_PRIVACY, RAW_LAPLACE, UNBIASED
 from privrank_jax.personalized import Users
 from privrank_jax.rankings import ranks_from_scores
 from tests.experiments.rdp.shared import PERSONAL_KEY
