@@ -32,8 +32,8 @@ from tests.quick import quick_jit, thorough
 from tests.reference.quasi_variances import quasi_variances as naive
 
 # Compiled whole: operation by operation they are a dozen programs more for each shape.
-standard_errors = quick_jit(pairwise.standard_errors, static_argnames="link")
-totals_standard_errors = quick_jit(uncertainty.totals_standard_errors)
+standard_errors = jax.jit(pairwise.standard_errors, static_argnames="link")
+totals_standard_errors = jax.jit(uncertainty.totals_standard_errors)
 SIZE = 8
 TRUTH = np.array([1.2, 0.8, 0.4, 0.4, 0.0, -0.5, -0.9, -1.4])
 DESIGN = 200 * (1.0 - np.eye(SIZE))
@@ -101,9 +101,7 @@ def test_a_pull_widens_intervals_and_costs_only_the_orders_that_it_may_have_made
     assert plain.better.any()
 
 
-@pytest.mark.parametrize(
-    ("noise", "simultaneous"), [("laplace", True), thorough("gaussian", False)]
-)
+@pytest.mark.parametrize(("noise", "simultaneous"), [("laplace", True), ("gaussian", False)])
 def test_intervals_are_those_of_their_definition(noise, simultaneous):
     errors = scores_of(6, noise)
     covariance, influence = np.asarray(errors.covariance), np.asarray(errors.influence)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 
 import choix
 import evalica
@@ -22,7 +21,7 @@ from privrank_jax.pairwise.maximum_likelihood import select_link
 from privrank_jax.pairwise.minimizer import CONVERGED, OUT_OF_STEPS, STALLED
 from privrank_jax.pairwise.mixed_models import mixed_effects
 from tests import reference
-from tests.quick import quick_jit, thorough
+from tests.quick import quick_jit, thorough, thorough_but
 from tests.reference import mixed_effects as mixed
 from tests.reference import mle as reference_fits
 
@@ -133,13 +132,8 @@ APART = counts(12)  # 0 and 1 are compared, and 2, 3, 4 and 5
 APART[:2, 2:] = APART[2:, :2] = 0
 
 
-@pytest.mark.parametrize(
-    ("link", "form"),
-    [
-        *(("logistic", dense), ("logistic", edges)),
-        *(thorough(*one) for one in itertools.product(("normal", "laplace"), (dense, edges))),
-    ],
-)
+@both_forms
+@pytest.mark.parametrize("link", thorough_but(LINKS, "logistic"))
 def test_fits_of_every_link_are_those_of_scipy(link, form):
     """Also of separated and of disconnected data, without a ridge within each component."""
     each = ((counts(2), 1, False), (SEPARATED, 1, True), (APART, 2, False))

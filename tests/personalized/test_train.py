@@ -15,10 +15,7 @@ from tests.personalized.worlds import KEY, WORLD
 from tests.reference import personalized as reference
 
 SMALL = TwoTowers(width=3, layers=1)
-OPTIMIZER = optax.adam(0.1)
-
-
-ALL = np.ones(12, bool)
+OPTIMIZER, ALL = optax.adam(0.1), np.ones(12, bool)
 
 
 @jax.jit
@@ -128,13 +125,12 @@ def test_a_penalty_gives_debiased_targets_a_minimum_and_training_finds_it():
 
 def test_scores_are_those_of_slow_twins():
     scorer = TwoTowers(width=3, layers=3)
-    x, y, _, _ = WORLD(KEY)
+    x, y = map(np.asarray, WORLD(KEY)[:2])
     params = jax.jit(scorer.init, static_argnums=(1, 2))(KEY, 2, 2)
     assert [layer["weight"].shape for layer in params["user"]] == [(2, 3), (3, 3), (3, 3)]
     flat = np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(params)])
     assert len(np.unique(flat)) == 66  # two towers of 9 + 12 + 12, no two alike
     assert abs(flat).max() <= 2**-0.5
-    x, y = np.asarray(x), np.asarray(y)
     found = jax.jit(scorer.score)(params, x[0], y)
     np.testing.assert_allclose(found, reference.two_tower_scores(params, x[0], y), rtol=1e-9)
     line = {"user": np.array([1.0, 2.0]), "item": np.array([-1.0, 0.5])}
