@@ -72,17 +72,21 @@ def test_fits_and_ridges_are_those_of_choix():
     np.testing.assert_allclose(found.value, fewer, atol=1e-8)
 
 
-def test_choices_without_a_finite_maximum_are_told():
-    solved = quick_jit(lambda choices, gamma: mle(choices, gamma=gamma))
-    for data in (
-        [(0, [1, 2]), (1, [2]), (0, [1])],
-        [(0, [1]), (1, [0]), (1, [0])],
-        [(0, [1]), (1, [0]), (2, [0])],
-    ):
-        choices = Choices.from_top1(data, num_items=3)
-        found = solved(choices, 0.0).diagnostics
-        assert bool(found.separated) or int(found.components) > 1
-        assert np.all(np.isfinite(solved(choices, 1.0).value))
+solved = quick_jit(lambda choices, gamma: mle(choices, gamma=gamma))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        thorough([(0, [1, 2]), (1, [2]), (0, [1])]),
+        *([(0, [1]), (1, [0]), (1, [0])], [(0, [1]), (1, [0]), (2, [0])]),
+    ],
+)
+def test_choices_without_a_finite_maximum_are_told(data):
+    choices = Choices.from_top1(data, num_items=3)
+    found = solved(choices, 0.0).diagnostics
+    assert bool(found.separated) or int(found.components) > 1
+    assert np.all(np.isfinite(solved(choices, 1.0).value))
 
 
 def test_broken_rankings_move_totals_as_far_as_a_questionnaire():

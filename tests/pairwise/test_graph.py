@@ -33,7 +33,7 @@ def _wanted(wins, mask):
     return weak, strong > weak
 
 
-@pytest.mark.parametrize("items", [1, thorough(2), ITEMS])
+@pytest.mark.parametrize("items", [thorough(1), thorough(2), ITEMS])
 def test_components_and_separation_agree_with_scipy(items):
     wins, masks = _digraphs(items=items)
     masks[:, 0] |= items < ITEMS
