@@ -20,7 +20,6 @@ from tests import reference
 from tests.quick import thorough, thorough_but
 from tests.reference.clustered import clustered_covariance as by_loops
 
-# Compiled whole: operation by operation they are a dozen programs more for each shape.
 standard_errors = jax.jit(uncertainty.standard_errors, static_argnames=("link", "target"))
 totals_standard_errors = jax.jit(uncertainty.totals_standard_errors)
 LINKS = ("logistic", "normal", "laplace")

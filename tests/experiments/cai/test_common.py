@@ -68,9 +68,7 @@ def test_user_noise():
 
 
 @pytest.mark.parametrize(
-    ("unit", "factors"),
-    [(COMPARISON, (2, 2, 2)), thorough(USER, (5, 10, 10))],
-    ids=["edge", "user"],
+    ("unit", "factors"), [(COMPARISON, (2, 2, 2)), thorough(USER, (5, 10, 10))]
 )
 def test_noise_of_counts(unit, factors):
     wins = complete(6)
