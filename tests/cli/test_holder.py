@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.parquet import as_parquet
+from tests.quick import thorough
 
 VOTES = ["user,winner,loser,when"] + [f"u{k // 2},{'ab'[k % 2]},c,2024-01-01" for k in range(20)]
 CHOICES = ["user,chosen,shown"] + [f"u{k // 2},{'ab'[k % 2]},a|b|c" for k in range(20)]
@@ -18,11 +19,12 @@ BOARD = ("--every day --time when --start 2024-01-01 --steps 3 --until 2024-01-0
 @pytest.mark.parametrize(
     ("command", "rows", "options", "units"),
     [
-        ("rank", VOTES, GAUSSIAN, 10),
+        ("rank", VOTES, (*GAUSSIAN, "--method", "counts"), 10),
+        thorough("rank", VOTES, GAUSSIAN, 10),
         ("rank", CHOICES, ("--method counts --noise gaussian --unit comparison",), 20),
         ("leaderboard", VOTES, (*GAUSSIAN, *BOARD), 10),
         ("aggregate", BALLOTS, ("--noise", "gaussian"), 10),
-        ("aggregate", BALLOTS, ("--trust", "shuffled"), 10),
+        thorough("aggregate", BALLOTS, ("--trust", "shuffled"), 10),
     ],
 )
 def test_a_delta_of_1_over_the_units_is_told_to_the_holder_alone(
@@ -94,8 +96,8 @@ def test_an_item_that_one_user_wrote_is_not_published(
     [
         ("user,winner,loser", ("u,a,b", "v,b,a", "w,a,mine"), ()),
         ("winner,loser", ("a,b", "b,a", "a,mine"), ("--unit", "comparison")),
-        ("user,chosen,shown", ("u,a,a|b", "v,b,a|b", "w,a,a|mine|b"), ()),
-        ("user,a,b", ("u,1,2", "v,2,1", "w,1,"), None),
+        thorough("user,chosen,shown", ("u,a,a|b", "v,b,a|b", "w,a,a|mine|b"), ()),
+        ("user,a,b,c", ("u,1,2,3", "v,2,1,3", "w,1,,"), None),
     ],
 )
 def test_an_item_that_one_user_was_shown_is_named_in_a_warning(

@@ -16,6 +16,7 @@ from privrank_jax.release import Ledger
 from privrank_jax.release.leaderboard import stored_board
 from tests.cli import replaying
 from tests.cli.results import refused, spends
+from tests.quick import thorough
 from tests.replays import replay
 from tests.replays.doors import DOORS
 
@@ -62,7 +63,7 @@ def wins(state):
     return (np.cumsum([json.loads(row) for (row,) in rows], 0)[:, :3] / 2).tolist()
 
 
-@pytest.mark.parametrize("more", [SCORES, FLIP])
+@pytest.mark.parametrize("more", [SCORES, thorough(FLIP)])
 def test_steps_are_prefix_sums_of_what_arrived(run, tmp_path, more):
     first = run(*ROWS, budget=LITTLE, more=more)
     guarantee, found = first.json()["guarantee"], scores(first)

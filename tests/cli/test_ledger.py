@@ -208,10 +208,11 @@ def test_named_data_are_known_by_their_files(privrank, budget, data_folder):
     path = budget("cars", 1, name="cars.ledger")
     with Ledger(path) as ledger:
         assert ledger.account.budget.public == ("questionnaire",)
-    refused(privrank("rank", "cars2", "--epsilon", 1, "--ledger", path), "ledger of cars")
-    assert privrank("rank", "cars", "--epsilon", 1, "--ledger", path, "--json").code == 0
+    run = ("--method counts --noise laplace --epsilon 1 --ledger",)
+    refused(privrank("rank", "cars2", *run, path), "ledger of cars")
+    assert privrank("rank", "cars", *run, path, "--json").code == 0
     path = budget("cars", 1, "--public", "none", name="none.ledger")
-    refused(privrank("rank", "cars", "--epsilon", 1, "--ledger", path), "which pairs each user")
+    refused(privrank("rank", "cars", *run, path), "which pairs each user")
 
 
 def test_users_are_those_of_the_column_however_a_file_spells_it(privrank, budget, write):

@@ -28,7 +28,7 @@ def test_all_files_hold_what_is_printed(privrank, tmp_path):
         end: tmp_path / f"r.{end}" for end in ("csv", "json", "parquet", "xlsx", "svg", "html")
     }
     options = (word for path in paths.values() for word in ("--out", path))
-    result = privrank(*REHEARSED, *options, "--json")
+    result = privrank(*REHEARSED, "--method counts --noise laplace", *options, "--json")
     assert result.code == 0, result.err
     printed = result.json()
     assert {path.name for path in tmp_path.iterdir()} == {path.name for path in paths.values()}
@@ -52,9 +52,10 @@ def test_all_files_hold_what_is_printed(privrank, tmp_path):
     assert paths["svg"].read_text().startswith("<?xml")
 
 
-def test_a_page_has_a_picture_if_it_shows_more_than_the_table(privrank, tmp_path):
+def test_a_page_has_a_picture_if_it_shows_more_than_the_table(privrank, write, tmp_path):
     table, page = tmp_path / "r.tsv", tmp_path / "r.html"
-    words = ("aggregate", "coffee-rankings", *REHEARSED[2:], "--out", table, "--out", page)
+    source = write(*(f"u{k},1,2,3" for k in range(60)), header="user,a,b,c")
+    words = ("aggregate", source, *REHEARSED[2:], "--out", table, "--out", page)
     for method, heads, pictures in (("weights", 4, 1), ("kwiksort", 2, 0)):
         assert privrank(*words, "--method", method).code == 0
         names = ["rank", "item", "rank_low", "rank_high"][:heads]
@@ -109,7 +110,7 @@ def test_a_workbook_says_what_is_promised_and_names_are_text(privrank, write, tm
 # --- output that takes no more, as a pipe to `head`
 
 
-RELEASE = ("aggregate", "coffee-rankings", "--epsilon", "1")
+RELEASE = ("aggregate", "coffee-rankings", "--epsilon", "1", "--method", "kwiksort")
 PAID = ("--ledger", "l")
 ENTRY = "import sys; sys.path.insert(0, sys.argv.pop(1)); from privrank_jax.__main__ import main; main()"
 

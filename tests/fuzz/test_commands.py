@@ -394,7 +394,7 @@ ENDS = [
     "rank small.csv",
     "rank mixed.csv",
     "aggregate synthetic.csv",
-    "plan --items 3 --epsilon 1e-9 --target 1e-300",
+    "plan --items 3 --points 0-1 --epsilon 1e-9 --target 1e-300",
     "demo --seed -1",
     "demo --out votes.csv",
 ]
@@ -403,6 +403,7 @@ COMPILING = [
     "aggregate wide.csv --epsilon 1e-9 --method noise-all",
     "aggregate wide.csv --epsilon 1e-9 --method kwiksort",
     "rank reports.csv --level 0.9999999999999999",
+    "plan --items 3 --epsilon 1e-9 --target 1e-300",
     "rank reports.csv --gamma 1.7e308",
     "rank mixed.csv --gamma 0",
     "aggregate synthetic.csv --method none",

@@ -23,7 +23,7 @@ def found(votes, method, **options):
         ("scores", {}),
         ("scores", {"adjacency": "add-remove"}),
         thorough("scores", {"noise": "gaussian", "delta": 1e-6}),
-        ("scores", {"link": "laplace"}),
+        thorough("scores", {"link": "laplace"}),
         ("one-shot", {"top_k": 1}),
         ("canonical", {"top_k": 2}),
         ("top-k", {"top_k": 1}),
@@ -113,15 +113,15 @@ def test_noise_has_the_shape_of_the_questionnaire(
     ],
 )  # fmt: skip
 def test_other_noise_where_the_questionnaire_gives_none(privrank, data_folder, options, law):
-    document = privrank("rank", "cemspc", "--epsilon", 1, "--json", *options).json()
-    assert document["diagnostics"]["noise"] == law
+    run = ("rank", "cemspc", "--epsilon 1 --intervals none --json", *options)
+    assert privrank(*run).json()["diagnostics"]["noise"] == law
 
 
 @pytest.mark.parametrize("more", [(), thorough(REHEARSAL)])
 def test_ties_cost_less_where_all_are_asked_the_same(privrank, data_folder, more):
     """Of six items: 15 questions and a cut of 9, where two for each question would be 30."""
-    run = ("rank", "cemspc", "--ties", "davidson", "--adjacency", "flip", "--epsilon", 2, "--json")
-    found = privrank(*run, *more).json()
+    run = ("rank", "cemspc", "--ties davidson --adjacency flip --epsilon 2")
+    found = privrank(*run, "--json", *more).json()
     facts, guarantee = found["diagnostics"], found["guarantee"]
     assert facts["noise"] == ("Laplace" if more else "discrete Laplace")
     assert facts["noise_scale"] == 24 / 2
