@@ -117,7 +117,7 @@ def test_refusals(run, tmp_path, changed, words):
 def test_without_steps_there_is_no_last_one_and_files_have_the_latest(privrank, tmp_path):
     path, page = tmp_path / "votes.csv", tmp_path / "board.html"
     path.write_text("\n".join((HEADER, *ROWS)) + "\n")
-    run = ("leaderboard", path, *ENDLESS, "--unit comparison --adjacency flip", *USUAL)
+    run = ("leaderboard", path, *ENDLESS, *SCORES, *USUAL)
     shown = privrank(*run, "--until 2024-02-09 --state", tmp_path / "other.state", "--out", page)
     assert shown.code == 0, shown.err
     assert "step 39, until 2024-02-09" in " ".join(shown.out.split())

@@ -49,7 +49,7 @@ def test_a_consensus_spends_until_the_budget_is_exhausted(privrank, budget, rank
 
 def test_a_ranking_spends(privrank, budget, votes):
     path = budget(votes, 1, "--budget-delta", "1e-6", "--unit", "user", "--adjacency", "flip")
-    run = ("rank", votes, "--max-per-user", 2, "--ledger", path, "--epsilon", "0.3")
+    run = ("rank", votes, "--max-per-user 2 --intervals none --epsilon 0.3 --ledger", path)
     for more in ((), ("--method one-shot --top-k 1 --adjacency flip",)):
         assert privrank(*run, *more).code == 0
     assert privrank(*run, "--noise gaussian --delta 1e-6").code == 0

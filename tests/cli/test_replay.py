@@ -153,7 +153,7 @@ def test_a_release_through_a_ledger(command, name, kind, tmp_path):
         ("replace", "tied", (), 1.0),
         ("add-remove", "gone", ("--json", "--intervals", "none"), 1.0),
         ("replace", "others", ("--noise", "k-norm", "--max-per-user", "3"), 1.0),
-        ("flip", "reversed", ("--noise", "laplace"), 1.0),
+        thorough("flip", "reversed", ("--noise", "laplace"), 1.0),
         ("replace", "others", ("--noise", "laplace"), 1.0),
         ("replace", "reversed", ("--noise", "laplace"), 0.75),
         thorough("flip", "reversed", ("--method", "mle"), 1.0),

@@ -166,6 +166,7 @@ def test_a_closed_pipe_leaves_all_files(privrank, ledger, tmp_path):
     assert "spent (1)" in privrank("ledger", "l").out
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 def test_a_full_disk_below_stdout_leaves_all_files(ledger, tmp_path):
     with open("/dev/full", "w") as full:

@@ -394,7 +394,6 @@ ENDS = [
     "rank small.csv",
     "rank mixed.csv",
     "aggregate synthetic.csv",
-    "plan --items 3 --points 0-1 --epsilon 1e-9 --target 1e-300",
     "demo --seed -1",
     "demo --out votes.csv",
 ]

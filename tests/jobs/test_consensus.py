@@ -28,7 +28,7 @@ def found(path, **options):
 
 
 WAYS = [
-    thorough(name, trust) if (name, trust) == ("noise-all", "local") else (name, trust)
+    thorough(name, trust) if name in ("noise-all", "footrule") else (name, trust)
     for name, of in CONSENSUS.items()
     for trust in of.trusts
     if trust != "shuffled"
@@ -44,7 +44,8 @@ def test_methods_find_what_all_say(unanimous, method, trust):
 
 
 @pytest.mark.parametrize(
-    ("method", "seed"), [("auto", None), ("borda", 5), ("noise-all", None), ("noise-all", 5)]
+    ("method", "seed"),
+    [("auto", None), thorough("borda", 5), ("noise-all", None), ("noise-all", 5)],
 )
 def test_shuffled_methods_find_what_all_say(unanimous, method, seed):
     result = found(unanimous, method=method, trust="shuffled", seed=seed, delta=1e-6)
@@ -57,7 +58,7 @@ def test_shuffled_methods_find_what_all_say(unanimous, method, seed):
 
 @pytest.mark.parametrize(
     ("epsilon", "mechanism", "numerics", "seed"),
-    [(0.5, "one-pair", "simulation", 5), (4, "subset-selection", "exact", None)],
+    [thorough(0.5, "one-pair", "simulation", 5), (4, "subset-selection", "exact", None)],
 )
 def test_users_report_in_the_way_of_less_error(write, epsilon, mechanism, numerics, seed):
     many = write(*[f"u{k},2,1,3" for k in range(900)], header="user,Oslo,Rome,Bern", name="r.csv")

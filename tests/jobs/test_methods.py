@@ -80,7 +80,7 @@ def test_noise_knows_the_questionnaire(data_folder, adjacency, sensitivity):
         ("cemspc", ("--adjacency", "flip"), 16.5, None),
         ("cemspc", (), 20.5, None),
         ("cemspc", ("--method", "counts"), 20.5, 52.5),
-        ("immig", ("--max-per-user", 9, "--method", "counts"), 8.7, 22.0),
+        thorough("immig", ("--max-per-user", 9, "--method", "counts"), 8.7, 22.0),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("how", [(), thorough(REHEARSAL)])
@@ -109,7 +109,7 @@ def test_noise_has_the_shape_of_the_questionnaire(
         (("--unit", "comparison"), "Laplace"),  # real numbers, in the objective
         (("--adjacency", "add-remove"), "Laplace"),
         (("--adjacency", "add-remove", "--method", "counts"), "discrete Laplace"),
-        (("--noise", "gaussian", "--delta", "1e-6"), "rounded Gaussian"),
+        thorough(("--noise", "gaussian", "--delta", "1e-6"), "rounded Gaussian"),
     ],
 )  # fmt: skip
 def test_other_noise_where_the_questionnaire_gives_none(privrank, data_folder, options, law):
@@ -125,5 +125,6 @@ def test_ties_cost_less_where_all_are_asked_the_same(privrank, data_folder, more
     facts, guarantee = found["diagnostics"], found["guarantee"]
     assert facts["noise"] == ("Laplace" if more else "discrete Laplace")
     assert facts["noise_scale"] == 24 / 2
+    assert facts["tie_parameter_low"] < facts["tie_parameter"] < facts["tie_parameter_high"]
     assert "noise_deviation" not in facts
     assert (guarantee["epsilon"], guarantee["unit"], guarantee["adjacency"]) == (2, "user", "flip")

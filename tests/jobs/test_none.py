@@ -35,7 +35,7 @@ def test_items_that_never_lost_get_a_ridge_with_a_warning(write):
 
 
 def test_groups_that_were_never_compared_are_said_to_be_unordered(write):
-    found = fit(write("u,a,b", "v,b,a", "w,c,d", "x,d,c"))
+    found = fit(write("u,a,b", "v,b,a"), read={"items": list("abc")})
     assert found.facts["components"] == 2
     assert any("2 groups" in warning for warning in found.warnings)
     found = fit(write("u,a,b", "v,b,c"), gamma=0.25)  # a ridge that was asked for
@@ -88,6 +88,7 @@ def games(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_private_scores_come_with_the_tie_parameter(games):
     """Rehearsed, so that no sampler is needed; ν near the share of draws, about 1 between equal teams."""
     found = released(games, adjacency="flip", ties="davidson", seed=1)

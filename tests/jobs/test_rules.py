@@ -13,6 +13,7 @@ from privrank_jax.jobs.methods import KEMENY, RULES, scores_by
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from tests.jobs.released import agreed, read
+from tests.quick import thorough
 from tests.reference import majority_rules as naive
 
 NAMES = (KEMENY, *RULES)
@@ -120,7 +121,7 @@ def moved(weights, reach, rng):
     return weights + errors - errors.T
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", [thorough(x) if x == "ranked-pairs" else x for x in RULES])
 def test_what_is_certain_is_true_wherever_the_noise_is_within_reach(rule):
     """Of all weights that may be those of the users: their scores, their ranks, and which item is better."""
     rng, told = np.random.default_rng(2), 0

@@ -23,6 +23,7 @@ from privrank_jax.release.ledger import create
 from privrank_jax.release.store import LeaderboardError, Store, StoreError
 from tests.exact.strategies import matrices
 from tests.promises import promise
+from tests.quick import thorough
 
 STREAM = np.array([[3.0, 1.0, 0.5], [0.0, 2.0, 7.5], [1.0, 1.0, 1.0], [0, 0, 0], [5.0, 0.0, 2.0]])
 DELTA = {"gaussian": 1e-4, "laplace": 0.0}
@@ -283,7 +284,7 @@ def killed_after(patch, statements):
     patch.setattr(Store, "run", counted)
 
 
-@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("shared", [thorough(False), True])
 def test_a_crash_between_any_two_statements_loses_no_spend_and_draws_nothing_twice(
     tmp_path, shared, monkeypatch
 ):

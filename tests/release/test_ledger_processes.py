@@ -47,7 +47,9 @@ def spenders(path, epsilon, *per_opening):
     return processes
 
 
-@pytest.mark.parametrize(("epsilon", "budget", "paid"), [("0.1", "1.05", 10), ("0.07", "2.1", 30)])
+@pytest.mark.parametrize(
+    ("epsilon", "budget", "paid"), [("0.1", "1.05", 10), thorough("0.07", "2.1", 30)]
+)
 def test_eight_processes_cannot_overspend(made, epsilon, budget, paid):
     path = made(budget)
     processes = spenders(path, epsilon, *[1, 2] * 4)

@@ -20,6 +20,7 @@ from privrank_jax.privacy import Privacy
 from tests.cli.results import assert_schema, items
 from tests.parquet import as_parquet
 from tests.promises import promise
+from tests.quick import thorough
 
 MLE = ("--method", "scores", "--adjacency", "flip")
 FIT = ("--side", "left", "--covariate", "length")
@@ -78,6 +79,7 @@ def test_choices_have_the_fit_of_the_library(privrank, choices, write):
     assert "no finite" in " ".join(ridge.err.split())
 
 
+@pytest.mark.slow
 def test_covariates_and_ties_have_the_fit_of_the_library(privrank, battles):
     document = privrank("rank", battles, *FIT, *DRAWS, "--tie", "drawn", *NONE).json()
     assert_schema(document)
@@ -174,21 +176,25 @@ def test_private_covariates_are_released_exactly(privrank, battles):
 # --- probabilities ---------------------------------------------------------------------------------
 
 
-def test_files_of_probabilities_hold_what_the_release_implies(privrank, tmp_path):
+def test_files_of_probabilities_hold_what_the_release_implies(privrank, votes, tmp_path):
     table, document = tmp_path / "p.csv", tmp_path / "p.json"
-    run = ("rank", "coffee", "--epsilon 2 --adjacency flip --simulate --seed 4 --json")
+    run = (
+        "rank",
+        votes,
+        "--epsilon 9 --max-per-user 2 --adjacency flip --simulate --seed 4 --json",
+    )
     found = [privrank(*run, "--probabilities", path).json() for path in (table, document)]
     with table.open(newline="", encoding="utf-8") as file:
         (_, *items), *rows = csv.reader(file)
     assert items == [row[0] for row in rows]
     above = np.array([row[1:] for row in rows], float)
-    np.testing.assert_allclose(above + above.T, 1 - np.eye(6), atol=2e-4)
+    np.testing.assert_allclose(above + above.T, 1 - np.eye(3), atol=2e-4)
     written = json.loads(document.read_text())
-    assert (written["items"], written["guarantee"]["epsilon"]) == (items, 2)
+    assert (written["items"], written["guarantee"]["epsilon"]) == (items, 9)
     np.testing.assert_allclose(written["probabilities"], above)
     ranks = np.array(written["ranks"])
     np.testing.assert_allclose([ranks.sum(0), ranks.sum(1)], 1, atol=1e-3)
-    np.testing.assert_allclose(ranks @ np.arange(6), above.sum(0), atol=0.05)
+    np.testing.assert_allclose(ranks @ np.arange(3), above.sum(0), atol=0.05)
     order = [items.index(row["item"]) for row in found[0]["ranking"]]
     assert np.all(above[order[:-1], order[1:]] > 0.5)
 
@@ -196,7 +202,8 @@ def test_files_of_probabilities_hold_what_the_release_implies(privrank, tmp_path
 # --- randomized reports ----------------------------------------------------------------------------
 
 
-def test_scores_and_guarantee_are_those_of_debiased_rr(privrank, write):
+@pytest.mark.parametrize("link", ["logistic", thorough("laplace")])
+def test_scores_and_guarantee_are_those_of_debiased_rr(privrank, write, link):
     """Reports of 60 users on pairs of 3 items, two in three of them observed, at three budgets."""
     rng, pairs = np.random.default_rng(0), list(itertools.combinations("abc", 2))
     reports, observed = rng.random((60, 3)) < 0.65, rng.random((60, 3)) < 0.67
@@ -206,12 +213,12 @@ def test_scores_and_guarantee_are_those_of_debiased_rr(privrank, write):
         for user, pair in zip(*np.nonzero(observed))
     ]
     path = write(*lines, header="user,item_1,item_2,report,epsilon")
-    run = ("--link", "laplace", "--gamma", 8, "--json")
+    run = ("--link", link, "--gamma", 8, "--json")
     result = privrank("rank", path, *run)
     assert result.code == 0, result.err
     document = result.json()
     assert_schema(document)
-    expected = pairwise.debiased_rr(reports, observed, epsilon, link="laplace", gamma=8)
+    expected = pairwise.debiased_rr(reports, observed, epsilon, link=link, gamma=8)
     np.testing.assert_allclose(scores_of(document), expected.value, atol=1e-5)
     guarantee = document["guarantee"]
     assert guarantee["epsilon"] == 3
