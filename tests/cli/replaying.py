@@ -210,7 +210,10 @@ def hold(folder, command, kind, *, everything=True, coins=None):
         edits = command.edits(unit, adjacency, kind, last=coins is not None)
         shapes = [((), ("--json",))] * len(edits)
         if not everything:
-            edits = edits[:1] + edits[1:][len(command.words) % max(len(edits) - 1, 1) :][:1]
+            first, *rest = edits
+            if not command.rankings:  # programs for another number of items are compiled anew
+                rest = [edit for edit in rest if "items" not in edit.changed]
+            edits = [first, *rest[len(command.words) % max(len(rest), 1) :][:1]]
             shapes = [[()], [("--json",)]]
         for number, (edit, shown) in enumerate(zip(edits, shapes)):
             more = command.listed(kind, edit) if "items" in edit.changed or number % 2 else ()

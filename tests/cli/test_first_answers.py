@@ -5,6 +5,7 @@ Programs are counted, not seconds.
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -58,31 +59,27 @@ COMMANDS = {  # in this order: what the first of them import is looked at
     "flip": f"rank pairs.csv {BOUND} --adjacency flip",
     "scores": f"rank pairs.csv {BOUND} --adjacency flip --method scores",
     "list": f"rank pairs.csv {BOUND} --method one-shot --top-k 1",
-    "reports": "privatize pairs.csv --epsilon 1 --out out.csv",
-    "fit of reports": "rank out.csv",
     "kwiksort": "aggregate votes.csv --epsilon 1 --method kwiksort",
     "approvals": "aggregate approvals.csv --epsilon 1 --approvals",
 }
 LATER = {  # in a process of their own
     "private design": f"rank pairs.csv {BOUND}",
     "no privacy": "rank pairs.csv --method none",
+    "reports": "privatize pairs.csv --epsilon 1 --out out.csv",
+    "fit of reports": "rank out.csv",
     "consensus": "aggregate votes.csv --epsilon 1",
     "plan of a survey": "plan --items 4 --epsilon 1 --target 0.1 --draws 50",
 }
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory):
-    """What each command did, all of them in one process, after the pages of help."""
-    return answers_of(tmp_path_factory, dict(zip(LIGHT, LIGHT)) | COMMANDS)
+def ran(tmp_path_factory):
+    """What each command did, all of them, or all later ones, in one process; the others after the pages of help."""
+    return functools.cache(functools.partial(run, tmp_path_factory))
 
 
-@pytest.fixture(scope="module")
-def later_answers(tmp_path_factory):
-    return answers_of(tmp_path_factory, LATER)
-
-
-def answers_of(tmp_path_factory, named):
+def run(tmp_path_factory, later):
+    named = LATER if later else dict(zip(LIGHT, LIGHT)) | COMMANDS
     folder = tmp_path_factory.mktemp("answers")
     for name, text in {
         "pairs.csv": COMPARISONS,
@@ -104,35 +101,29 @@ def answers_of(tmp_path_factory, named):
     return dict(zip(named, json.loads(done.stdout), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("name", "ran"),
-    [
-        *((name, "answers") for name in COMMANDS),
-        *(thorough(name, "later_answers") for name in LATER),
-    ],
-)
-def test_a_small_file_needs_few_programs(name, ran, request):
-    code, programs, output, _ = request.getfixturevalue(ran)[name]
+@pytest.mark.parametrize("name", [*COMMANDS, *map(thorough, LATER)])
+def test_a_small_file_needs_few_programs(ran, name):
+    code, programs, output, _ = ran(name in LATER)[name]
     assert code == 0, output
     assert programs <= (50 if name.startswith("plan") else 7)
 
 
-def test_the_count_sees_a_program(answers):
-    code, programs, output, _ = answers["flip"]
+def test_the_count_sees_a_program(ran):
+    code, programs, output, _ = ran(False)["flip"]
     assert (code, programs > 0) == (0, True), output
 
 
 @pytest.mark.parametrize("words", LIGHT)
-def test_help_and_the_history_of_a_ledger_import_nothing_heavy(answers, words):
-    code, _, output, modules = answers[words]
+def test_help_and_the_history_of_a_ledger_import_nothing_heavy(ran, words):
+    code, _, output, modules = ran(False)[words]
     assert code == 0, output
     assert not (HEAVY | {"jax", "jaxlib", "numpy", "scipy", "optax", "flint"}) & set(modules)
 
 
-def test_a_release_imports_only_what_it_uses(answers):
+def test_a_release_imports_only_what_it_uses(ran):
     """For counts, none of the special functions that intervals of scores need."""
     assert [*COMMANDS][:3] == ["counts", "flip", "scores"]  # what these import counts for the third
     for name, unused in (("counts", {"scipy.special"}), ("scores", set())):
-        modules = set(answers[name][3])
+        modules = set(ran(False)[name][3])
         assert "privrank_jax.pairwise.noisy_totals" in modules
         assert not (HEAVY | unused) & modules

@@ -9,7 +9,7 @@ import pytest
 from tests.quick import thorough
 
 SURVEY = ("--items", 5, "--users", 100, "--target", 0.3)
-POINTS = ("--items", 5, "--points", "0-5", "--users", 90)
+POINTS = ("--items", 5, "--points", "0-5", "--target", 0.3)
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,8 @@ def test_a_plan_is_printed_and_written(privrank, tmp_path, words, said):
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert int(rows[0]["users"]) == found["users"]
+    if words == POINTS:
+        assert 0.9 < found["error"]["largest"]["upper"] / 0.3 <= 1
     if words == SURVEY:
         assert float(rows[0]["error_largest_mean"]) == found["error"]["largest"]["mean"]
         assert int(rows[0]["users_needed"]) == found["users_needed"]

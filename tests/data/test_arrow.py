@@ -46,7 +46,7 @@ def read(path, sign, names):
         return str(error)
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(texts())
 def test_the_same_as_by_the_standard_library(one):
     text, sign, names = one

@@ -151,7 +151,7 @@ def said_by_others(data, last):
     return names, *(column[kept].tolist() for column in found)
 
 
-QUICK = ("winner", "pairs", "sides", "choices", "best-worst", "wide", "orders", "long")
+QUICK = ("winner", "pairs", "choices", "wide", "long")
 
 
 @pytest.mark.parametrize("shape", thorough_but([*SHAPES, *LONG], *QUICK))

@@ -26,7 +26,7 @@ def found(votes, method, **options):
         thorough("scores", {"link": "laplace"}),
         ("one-shot", {"top_k": 1}),
         ("canonical", {"top_k": 2}),
-        ("top-k", {"top_k": 1}),
+        thorough("top-k", {"top_k": 1}),
         ("top-k", {"top_k": 2}),
     ],
 )

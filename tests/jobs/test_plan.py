@@ -14,7 +14,7 @@ import pytest
 from privrank_jax import aggregation, pairwise, plan
 from privrank_jax.aggregation.bounds import SUMMED
 from privrank_jax.aggregation.kemeny_rule import exact_kemeny, local_search
-from privrank_jax.aggregation.majority_rules import RULES
+from privrank_jax.aggregation.majority_rules import copeland
 from privrank_jax.aggregation.scores import PointTotals, dp_scores
 from privrank_jax.aggregation.weights import kemeny_score
 from privrank_jax.comparisons import WinCounts
@@ -23,9 +23,9 @@ from privrank_jax.privacy import Privacy, randomized_response, shuffled_local_ep
 from privrank_jax.rankings import ranks_from_scores
 from tests import of_rankings
 from tests.promises import user
-from tests.quick import quick_jit, thorough, thorough_but
+from tests.quick import quick_jit, thorough_but
 
-ITEMS, DRAWS = 5, 1500
+ITEMS, DRAWS = 5, 1000
 TRUE = np.linspace(1, -1, ITEMS)
 FIRST, SECOND = np.triu_indices(ITEMS, 1)
 CENTRAL = {"trust": "central", "max_per_user": 4}
@@ -93,10 +93,6 @@ def of_weights(weights):
     return local_search(jnp.clip(weights, 0, 1))
 
 
-def of_copeland(weights):
-    return ranks_from_scores(RULES["copeland"](jnp.clip(weights, 0, 1)))
-
-
 def of_rankings_by(function, finish, key, users, **options):
     """The cost is that above the best of all orders of these users, in pairs per user."""
     crowd, noise = jax.random.split(key)
@@ -137,7 +133,7 @@ FRESH = {
     "borda": ({"users": 60, "method": "borda", "rankings": True}, ranked_by(aggregation.dp_borda, ranks_from_scores)),
     "weights": ({"users": 60, "rankings": True}, ranked_by(aggregation.private_weights, of_weights)),
     "copeland": ({"users": 60, "rankings": True, "rule": "copeland", "method": "weights"},
-                 ranked_by(aggregation.private_weights, of_copeland)),
+                 ranked_by(aggregation.private_weights, lambda x: copeland(jnp.clip(x, 0, 1)))),
     "noise-all": (
         {"users": 60, "method": "noise-all", "rankings": True}, ranked_by(aggregation.noise_all, of_weights),
     ),
@@ -171,12 +167,13 @@ def test_it_errs_as_crowds_that_are_drawn_user_by_user(name, key):
 # --- answers ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
-        thorough({"target": 0.25, "confidence": 0.9, "spread": 0.5, "link": "normal"}),
-        thorough({"target": 0.02, "error": "pairs", **CENTRAL}),
-        thorough({"target": 0.3, "error": "place", "rankings": True, "rule": "schulze"}),
+        {"target": 0.25, "confidence": 0.9, "spread": 0.5, "link": "normal"},
+        {"target": 0.02, "error": "pairs", **CENTRAL},
+        {"target": 0.3, "error": "place", "rankings": True, "rule": "schulze"},
         {"target": 0.1, "points": "0-5", "limit": 2, "adjacency": "add-remove"},
     ],
 )

@@ -43,7 +43,7 @@ def test_all_tables_have_the_same_rules():
     [
         *((rule, {}, "weights") for rule in NAMES),
         *((rule, {"epsilon": None}, "none") for rule in NAMES),
-        ("borda", {"method": "noise-all", "seed": 1}, "noise-all"),
+        thorough("borda", {"method": "noise-all", "seed": 1}, "noise-all"),
         ("minimax", {"method": "weights", "noise": "gaussian", "delta": 1e-6}, "weights"),
         (KEMENY, {"trust": "local"}, "noise-all"),
         ("copeland", {"trust": "local"}, "noise-all"),

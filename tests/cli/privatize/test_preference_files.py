@@ -11,6 +11,7 @@ import pyarrow.parquet
 import pytest
 
 from privrank_jax.data.preferences import read_preferences
+from tests.quick import thorough
 
 PAGE = Path(__file__).parents[3] / "notebooks" / "labels.md"
 
@@ -61,18 +62,21 @@ def test_all_labels_of_a_user_together(run, most, each, count, tmp_path):
     assert ("6 labels beyond the limit" in done.err) == (count == 3)
 
 
-def test_many_labels_of_few_users_are_told_to_be_worth_little(run, tmp_path):
+@pytest.mark.parametrize(
+    ("most", "words"),
+    [((), "together say"), thorough(("--max-per-user", 1), "one label of each user,")],
+)
+def test_many_labels_of_few_users_are_told_to_be_worth_little(run, tmp_path, most, words):
     """10,000 labels of 50 users say less than one of theirs would; the figures are in labels.md."""
     row = '{{"user": {}, "prompt": "q{}", "chosen": "a", "rejected": "b"}}'
     source, page = tmp_path / "many.jsonl", " ".join(PAGE.read_text("utf-8").split())
     source.write_text("\n".join(row.format(k % 50, k) for k in range(10_000)))
-    for most, words in (((), "together say"), (("--max-per-user", 1), "one label of each user,")):
-        done = run("--epsilon", 1, "--unit", "user", *most, "--json", "--force", source=source)
-        weights = np.tanh(read_preferences(tmp_path / "out.jsonl").epsilon / 2) ** 2
-        notes = " ".join(done.json()["diagnostics"]["notes"])
-        assert f"as {weights.sum():.3g} that" in notes
-        assert f"{words} {weights.sum():.2g}" in page
-        assert ("max_per_user=1" in notes) == (not most)
+    done = run("--epsilon", 1, "--unit", "user", *most, "--json", source=source)
+    weights = np.tanh(read_preferences(tmp_path / "out.jsonl").epsilon / 2) ** 2
+    notes = " ".join(done.json()["diagnostics"]["notes"])
+    assert f"as {weights.sum():.3g} that" in notes
+    assert f"{words} {weights.sum():.2g}" in page
+    assert ("max_per_user=1" in notes) == (not most)
 
 
 def test_equal_answers(run, prefs, tmp_path):
