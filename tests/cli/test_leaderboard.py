@@ -197,7 +197,7 @@ def test_an_old_export_spends_no_year(privrank, tmp_path, monkeypatch):
 LAPLACE = ("--epsilon", 1, "--noise", "laplace")
 
 
-@pytest.mark.parametrize("adjacency", ["flip", "replace"])
+@pytest.mark.parametrize("adjacency", [thorough("flip"), "replace"])
 @pytest.mark.parametrize(
     ("schedule", "budget", "least"),
     [

@@ -15,6 +15,7 @@ import openpyxl
 import pytest
 import typer
 
+from privrank_jax.cli import show
 from privrank_jax.cli.console import busy, refusing, say, warn
 from privrank_jax.release.ledger import Ledger
 from tests.cli.results import refused
@@ -183,6 +184,11 @@ def test_what_cost_nothing_ends_quietly(privrank, ledger, closed, monkeypatch):
     monkeypatch.setattr("privrank_jax.cli.ledger.print_json", closed_pipe)
     run = privrank("ledger", "l", "--json")
     assert (run.code, run.err) == (1, "")
+
+
+def test_a_full_disk_below_a_table_is_reported(privrank, ledger, full, monkeypatch):
+    monkeypatch.setattr("privrank_jax.cli.show.print_table", show.write_table)
+    refused(privrank(*RELEASE, "--out", "o.html"), "No space left", "o.html")
 
 
 def test_what_is_lost_is_reported(privrank, ledger, closed, full):

@@ -383,7 +383,6 @@ ENDS = [
     "rank votes.csv --epsilon 1e300",
     "rank votes.csv --epsilon 1e-9 --max-per-user 2147483647",
     "rank votes.csv --epsilon 1 --noise gaussian --delta 5e-324 --level 0.9999999999999999",
-    "rank votes.csv --epsilon 1e-9 --noise gaussian --delta 1e-300",
     "aggregate wide.csv --epsilon 1e9 --method borda --noise gaussian --delta 1e-300",
     "privatize votes.csv --out new.csv --epsilon 1e9",
     "privatize votes.csv --out new.csv --epsilon 1e-9",
@@ -398,6 +397,7 @@ ENDS = [
 ]
 
 COMPILING = [
+    "rank votes.csv --epsilon 1e-9 --noise gaussian --delta 1e-300",
     "rank votes.csv --epsilon 1 --noise gaussian --delta 0.9999999999999999 --level 5e-324",
     "aggregate wide.csv --epsilon 1e-9 --method noise-all",
     "aggregate wide.csv --epsilon 1e-9 --method kwiksort",

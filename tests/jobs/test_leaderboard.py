@@ -99,7 +99,7 @@ def many(users=220, items="abcde", spread=0.4):
 @pytest.mark.parametrize("adjacency", ["replace", thorough("flip")])
 def test_the_error_that_is_said_is_that_of_the_noise(adjacency):
     """Of 12 rehearsals, against the scores with hardly any noise: within a third."""
-    data, asked = many(400), {"until": "2024-01-05", "noise": "gaussian"}
+    data, asked = many(400, "abc"), {"until": "2024-01-05", "noise": "gaussian"}
     promise = Privacy(1.0, unit="user", adjacency=adjacency, delta=1e-6, contributions=3)
     exact = dataclasses.replace(promise, epsilon=1e4, delta=0.1)
     truth = published(None, data=data, promise=exact, key=jax.random.key(0), **asked).scores

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace as Facts
 
 import numpy as np
 import pytest
 
+from privrank_jax.jobs import ways
 from privrank_jax.jobs.certainty import of_errors
 from privrank_jax.pairwise import confidence_intervals, standard_errors
 from tests.jobs.released import released
@@ -99,15 +101,26 @@ def test_private_scores_come_with_the_tie_parameter(games):
     assert facts["noise_scale"] == facts["sensitivity"] == 2.0  # one comparison of each user
     assert (found.guarantee.adjacency, found.guarantee.epsilon) == ("flip", 1.0)
     assert any("nu = " in note for note in found.notes)
-
-
-@pytest.mark.slow
-def test_where_nothing_is_tied_a_ridge_keeps_the_fit_finite(games, write):
     assert fit(games, ties="davidson").facts["gamma"] == 0
+
+
+def test_where_nothing_is_tied_a_ridge_keeps_the_fit_finite(write):
     found = fit(write("u,a,b", "v,b,c", "w,c,a"), ties="davidson")
     assert found.facts["separated"]
     assert found.facts["gamma"] == 1.0
     assert "rare" in found.warnings[0]
+
+
+def test_the_ends_of_a_coefficient_are_told_beside_it():
+    table = {
+        "counted": Facts(design=Facts(names=("length",))),
+        "table": None,
+        "model": "covariates",
+    }
+    ends = Facts(coefficients=Facts(low=[1.0], high=[3.0]))
+    data, value = Facts(asked=Facts(ties="half", level=0.9), **table), Facts(coefficients=[2.0])
+    found = ways._parts_of(data, value, ends, near=True)["covariates"]
+    assert found == {"length": {"coefficient": 2.0, "low": 1.0, "high": 3.0}}
 
 
 @pytest.mark.parametrize("items", [3, thorough(300)])

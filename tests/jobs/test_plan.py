@@ -147,7 +147,7 @@ FRESH = {
 }  # fmt: skip
 
 
-QUICK = ("scores, add-remove", "copeland", "points")  # a way of each kind of data
+QUICK = ("scores, add-remove", "points")
 
 
 @pytest.mark.parametrize("name", thorough_but(FRESH, *QUICK))

@@ -11,6 +11,7 @@ import pytest
 
 from privrank_jax import plotting
 from privrank_jax.plotting import curves, frame
+from tests.quick import thorough
 
 
 def test_curves_have_bands_of_two_standard_errors_and_infinity_stands_apart():
@@ -35,7 +36,9 @@ def test_curves_have_bands_of_two_standard_errors_and_infinity_stands_apart():
     assert labels == ["1", "4", "no\nprivacy"]
 
 
-@pytest.mark.parametrize(("colors", "styles", "width"), [(1, 7, 5.5), (9, 1, 9.6), (9, 7, 5.5)])
+@pytest.mark.parametrize(
+    ("colors", "styles", "width"), [thorough(1, 7, 5.5), thorough(9, 1, 9.6), (9, 7, 5.5)]
+)
 def test_a_legend_takes_as_many_rows_as_it_needs(colors, styles, width):
     figure = frame.new_figure(width, 3)
     figure.subplots()
