@@ -75,30 +75,31 @@ LATER = {  # in a process of their own
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
     """What each command did, all of them, or all later ones, in one process; the others after the pages of help."""
-    return functools.cache(functools.partial(run, tmp_path_factory))
 
+    @functools.cache
+    def run(later):
+        named = LATER if later else dict(zip(LIGHT, LIGHT)) | COMMANDS
+        folder = tmp_path_factory.mktemp("answers")
+        for name, text in {
+            "pairs.csv": COMPARISONS,
+            "votes.csv": RANKINGS,
+            "approvals.csv": "user,a,b,c\nu1,x,,x\nu2,x,x,\n",
+        }.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        budget = Privacy(1, unit="user", adjacency="replace")
+        create(folder / "votes.ledger", budget, data="votes.csv", sha256="0" * 64)
+        done = subprocess.run(
+            [sys.executable, "-c", RUN],
+            input=json.dumps([declared(words.split()) for words in named.values()]),
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return dict(zip(named, json.loads(done.stdout), strict=True))
 
-def run(tmp_path_factory, later):
-    named = LATER if later else dict(zip(LIGHT, LIGHT)) | COMMANDS
-    folder = tmp_path_factory.mktemp("answers")
-    for name, text in {
-        "pairs.csv": COMPARISONS,
-        "votes.csv": RANKINGS,
-        "approvals.csv": "user,a,b,c\nu1,x,,x\nu2,x,x,\n",
-    }.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    budget = Privacy(1, unit="user", adjacency="replace")
-    create(folder / "votes.ledger", budget, data="votes.csv", sha256="0" * 64)
-    done = subprocess.run(
-        [sys.executable, "-c", RUN],
-        input=json.dumps([declared(words.split()) for words in named.values()]),
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return dict(zip(named, json.loads(done.stdout), strict=True))
+    return run
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, *map(thorough, LATER)])
