@@ -45,7 +45,7 @@ def test_steps_stay_as_they_were_and_each_is_a_ranking(tmp_path):
     assert later.guarantee.attained.public == ("items",)
 
 
-@pytest.mark.parametrize("adjacency", ["flip", "replace"])
+@pytest.mark.parametrize("adjacency", [thorough("flip"), "replace"])
 def test_a_rehearsal_needs_no_state(adjacency):
     promise = Privacy(1e4, unit="comparison", adjacency=adjacency, delta=0.1)
     found = published(None, data=votes(public=()), promise=promise, key=jax.random.key(3))

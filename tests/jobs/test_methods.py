@@ -96,7 +96,7 @@ def test_noise_has_the_shape_of_the_questionnaire(
 @pytest.mark.parametrize(
     ("options", "law"),
     [
-        (("--max-per-user", 14), "discrete Laplace"),  # keeps less than is asked
+        thorough(("--max-per-user", 14), "discrete Laplace"),  # keeps less than is asked
         (("--max-per-user", 14, "--noise", "k-norm"), "discrete K-norm"),
         (("--unit", "comparison"), "Laplace"),  # real numbers, in the objective
         (("--adjacency", "add-remove"), "Laplace"),

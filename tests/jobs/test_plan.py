@@ -137,7 +137,7 @@ FRESH = {
 }  # fmt: skip
 
 
-QUICK = ("scores, add-remove", "points")
+QUICK = ("points",)
 
 
 @pytest.mark.parametrize("name", thorough_but(FRESH, *QUICK))
