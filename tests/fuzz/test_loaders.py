@@ -43,7 +43,7 @@ COLUMN = st.sampled_from(
     ("user", "user", "user", "user", None, "note", "a", "winner", "", "\ud800")
 )
 
-QUICK, THOROUGH = 20, 1_000  # files of each kind
+QUICK, THOROUGH = 12, 1_000  # files of each kind
 
 
 def _plain(message: str, path: Path) -> None:
