@@ -31,8 +31,22 @@ EACH = [
     for promise in promises_of(case)
     for noise in case.noises or case.record.noises
 ]
-each = pytest.mark.parametrize(("case", "template", "noise"), EACH)
 FIRST = [one for one in EACH if one.values[1] == promises_of(one.values[0])[0]]
+
+
+def kept(cases, soon):
+    """All cases, of which the quick tier has some."""
+    return [one if soon(one.id) else thorough(*one.values, id=one.id) for one in cases]
+
+
+def each(*soon):
+    """All of them; the quick tier has Laplace noise, and others of which no other case has the kind."""
+    late = ("one item", "noise_all-replace-k-norm", "questionnaire, replace-replace-k-norm")
+    cases = kept(
+        EACH,
+        lambda one: "laplace" in one or (one.endswith(soon) and not any(x in one for x in late)),
+    )
+    return pytest.mark.parametrize(("case", "template", "noise"), cases)
 
 
 def drawn_alike(case, template, noise):
@@ -43,15 +57,15 @@ def drawn_alike(case, template, noise):
 DRAWN = [one for one in EACH if one in FIRST or not drawn_alike(*one.values)]
 
 
-# The quick tier draws all noises of these; tests/privacy and tests/exact draw from each body alone.
+# The quick tier draws all noises of these, exact ones of one; tests/privacy and tests/exact draw from each body alone.
 SOON = ("noisy_plurality", "noisy_ties", "dp_footrule")
 
 
 def laws():
     """Simulated and exact."""
     for one in DRAWN:
-        soon = one in FIRST and one.id.startswith(SOON)
         for exact in (False, True):
+            soon = one in FIRST and one.id.startswith("dp_footrule" if exact else SOON)
             marks = () if soon else pytest.mark.slow
             yield pytest.param(*one.values, exact, id=f"{one.id}-{exact}", marks=marks)
 
@@ -74,7 +88,7 @@ def wanted(case, template, noise, users):
     return case.units.released(template.adjacency, noise)(np.sum(users, axis=0)[None])[0]
 
 
-@each
+@each("k-norm")
 @pytest.mark.parametrize("size", [1, thorough(2), 5])
 def test_without_noise_the_numbers_are_those_of_the_naive_twin(case, template, noise, size, key):
     """Also of padded data. Exact Laplace and Gaussian noise is 0 here but for a chance below 1e-100."""
@@ -96,7 +110,7 @@ def test_without_noise_the_numbers_are_those_of_the_naive_twin(case, template, n
         np.testing.assert_allclose(read(case, inner), right, atol=1e-5)
 
 
-@each
+@each("k-norm", *(one.id for one in FIRST))
 def test_the_noise_is_the_least_for_what_one_unit_moves(case, template, noise, key):
     """Over all that a unit can hold: ε is lost and no more, so with less noise it would be exceeded."""
     data = case.data(list(case.balanced))
@@ -185,10 +199,7 @@ def test_noise_has_the_stated_law(case, template, noise, exact, key):
 
 @pytest.mark.parametrize(
     ("case", "template", "noise"),
-    [
-        pytest.param(*one.values, id=one.id, marks=() if "laplace" in one.id else pytest.mark.slow)
-        for one in FIRST
-    ],
+    kept(FIRST, lambda one: "laplace" in one and one.startswith(("dp_borda", *SOON))),
 )
 def test_of_a_batch_values_are_those_of_single_calls(case, template, noise, key):
     """Over keys and ε; tests/test_transformations.py and test_real_arguments.py have jit and derivatives."""
