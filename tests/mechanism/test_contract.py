@@ -182,7 +182,7 @@ def test_noise_has_the_stated_law(case, template, noise, exact, key):
         values = np.array([read(case, one.value) for one in found])
         scale = found[0].diagnostics.noise_scale
     else:
-        run = jax.vmap(lambda key: case.record(key, data, promise, **told))
+        run = jax.jit(jax.vmap(lambda key: case.record(key, data, promise, **told)))
         found = run(jax.random.split(key, draws))
         values, scale = read(case, found.value), float(found.diagnostics.noise_scale[0])
     drawn = np.asarray(values, float) - right
@@ -210,7 +210,7 @@ def test_of_a_batch_values_are_those_of_single_calls(case, template, noise, key)
         return case.record(key, data, told, noise=noise, **case.public).value
 
     keys, budgets = jax.random.split(key, 2), jnp.array([1.0, 2.0])
-    both = jax.vmap(run)(keys, budgets)
+    both = jax.jit(jax.vmap(run))(keys, budgets)
     for place in range(2):
         alone = run(keys[place], float(budgets[place]))
         np.testing.assert_allclose(both[place], alone, rtol=1e-4, atol=1e-4)

@@ -67,7 +67,7 @@ def lead_of(record, asked, k, moves):
 @each
 @pytest.mark.parametrize(
     ("k", "together"),
-    [*((2, False), (1, True)), *(thorough(*one) for one in ((1, False), (2, True)))],
+    [(2, False), *(thorough(*one) for one in ((1, True), (1, False), (2, True)))],
 )
 def test_draws_have_the_law_of_every_outcome_one_by_one(record, law, k, together, key):
     """Of four items, as two that were left out may fill a set; also beside one that only pads. Half of the noise is
@@ -87,7 +87,7 @@ def test_draws_have_the_law_of_every_outcome_one_by_one(record, law, k, together
 
 
 @each
-@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("k", [thorough(1), 2])
 def test_releases_have_the_law_of_every_outcome_one_by_one(record, law, k, monkeypatch):
     built = functools.cache(exact_selection.discrete_laplace)
     monkeypatch.setattr(exact_selection, "discrete_laplace", built)
@@ -270,7 +270,7 @@ WINS = WinCounts.from_matrix([[0, 9, 9.5, 4], [1, 0, 7, 3], [0.5, 3, 0, 2], [1, 
 def test_without_noise_the_best_come_first_and_ties_are_broken_at_random(record, key):
     scores = jnp.array([1.0, 5.0, 3.0, 3.0, 3.0])
     given = BoundedScores(scores, Moves(1.0))
-    run = jax.vmap(lambda one: record(one, given, promise(jnp.inf), 2).value)
+    run = jax.jit(jax.vmap(lambda one: record(one, given, promise(jnp.inf), 2).value))
     found = np.asarray(run(jax.random.split(key, 300)))
     assert np.all(np.any(found == 1, axis=1))
     if record is not pairwise.canonical_top_k:
@@ -283,24 +283,27 @@ def test_without_noise_the_best_come_first_and_ties_are_broken_at_random(record,
 
 @every_record
 def test_padded_items_are_never_selected_and_missing_ones_are_minus_one(record, key):
-    mask = jnp.array([False, True, False, True])
-    wins = WinCounts.from_matrix(np.ones((4, 4)) - np.eye(4), mask=mask)
-    run = jax.vmap(lambda one: record(one, wins, promise(0.1), 3).value)
-    found = {tuple(row) for row in np.asarray(run(jax.random.split(key, 50)))}
+    @jax.jit
+    def run(wins, mask):
+        given = WinCounts.from_matrix(wins, mask=mask)
+        keys = jax.random.split(key, 50)
+        return jax.vmap(lambda one: record(one, given, promise(0.1), 3).value)(keys)
+
+    drawn = run(np.ones((4, 4)) - np.eye(4), np.array([False, True, False, True]))
+    found = {tuple(row) for row in np.asarray(drawn)}
     in_order = record is not pairwise.canonical_top_k
     assert found == ({(1, 3, -1), (3, 1, -1)} if in_order else {(1, 3, -1)})
-    none = WinCounts.from_matrix(np.zeros((4, 4)), mask=jnp.zeros(4, bool))
-    assert record(key, none, promise(0.1), 2).value.tolist() == [-1, -1]
+    assert np.all(np.asarray(run(np.zeros((4, 4)), np.zeros(4, bool))) == -1)
 
 
 def test_fewer_of_the_places_hold_the_best_of_them(key):
-    scores, mask = jnp.array([3.0, 9.0, 1.0, 5.0, 7.0, 2.0]), jnp.arange(6) != 1
+    scores, mask = jnp.array([3.0, 9.0, 1.0, 5.0, 7.0, 2.0]), np.arange(6) != 1
 
     @functools.partial(jax.jit, static_argnums=0)
     def chosen(k, fewer):
         return select_once(key, scores, mask, 2.0, k, "laplace", fewer)
 
-    for fewer in (1, 3, 5):
+    for fewer in (1, 4):
         alone = chosen(fewer, None)
         np.testing.assert_array_equal(chosen(6, fewer), [*alone, *[-1] * (6 - fewer)])
 
