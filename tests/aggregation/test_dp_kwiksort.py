@@ -105,7 +105,7 @@ def test_gaussian_answers_have_the_calibrated_noise(key):
     """Two items, one query: P[0 before 1] = Φ((w - 1/2)/σ), within 5 standard errors; 10 % off is rejected."""
     w, runs = np.array([[0.0, 0.9], [0.1, 0.0]]), 40_000
     weights = PairWeights(w, 4)
-    run = jax.vmap(lambda k: dp_kwiksort(k, weights, user(0.7, 1e-3), noise="gaussian"))
+    run = jax.jit(jax.vmap(lambda k: dp_kwiksort(k, weights, user(0.7, 1e-3), noise="gaussian")))
     estimate = run(jax.random.split(key, runs))
     sigma = reference_calibration.gaussian_scale(0.25, 0.7, 1e-3)
     assert estimate.diagnostics.noise_scale[0] == pytest.approx(sigma, rel=1e-6)

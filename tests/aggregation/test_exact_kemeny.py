@@ -15,7 +15,7 @@ solve_many = jax.jit(jax.vmap(exact_kemeny))
 scores = jax.jit(jax.vmap(kemeny_score))
 
 
-@pytest.mark.parametrize("items", thorough_but([1, 2, 3, 5, 7], 2, 7))
+@pytest.mark.parametrize("items", thorough_but([1, 2, 3, 5, 7], 7))
 def test_thousands_of_tournaments(items):
     """Every kind of weights; a batch takes another code path than a single problem."""
     layers = reference.subset_layers(items)
@@ -88,8 +88,9 @@ def test_ties_and_rounding_end():
     equal = np.full((8, 8), 1 / 3, np.float32)
     equal[::2] += np.float32(1e-8)
     assert local_search(equal, np.arange(8)).tolist() == list(range(8))
-    for w in (np.full((3, 3), np.nan), np.array([[0, np.inf], [1, 0]])):
-        assert sorted(np.asarray(jax.jit(local_search)(w))) == list(range(len(w)))
+    search = jax.jit(local_search)
+    for w in (np.full((3, 3), np.nan), np.array([[0, np.inf, 1], [1, 0, 0], [0, 1, 0]])):
+        assert sorted(np.asarray(search(w))) == list(range(len(w)))
         with pytest.raises(ValueError, match="the weights must be finite"):
             local_search(w)
 

@@ -88,21 +88,22 @@ def test_shrinkage_is_that_of_the_twin_and_keeps_scores(noise, key):
         np.testing.assert_allclose(fine.value.sum(1), rough.value.sum(1), atol=1e-5)
 
 
-def test_values_read_only_the_upper_half_and_are_exact_without_noise(key):
+@pytest.mark.parametrize("private", [noise_all, private_weights])
+@pytest.mark.parametrize("noise", thorough_but(NOISES, "gaussian"))
+def test_values_read_only_the_upper_half_and_are_exact_without_noise(private, noise, key):
     """Of noise for all pairs they are clipped."""
     other = np.triu(W) + 7 * np.tril(np.ones((4, 4)), -1)
-    for private, noise in ((noise_all, "k-norm"), *((private_weights, noise) for noise in NOISES)):
 
-        @jax.jit
-        def run(w, epsilon, private=private, noise=noise):
-            return private(key, PairWeights(w, 3), promised(noise, epsilon), noise=noise).value
+    @jax.jit
+    def run(w, epsilon):
+        return private(key, PairWeights(w, 3), promised(noise, epsilon), noise=noise).value
 
-        noisy = np.asarray(run(other, 0.2))
-        np.testing.assert_array_equal(noisy, run(W, 0.2))
-        np.testing.assert_allclose(noisy + noisy.T, 1 - np.eye(4), atol=1e-5)
-        np.testing.assert_allclose(run(W, np.inf), W, atol=1e-6)
-        if private is noise_all:
-            assert {0.0, 1.0} == {noisy[ABOVE].min(), noisy[ABOVE].max()}
+    noisy = np.asarray(run(other, 0.2))
+    np.testing.assert_array_equal(noisy, run(W, 0.2))
+    np.testing.assert_allclose(noisy + noisy.T, 1 - np.eye(4), atol=1e-5)
+    np.testing.assert_allclose(run(W, np.inf), W, atol=1e-6)
+    if private is noise_all:
+        assert {0.0, 1.0} == {noisy[ABOVE].min(), noisy[ABOVE].max()}
 
 
 @pytest.mark.parametrize("noise", thorough_but(NOISES, "gaussian"))

@@ -46,8 +46,8 @@ def fits(found, law, runs):
 
 
 def test_kwiksort_has_the_law_of_the_private_sort(key):
-    """600 runs, chi-squared, false-alarm rate 1e-6; noise of 0.3 times the scale is rejected."""
-    runs, promise = 600, user(1.5)
+    """300 runs, chi-squared, false-alarm rate 1e-6; noise of 0.3 times the scale is rejected."""
+    runs, promise = 300, user(1.5)
     found = [
         private_by_queries(k, VOTES, promise, kwiksort(seed), max_queries=3)
         for seed, k in enumerate(jax.random.split(key, runs))

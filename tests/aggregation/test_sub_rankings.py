@@ -18,6 +18,7 @@ from privrank_jax.aggregation.sub_rankings import (
 )
 from privrank_jax.aggregation.vector_reports import local_weight_variance
 from tests.promises import user
+from tests.quick import thorough
 from tests.reference import local_pairs as naive
 
 PAIRS = np.triu_indices(4, 1)
@@ -48,7 +49,7 @@ def test_orders_are_told_by_their_law(ranks, asked, size, missing, epsilon, key)
     assert stats.chisquare([seen.get(one, 0) for one in law], expected).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("items", [3, 10])
+@pytest.mark.parametrize("items", [thorough(3), 10])
 def test_orders_are_of_the_size_of_least_error(items):
     users, pairs = 100_000, math.comb(items, 2)
     for epsilon in (0.01, 1.4, 1.5, 4.0, 9.0):
