@@ -23,6 +23,7 @@ from privrank_jax.exact.k_norm import cube_noise, placed, zonotope_noise
 from privrank_jax.exact.spanning_trees import Forest, Graph
 from tests.exact.graphs import GRAPHS, edges_of
 from tests.exact.laws import LESS, RATE, assert_mean, assert_shares, power
+from tests.quick import thorough
 from tests.reference import geometry as naive
 
 REACH = {"K2": 3, "K3": 3, "path": 3, "asked again": 3}  # radii that are enumerated; 2 for others
@@ -112,7 +113,7 @@ def largest_loss(name, rate):
 # --- by draws ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["K3", "asked again", "path"])
+@pytest.mark.parametrize("name", [thorough("K3"), "asked again", thorough("path")])
 def test_noise_on_small_graphs_has_its_law(name):
     """χ² of 3,000 draws, points beyond those that are enumerated as one."""
     graph, rate = Graph(*GRAPHS[name]), Fraction(2)

@@ -105,7 +105,7 @@ def outcomes(scale, of_whole, part, of_chance):
 
 
 @pytest.mark.parametrize("scale", [
-    Fraction(1, 2**10), Fraction(27, 10), thorough(Fraction(2**22 + 7)), Fraction(2**54, 21201),
+    Fraction(1, 2**10), Fraction(27, 10), thorough(Fraction(2**22 + 7)), thorough(Fraction(2**54, 21201)),
     thorough(Fraction(2**40)),
 ])  # fmt: skip
 def test_what_doubles_decide_no_further_bits_change(scale):

@@ -10,10 +10,13 @@ import pytest
 from privrank_jax.exact.spanning_trees import Graph
 from tests.exact.graphs import GRAPHS, edges_of
 from tests.exact.laws import assert_shares
+from tests.quick import thorough
 from tests.reference import geometry as naive
 
 
-@pytest.mark.parametrize("name", ["K4", "cycle", "asked again", "two components"])
+@pytest.mark.parametrize(
+    "name", ["K4", thorough("cycle"), "asked again", thorough("two components")]
+)
 def test_forests_are_uniform(name):
     pairs, items = GRAPHS[name]
     graph = Graph(pairs, items)

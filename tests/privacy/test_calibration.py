@@ -27,7 +27,7 @@ GRID = [
 def test_gaussian_scale_is_the_smallest_that_suffices():
     epsilons, deltas = np.array(GRID).T
     ours = jax.jit(jax.vmap(lambda e, d: gaussian_scale(2.0, e, d)))(epsilons, deltas)
-    achieved = jax.vmap(lambda s, e: calibration._delta(2.0 / s, e)[0])(ours, epsilons)
+    achieved = jax.jit(jax.vmap(lambda s, e: calibration._delta(2.0 / s, e)[0]))(ours, epsilons)
     np.testing.assert_allclose(achieved, deltas, rtol=1e-6)
     for scale, epsilon, delta in zip(np.asarray(ours), epsilons, deltas):
         assert scale == pytest.approx(reference.gaussian_scale(2.0, epsilon, delta), rel=1e-7)

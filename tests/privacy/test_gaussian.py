@@ -19,6 +19,7 @@ from privrank_jax.privacy.gaussian import (
 )
 from privrank_jax.privacy.loss_distribution import zcdp_delta, zcdp_epsilon
 from tests.privacy.releases import USERS
+from tests.quick import thorough
 from tests.reference import accounting as naive
 
 ABOVE = Fraction(1, 10**6)
@@ -46,10 +47,11 @@ def assert_least(precision, found, delta):
     assert found == 0 or naive.gaussian_delta(precision, below) > mpmath.mpf(delta)
 
 
-def test_no_epsilon_is_rounded_down():
-    """120 random mechanisms, from no privacy to nearly no loss, among them several as one."""
+@pytest.mark.parametrize("number", [40, thorough(120)])
+def test_no_epsilon_is_rounded_down(number):
+    """Of random mechanisms, from no privacy to nearly no loss, among them several as one."""
     rng = np.random.default_rng(0)
-    for case in range(120):
+    for case in range(number):
         scales = [random_numbers(rng, -3, 9) for _ in range(1 + case % 3)]
         releases = [(scale, random_numbers(rng, -2, 2)) for scale in scales]
         precision = sum((decimal(change) / decimal(scale)) ** 2 for scale, change in releases)

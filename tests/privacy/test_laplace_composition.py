@@ -20,6 +20,7 @@ from privrank_jax.privacy import (
 from privrank_jax.privacy.loss_distribution import Budget, delta_at, epsilon_at
 from tests.privacy.releases import KIND, USERS, epsilon
 from tests.privacy.test_accounting import assert_bounds
+from tests.quick import thorough
 from tests.reference import accounting as naive
 
 # --- against sums over all outcomes --------------------------------------------------------------
@@ -78,7 +79,7 @@ def dominates(larger, smaller, unit):
     return all(one >= other - 1e-14 for one, other in pairs)
 
 
-@pytest.mark.parametrize("unit", [0.05, 0.7])
+@pytest.mark.parametrize("unit", [thorough(0.05), 0.7])
 def test_changes_dominate_those_that_are_smaller_or_spread_more(unit):
     every = [
         x for x in itertools.product(range(6), repeat=3) if sum(x) <= 5 and x[0] >= x[1] >= x[2]

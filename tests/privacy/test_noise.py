@@ -6,6 +6,7 @@ import pytest
 import scipy.stats
 
 from privrank_jax.privacy import noise
+from tests.quick import thorough
 
 SAMPLERS = {
     "laplace": (noise.laplace, scipy.stats.laplace),
@@ -14,7 +15,7 @@ SAMPLERS = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [thorough(np.float32), np.float64])
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_distribution(name, dtype, key):
     """KS test of 100,000 draws: false-alarm rate 1e-6; a scale 10 % off, either way, is rejected."""

@@ -9,6 +9,7 @@ import pytest
 
 from privrank_jax.privacy import shuffled_delta, shuffled_epsilon, shuffled_local_epsilon
 from tests import reference
+from tests.quick import thorough
 from tests.reference import shuffling as naive
 
 SHARES = (0.0, 0.3, 0.8)  # of ε₀
@@ -59,7 +60,7 @@ def test_more_users_hide_more(question):
 
 
 @pytest.mark.parametrize("question", ["secret", "public"])
-@pytest.mark.parametrize("users", [1, 40, 600])
+@pytest.mark.parametrize("users", [1, 40, thorough(600)])
 def test_inversions(users, question):
     delta = 1e-6
     epsilon = shuffled_epsilon(users, 1.5, delta, question=question)
@@ -72,7 +73,7 @@ def test_inversions(users, question):
     assert shuffled_delta(users, 1.001 * local, 0.5, question=question) > delta
 
 
-@pytest.mark.parametrize("users", [10**6, 10**9])
+@pytest.mark.parametrize("users", [10**6, thorough(10**9)])
 def test_many_users_are_a_gaussian_mechanism(users):
     # A + Δ among c clones: a shift of q - p in noise of variance c/4.
     local, delta = 2.0, 1e-8

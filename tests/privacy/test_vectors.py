@@ -65,10 +65,11 @@ def test_privunit_has_the_stated_law(dimension, epsilon, key):
 def test_duchi_reports_from_the_right_half_as_often_as_stated(zero_sum, key):
     """200,000 reports of a vector on the sphere: e^ε to 1 within 5 standard errors; e^(1.05ε), 9 off, is rejected."""
     vector = np.array([1.0, -1.0, 0.0]) / math.sqrt(2)
-    reports = vectors.duchi_vectors(key, np.tile(vector, (200_000, 1)), 1.0, zero_sum=zero_sum)
-    longer = vectors.duchi_vectors(key, 10 * vector, 1.0, zero_sum=zero_sum)  # is cut
-    once = vectors.duchi_vectors(key, vector, 1.0, zero_sum=zero_sum)
-    np.testing.assert_allclose(longer, once, rtol=1e-12)
+    reports, longer = (  # which is cut
+        vectors.duchi_vectors(key, np.tile(one, (200_000, 1)), 1.0, zero_sum=zero_sum)
+        for one in (vector, 10 * vector)
+    )
+    np.testing.assert_allclose(longer, reports, rtol=1e-12)
     seen = np.mean(np.asarray(reports) @ vector > 0)
     error = 5 * math.sqrt(0.25 / 200_000)
     assert abs(seen - scipy.special.expit(1.0)) < error
@@ -155,7 +156,10 @@ def _exact_loss(dimension, cap):
 
 @pytest.mark.parametrize(
     ("dimension", "dtype"),
-    [*((size, np.float32) for size in (2, 5000)), (2, np.float64), (150, np.float64)],
+    [
+        *((2, np.float32), (150, np.float64)),
+        *(thorough(*one) for one in ((5000, np.float32), (2, np.float64))),
+    ],
 )
 def test_the_loss_of_privunit_never_exceeds_epsilon(dimension, dtype):
     """From ε = 1e-9 to 1e9; close below it where k and γ are not at their ends."""
@@ -163,7 +167,7 @@ def test_the_loss_of_privunit_never_exceeds_epsilon(dimension, dtype):
     middle = np.random.default_rng(dimension).uniform(-1, 2.5, 25)
     epsilons = np.sort(np.concatenate([ends, [20, 30, 40], 10**middle])).astype(dtype)
     with jax.enable_x64(dtype == np.float64):
-        found = jax.vmap(lambda epsilon: privunit_cap(dimension, epsilon))(jnp.asarray(epsilons))
+        found = jax.jit(jax.vmap(lambda epsilon: privunit_cap(dimension, epsilon)))(epsilons)
     assert found.height.dtype == dtype
     machine = float(np.finfo(dtype).eps)
     for place, epsilon in enumerate(epsilons.astype(float)):
