@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,3 +18,9 @@ thorough = functools.partial(pytest.param, marks=pytest.mark.slow)
 def thorough_but(cases: Iterable[Any], *kept: Any) -> list[Any]:
     """All cases, of which the quick tier has those kept alone."""
     return [one if one in kept else thorough(one) for one in cases]
+
+
+def soon(cases: Iterable[Any], *patterns: str) -> list[Any]:
+    """All cases, of which the quick tier has those whose id fits a pattern."""
+    fits = re.compile("|".join(map(fnmatch.translate, patterns))).match
+    return [one if fits(one.id) else thorough(*one.values, id=one.id) for one in cases]

@@ -13,7 +13,7 @@ from scipy import stats
 
 from privrank_jax.privacy import Privacy
 from tests.mechanism.cases import CASES
-from tests.quick import thorough
+from tests.quick import soon, thorough
 from tests.reference import calibration
 
 DELTA = 1e-5
@@ -34,18 +34,12 @@ EACH = [
 FIRST = [one for one in EACH if one.values[1] == promises_of(one.values[0])[0]]
 
 
-def kept(cases, soon):
-    """All cases, of which the quick tier has some."""
-    return [one if soon(one.id) else thorough(*one.values, id=one.id) for one in cases]
-
-
-def each(*soon):
+def each(*more):
     """All of them; the quick tier has Laplace noise, and others of which no other case has the kind."""
-    late = ("one item", "noise_all-replace-k-norm", "questionnaire, replace-replace-k-norm")
-    cases = kept(
-        EACH,
-        lambda one: "laplace" in one or (one.endswith(soon) and not any(x in one for x in late)),
+    by_facets = (
+        f"{name}-k-norm" for name in ("dp_borda*", "dp_footrule*", "dp_scores-*", "*, flip*")
     )
+    cases = soon(EACH, "*-laplace", *by_facets, *more)
     return pytest.mark.parametrize(("case", "template", "noise"), cases)
 
 
@@ -57,17 +51,13 @@ def drawn_alike(case, template, noise):
 DRAWN = [one for one in EACH if one in FIRST or not drawn_alike(*one.values)]
 
 
-# The quick tier draws all noises of these, exact ones of one; tests/privacy and tests/exact draw from each body alone.
-SOON = ("noisy_plurality", "noisy_ties", "dp_footrule")
-
-
-def laws():
-    """Simulated and exact."""
-    for one in DRAWN:
-        for exact in (False, True):
-            soon = one in FIRST and one.id.startswith("dp_footrule" if exact else SOON)
-            marks = () if soon else pytest.mark.slow
-            yield pytest.param(*one.values, exact, id=f"{one.id}-{exact}", marks=marks)
+# Simulated and exact; tests/privacy and tests/exact draw from each body alone.
+LAWS = [
+    pytest.param(*one.values, exact, id=f"{one.id}-{exact}")
+    for one in DRAWN
+    for exact in (False, True)
+]
+SOON = ("dp_footrule-*", "noisy_plurality-replace-*-False", "noisy_ties-*-False")
 
 
 def promised(epsilon, template, noise, **more):
@@ -88,7 +78,7 @@ def wanted(case, template, noise, users):
     return case.units.released(template.adjacency, noise)(np.sum(users, axis=0)[None])[0]
 
 
-@each("k-norm")
+@each()
 @pytest.mark.parametrize("size", [1, thorough(2), 5])
 def test_without_noise_the_numbers_are_those_of_the_naive_twin(case, template, noise, size, key):
     """Also of padded data. Exact Laplace and Gaussian noise is 0 here but for a chance below 1e-100."""
@@ -110,7 +100,7 @@ def test_without_noise_the_numbers_are_those_of_the_naive_twin(case, template, n
         np.testing.assert_allclose(read(case, inner), right, atol=1e-5)
 
 
-@each("k-norm", *(one.id for one in FIRST))
+@each(*(one.id for one in FIRST if "gaussian" in one.id))
 def test_the_noise_is_the_least_for_what_one_unit_moves(case, template, noise, key):
     """Over all that a unit can hold: ε is lost and no more, so with less noise it would be exceeded."""
     data = case.data(list(case.balanced))
@@ -169,7 +159,7 @@ def norms(case, noise, drawn, scale):
     return size, stats.gamma(dimension)
 
 
-@pytest.mark.parametrize(("case", "template", "noise", "exact"), [*laws()])
+@pytest.mark.parametrize(("case", "template", "noise", "exact"), soon(LAWS, *SOON))
 def test_noise_has_the_stated_law(case, template, noise, exact, key):
     """Norms of 2,000 draws by the facets, of few numbers more; their mean tells a scale that is 10 % off, but once
     in a million times. False alarms: two in a million."""
@@ -199,7 +189,7 @@ def test_noise_has_the_stated_law(case, template, noise, exact, key):
 
 @pytest.mark.parametrize(
     ("case", "template", "noise"),
-    kept(FIRST, lambda one: "laplace" in one and one.startswith(("dp_borda", *SOON))),
+    soon(FIRST, *(f"{name}-*-laplace" for name in ("dp_borda", "dp_footrule", "noisy_ties"))),
 )
 def test_of_a_batch_values_are_those_of_single_calls(case, template, noise, key):
     """Over keys and ε; tests/test_transformations.py and test_real_arguments.py have jit and derivatives."""

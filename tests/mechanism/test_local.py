@@ -25,7 +25,7 @@ from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import Privacy, shuffled_local_epsilon
 from tests.aggregation.subset_laws import chosen
 from tests.promises import user
-from tests.quick import thorough
+from tests.quick import soon, thorough
 from tests.reference import borda, local_pairs
 from tests.reference import local_reports as two_sets
 
@@ -159,38 +159,28 @@ CASES = {
     "sub_ranking_weights of all": _orders(aggregation.sub_ranking_weights, 3, rules={"size": 3}),
     "shuffled_pair_weights": _orders(aggregation.shuffled_pair_weights, 2, delta=DELTA),
 }
-each = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-FINITE = [(name, case) for name, case in CASES.items() if case.law]
-finite = pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in FINITE])
-
-
-def _late(late, case, *more):
-    """A case that may be left to the thorough tier."""
-    return pytest.param(
-        CASES[case], *more, id="-".join([case, *map(str, more)]), marks=[pytest.mark.slow] * late
-    )
+EACH = [pytest.param(case, id=name) for name, case in CASES.items()]
+each = pytest.mark.parametrize("case", EACH)
+FINITE = [one for one in EACH if one.values[0].law]
+finite = pytest.mark.parametrize("case", FINITE)
+MESSAGES = [
+    pytest.param(*one.values, exact, id=f"{one.id}-{exact}")
+    for one in FINITE
+    for exact in (False, True)[: 1 + bool(one.values[0].exact)]
+]
 
 
 def _soon(*names):
     """All cases, of which the quick tier has these."""
-    return pytest.mark.parametrize("case", [_late(name not in names, name) for name in CASES])
-
-
-# Orders of two items are those of shuffled pairs.
-MESSAGES = [
-    _late(not exact and name == "sub_ranking_weights of pairs", name, exact)
-    for name, case in FINITE
-    for exact in (False, True)[: 1 + bool(case.exact)]
-]
+    return pytest.mark.parametrize("case", soon(EACH, *names))
 
 
 # Laws of finite messages are tested whole, and what is read from them as aggregates.
 vectors = _soon("ldp_borda", "local_weights")
 assigned = _soon("ldp_borda", "local_weights_rr", "shuffled_pair_weights")
-# The rule matters where items are missing alone; each has a program of its own, which takes long to compile.
-RANKED = [(ranks, "unknown") for ranks in ([2, 0, 1], [0, 0, 1], [-1, 0, -1])] + [
-    ([-1, 0, -1], "last")
-]
+# One rule where none is missing, as the other takes long to compile.
+RANKED = [(ranks, "unknown") for ranks in ([2, 0, 1], [0, 0, 1], [-1, 0, -1])]
+RANKED.append(([-1, 0, -1], "last"))
 
 
 def sent(case, key, ranks, missing, number, epsilon=EPSILON):
@@ -214,7 +204,7 @@ def test_a_message_loses_epsilon_and_no_more(case, missing):
         assert (worst <= EPSILON * (1 + 1e-9)) == holds
 
 
-@pytest.mark.parametrize(("case", "exact"), MESSAGES)
+@pytest.mark.parametrize(("case", "exact"), soon(MESSAGES, "*-True", "l*", "*all-*", "shuffled*"))
 def test_messages_have_their_law(case, exact, key):
     """χ² of 30,000 messages; the law at an ε that is 15 % off is rejected."""
     for ranks, missing in RANKED if exact else RANKED[:3]:
