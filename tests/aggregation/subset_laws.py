@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from scipy import stats
 
@@ -20,8 +22,7 @@ def chosen(items, epsilon):
 def p_value(reports, chances, vectors):
     """χ² of reports, ``(n, m)``, against a law; equal vectors of several types are one outcome."""
     outcomes, place = np.unique(vectors.round(4) + 0.0, axis=0, return_inverse=True)
-    seen, counts = np.unique(reports.round(4) + 0.0, axis=0, return_counts=True)
-    index = {tuple(outcome): number for number, outcome in enumerate(outcomes.tolist())}
-    observed = np.zeros(len(outcomes))
-    observed[[index[tuple(outcome)] for outcome in seen.tolist()]] = counts
+    seen = Counter(map(tuple, (reports.round(4) + 0.0).tolist()))
+    observed = [seen.pop(tuple(outcome), 0) for outcome in outcomes.tolist()]
+    assert not seen
     return stats.chisquare(observed, np.bincount(place.ravel(), chances) * len(reports)).pvalue

@@ -45,7 +45,7 @@ RUNS = {
     "sub_ranking_weights": ("Pair", asking(aggregation.sub_ranking_weights)),
     "shuffled_pair_weights": ("Shuffled", asking(aggregation.shuffled_pair_weights, delta=1e-6)),
 }
-QUICK = ("shuffled_pair_weights", "exponential_kemeny")  # sorts are the longest
+QUICK = ("exponential_kemeny",)  # the others take longest to compile
 
 
 def test_every_kind_is_run_and_says_of_all_whether_it_is_public():

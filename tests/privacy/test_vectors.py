@@ -14,13 +14,13 @@ import scipy.stats
 
 from privrank_jax.privacy import vectors
 from privrank_jax.privacy.vectors import privunit_cap, report_norm
-from tests.quick import thorough
+from tests.quick import thorough, thorough_but
 
 DIMENSIONS = (2, 3, 10, 435, 5000)
 KEY = jax.random.key(3)
 
 
-@pytest.mark.parametrize("dimension", [1, *DIMENSIONS])
+@pytest.mark.parametrize("dimension", thorough_but([1, *DIMENSIONS], 1, 2, 10, 5000))
 def test_duchi_norm(dimension):
     """Against the mean height of a half sphere by integration (d = 1: randomized response)."""
     if dimension == 1:
@@ -61,7 +61,7 @@ def test_privunit_has_the_stated_law(dimension, epsilon, key):
     assert np.abs(off.mean(0)).max() < 5 * np.sqrt((off**2).mean(0).max() / len(off))
 
 
-@pytest.mark.parametrize("zero_sum", [False, True])
+@pytest.mark.parametrize("zero_sum", [thorough(False), True])
 def test_duchi_reports_from_the_right_half_as_often_as_stated(zero_sum, key):
     """200,000 reports of a vector on the sphere: e^ε to 1 within 5 standard errors; e^(1.05ε), 9 off, is rejected."""
     vector = np.array([1.0, -1.0, 0.0]) / math.sqrt(2)
@@ -105,12 +105,12 @@ def test_bad_arguments_are_refused(call, word):
 @pytest.mark.parametrize("dimension", [thorough(2), 5])
 def test_privunit_at_large_epsilon_in_float32(dimension):
     # The cap shrinks to a point: its edge must not round to 1, where there is none.
-    axis = jnp.zeros((200, dimension), jnp.float32).at[:, 0].set(1)
+    axis = np.tile(np.eye(dimension, dtype=np.float32)[0], (200, 1))
     for epsilon in (30.0, 60.0):
         reports = vectors.privunit_vectors(jax.random.key(3), axis, jnp.float32(epsilon))
         assert reports.dtype == jnp.float32
-        assert bool(jnp.all(jnp.isfinite(reports)))
-        np.testing.assert_allclose(jnp.mean(reports, axis=0), axis[0], atol=0.05)
+        assert np.all(np.isfinite(reports))
+        np.testing.assert_allclose(np.mean(reports, axis=0), axis[0], atol=0.05)
 
 
 def _share(dimension, height):

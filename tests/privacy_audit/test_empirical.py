@@ -27,7 +27,6 @@ QUICK = (
     "randomized-response",
     "noisy-counts-users",
     "noisy-counts-users-published",
-    "ldp-kwiksort-published",
 )
 
 

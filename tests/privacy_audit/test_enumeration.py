@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
 
 import jax
 import numpy as np
@@ -18,22 +17,18 @@ from privrank_jax.privacy_audit.empirical import draw
 from tests.quick import thorough, thorough_but
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
-# Second noises, units and links of a mechanism, which cost as much to trace and to compile as the first.
-LATE = re.compile(
-    "perturbed-mle-.*(users|link|replace)|perturbed-covariate-ties$|-gaussian-|unbounded$|sums-add"
-)
-GAUSSIAN = {"noisy-counts-gaussian", "perturbed-mle-gaussian", "dp-borda-gaussian"}
-SOON = [
-    row
-    for row in ROWS
-    if not LATE.search(row.name) and (not row.name.endswith("gaussian") or row.name in GAUSSIAN)
-]
+# One row of each mechanism, but of those whose losses tests/mechanism finds too, and all that are unsound.
+BESIDE = {"perturbed-davidson", "perturbed-covariates", "perturbed-choices", "ldp-borda-subsets"}
+MORE = {"noisy-counts-gaussian", "perturbed-mle-gaussian", "dp-borda-gaussian"}
+FIRST = {row.function: row.name for row in reversed(ROWS)}.values()
+SOON = [row for row in ROWS if row.name in {*FIRST, *MORE} - BESIDE or not row.sound]
 every_row = pytest.mark.parametrize("row", thorough_but(ROWS, *SOON), ids=lambda row: row.name)
 FINITE = [row for row in ROWS if row.finite]
-# Drawn by tests/mechanism/test_selection.py and test_local.py, and by test_dp_kwiksort.py and test_query_reduction.py.
+# Drawn by tests/mechanism/test_selection.py and test_local.py, and by others there.
 SEEN = {
     "canonical-top-k", "permute-and-flip-top-k", "one-shot-top-k", "peeling-top-k",
     "dp-kwiksort-ranking", "sub-ranking-weights", "local-weights-rr", "hay-kwiksort", "mallows-sample-users",
+    "exponential-kemeny",
 }  # fmt: skip
 DRAWS = {"exponential-kemeny": 600_000, "local-weights-rr": 300_000}  # where neighbors lose less
 UNSOUND = {  # the claim and the true loss

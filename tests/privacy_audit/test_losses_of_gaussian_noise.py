@@ -41,7 +41,7 @@ def gap_density(wins, gaps, scale, gamma, link):
     return np.exp(np.asarray(logs)) * np.sqrt(np.pi) * scale / gamma
 
 
-@pytest.mark.parametrize("link", ["logistic", "laplace"])
+@pytest.mark.parametrize("link", ["logistic", thorough("laplace")])
 @pytest.mark.parametrize(("scale", "gamma"), [thorough(1.5, 0.8), (6.0, 40.0)])
 def test_loss_of_the_gap_is_that_of_its_density(link, scale, gamma):
     """Hockey-stick divergence of two densities by quadrature, at the smallest ε that the cells have for δ: δ."""

@@ -49,28 +49,26 @@ def _nodes():
     return np.polynomial.legendre.leggauss(20)
 
 
-def one_shot_probability(scores, order, scale):
-    """P(list of one or two items) of the largest scores + Laplace noise, by quadrature between the kinks."""
-    *first, last = order
-    rest = [i for i in range(len(scores)) if i not in order]
-    kinks = sorted({float(s) for s in scores})
-    ends = [kinks[0] - 40 * scale, *kinks, kinks[-1] + 40 * scale]
+@functools.lru_cache(maxsize=1)
+def _lattice(scores, scale):
+    """Areas of points between the kinks, and there of each item the density, P(above) and P(below)."""
+    kinks = sorted(set(scores))
     nodes, weights = _nodes()
     points, areas = [], []
-    for low, high in itertools.pairwise(ends):
+    for low, high in itertools.pairwise([kinks[0] - 40 * scale, *kinks, kinks[-1] + 40 * scale]):
         pieces = max(1, math.ceil((high - low) / scale))
         width = (high - low) / pieces
         points.append(low + width * (np.arange(pieces)[:, None] + (nodes + 1) / 2))
         areas.append(np.broadcast_to(width / 2 * weights, (pieces, 20)))
-    points = np.concatenate(points).ravel()
+    z = (np.concatenate(points).ravel() - np.array(scores)[:, None]) / scale
+    tail = 0.5 * np.exp(-np.abs(z))
+    above = np.where(z > 0, tail, 1 - tail)
+    return np.concatenate(areas).ravel(), tail / scale, above, np.where(z < 0, tail, 1 - tail)
 
-    def above(item, sign=1):  # P(noisy score of the item > point), or < point for sign -1
-        z = sign * (points - scores[item]) / scale
-        return np.where(z > 0, 0.5 * np.exp(-np.abs(z)), 1 - 0.5 * np.exp(-np.abs(z)))
 
-    value = np.exp(-np.abs(points - scores[last]) / scale) / (2 * scale)
-    for i in first:
-        value = value * above(i)
-    for j in rest:
-        value = value * above(j, -1)
-    return float(np.concatenate(areas).ravel() @ value)
+def one_shot_probability(scores, order, scale):
+    """P(list of one or two items) of the largest scores + Laplace noise, by quadrature between the kinks."""
+    areas, density, above, below = _lattice(tuple(map(float, scores)), scale)
+    *first, last = order
+    rest = [i for i in range(len(scores)) if i not in order]
+    return float(areas @ (density[last] * above[first].prod(0) * below[rest].prod(0)))
