@@ -15,9 +15,7 @@ import scipy.stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights, dp_kwiksort, local_search
-from privrank_jax.aggregation.dp_sorting import (
-    hay_kwiksort,
-)
+from privrank_jax.aggregation.dp_sorting import hay_kwiksort
 from privrank_jax.aggregation.query_budgets import query_budget
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import Privacy

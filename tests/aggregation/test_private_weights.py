@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import PairWeights, noise_all
-from privrank_jax.aggregation.split_weights import (
-    default_focus,
-    private_weights,
-)
+from privrank_jax.aggregation.split_weights import default_focus, private_weights
 from privrank_jax.mechanism.data import Facts
 from tests.promises import user
 from tests.quick import thorough_but

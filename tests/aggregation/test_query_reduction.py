@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax.aggregation import (
-    PairWeights,
-    dp_kwiksort,
-    dp_sorting,
-    ldp_sorting,
-)
+from privrank_jax.aggregation import PairWeights, dp_kwiksort, dp_sorting, ldp_sorting
 from privrank_jax.aggregation.query_reduction import local_by_queries, private_by_queries
 from privrank_jax.mechanism.data import Facts
 from tests.aggregation.ldp_laws import THREE

@@ -11,11 +11,7 @@ from scipy import stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.sub_rankings import (
-    best_size,
-    one_pair_variance,
-    sub_ranking_variance,
-)
+from privrank_jax.aggregation.sub_rankings import best_size, one_pair_variance, sub_ranking_variance
 from privrank_jax.aggregation.vector_reports import local_weight_variance
 from tests.promises import user
 from tests.quick import thorough

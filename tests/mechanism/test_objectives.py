@@ -20,11 +20,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.exact import minimizer
 from privrank_jax.exact.balls import Laplace, Normal
 from privrank_jax.mechanism.data import Facts
-from privrank_jax.pairwise import (
-    perturbed_answers,
-    perturbed_choices,
-    perturbed_covariates,
-)
+from privrank_jax.pairwise import perturbed_answers, perturbed_choices, perturbed_covariates
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import laplace
 from tests.mechanism import objectives

@@ -66,8 +66,7 @@ def lead_of(record, asked, k, moves):
 
 @each
 @pytest.mark.parametrize(
-    ("k", "together"),
-    [(2, False), *(thorough(*one) for one in ((1, True), (1, False), (2, True)))],
+    ("k", "together"), [(2, False), *(thorough(*one) for one in ((1, True), (1, False), (2, True)))]
 )
 def test_draws_have_the_law_of_every_outcome_one_by_one(record, law, k, together, key):
     """Of four items, as two that were left out may fill a set; also beside one that only pads. Half of the noise is

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from privrank_jax.privacy import (
-    Neighbors,
-    compose,
-)
+from privrank_jax.privacy import Neighbors, compose
 
 KIND = {"unit": "user", "adjacency": "replace"}
 USERS = {"neighbors": Neighbors(**KIND)}

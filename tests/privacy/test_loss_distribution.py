@@ -6,11 +6,7 @@ import math
 
 import pytest
 
-from privrank_jax.privacy.loss_distribution import (
-    pure_zcdp,
-    zcdp_delta,
-    zcdp_epsilon,
-)
+from privrank_jax.privacy.loss_distribution import pure_zcdp, zcdp_delta, zcdp_epsilon
 from tests import reference
 from tests.reference import accounting as naive
 

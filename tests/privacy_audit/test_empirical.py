@@ -23,18 +23,13 @@ from privrank_jax.privacy_audit.empirical import clopper_pearson, draw
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-QUICK = (
-    "randomized-response",
-    "noisy-counts-users",
-    "noisy-counts-users-published",
-)
+QUICK = ("randomized-response", "noisy-counts-users", "noisy-counts-users-published")
 
 
 def halved(row):
     """The same mechanism with half of its noise: run at 2ε, claimed at ε."""
     return dataclasses.replace(
-        row,
-        release=lambda key, data, privacy: row.release(key, data, row.at(2 * privacy.epsilon)),
+        row, release=lambda key, data, privacy: row.release(key, data, row.at(2 * privacy.epsilon))
     )
 
 

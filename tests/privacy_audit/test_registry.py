@@ -8,14 +8,7 @@ import inspect
 import jax
 import numpy as np
 
-from privrank_jax import (
-    aggregation,
-    mallows,
-    pairwise,
-    preferences,
-    privacy,
-    privacy_audit,
-)
+from privrank_jax import aggregation, mallows, pairwise, preferences, privacy, privacy_audit
 from privrank_jax.mechanism import Mechanism
 from privrank_jax.privacy.guarantee import TRUSTS
 from tests.house.docstrings import described
