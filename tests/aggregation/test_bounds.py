@@ -43,9 +43,8 @@ def test_central_bounds_are_their_formulas():
     """Table 2 by hand: sensitivities times mean noise, counted per pair and weighted by the ratio."""
 
     def gaussian(sensitivity, epsilon=EPSILON):
-        return reference_calibration.gaussian_scale(sensitivity, epsilon, DELTA) * math.sqrt(
-            2 / math.pi
-        )
+        scale = reference_calibration.gaussian_scale(sensitivity, epsilon, DELTA)
+        return scale * math.sqrt(2 / math.pi)
 
     for noise, mean in (("k-norm", (PAIRS + 1) / 2), ("laplace", PAIRS)):
         noise_all = bounds.bound("noise-all", M, USERS, user(EPSILON), noise=noise, xi=0.1)
@@ -154,11 +153,8 @@ def test_local_bounds_are_their_formulas():
     assert float(bound.additive) == pytest.approx(2 * math.sqrt(M * (norm**2 - square) / USERS))
     sort, failure = reported("kwiksort", M, USERS, EPSILON, split=0.5), refusal_bound(M, 10)
     error = 1 / math.sqrt(USERS // M) / 2 / math.tanh(EPSILON / 40)
-    fallback = (
-        6
-        * PAIRS
-        * math.sqrt((float(report_norm("duchi", PAIRS, EPSILON / 2)) ** 2 - 1) / (4 * USERS))
-    )
+    norm = float(report_norm("duchi", PAIRS, EPSILON / 2))
+    fallback = 6 * PAIRS * math.sqrt((norm**2 - 1) / (4 * USERS))
     found = reported("borda", M, USERS, EPSILON, mechanism="one-pair")
     one = M * math.sqrt((M - 1) * one_pair_variance(M, USERS, EPSILON))
     assert float(found.additive) == pytest.approx(2 * one)
@@ -207,11 +203,8 @@ def test_ranges_hold_what_footrule_draws(items, noise, key):
     histograms = aggregation.PositionHistograms.from_ranks(np.tile(np.arange(items), (1000, 1)))
     promise = user(1.0, 1e-6 if noise == "gaussian" else 0.0)
 
-    @jax.jit
-    @jax.vmap
-    def run(key):
-        return aggregation.dp_footrule(key, histograms, promise, noise=noise).value
-
+    told = histograms, promise
+    run = jax.jit(jax.vmap(lambda k: aggregation.dp_footrule(k, *told, noise=noise).value))
     places = np.arange(items)
     clear = np.abs(places[:, None] - places)
     unit = float(aggregation.dp_footrule.scale(promise, Facts(items, 1000), noise))

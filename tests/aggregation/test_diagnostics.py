@@ -80,8 +80,6 @@ def test_public_facts_do_not_depend_on_the_data(name, key):
         found = getattr(batch, field)
         if field in public:
             np.testing.assert_array_equal(one[field], other[field], err_msg=field)
-            np.testing.assert_allclose(
-                np.broadcast_to(found, 3), np.full(3, one[field]), rtol=1e-12
-            )
+            np.testing.assert_allclose(np.broadcast_to(found, 3), [one[field]] * 3, rtol=1e-12)
         else:
             assert np.shape(found) == (3, *getattr(single, field).shape)

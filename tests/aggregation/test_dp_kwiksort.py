@@ -47,10 +47,8 @@ def fallback_law(w, users, epsilon):
     items = len(w)
     orders, label = solved_grid(items)
     scale = items * (items - 1) / 2 / (users * epsilon)
-    chances = [
-        slow.clipped_cells(w[i, j], scale, CELLS)[1]
-        for i, j in itertools.combinations(range(items), 2)
-    ]
+    pairs = itertools.combinations(range(items), 2)
+    chances = [slow.clipped_cells(w[pair], scale, CELLS)[1] for pair in pairs]
     joint = functools.reduce(np.multiply.outer, chances).ravel()
     return dict(zip(orders, np.bincount(label, joint, len(orders))))
 
@@ -73,11 +71,8 @@ def test_sampler_has_the_exact_law(key):
     items, max_queries = 4, 5
     w = slow.weights([tuple(range(items)), tuple(range(items)), tuple(range(items))[::-1]])
     weights = PairWeights(w, users)
-    run = jax.jit(
-        jax.vmap(
-            lambda k: dp_kwiksort(k, weights, user(epsilon), max_queries=max_queries, split=0.7)
-        )
-    )
+    told = {"max_queries": max_queries, "split": 0.7}
+    run = jax.jit(jax.vmap(lambda k: dp_kwiksort(k, weights, user(epsilon), **told)))
     estimate = run(jax.random.split(key, runs))
     orders = np.argsort(np.asarray(estimate.value), axis=1).tolist()
     facts = estimate.diagnostics

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from fractions import Fraction
@@ -15,7 +16,6 @@ from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.exact import k_norm, rounded_gaussian
 from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.mechanism.data import Facts
-from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.gaussian import gaussian_budget
 from tests.exact.laws import assert_mean
 from tests.promises import user
@@ -116,18 +116,15 @@ def test_one_user_more_moves_the_integers_by_what_the_noise_is_for(noise, monkey
         return lambda values: seen.append(np.array(values)) or np.asarray(values, float), 1.0
 
     def gaussian(values, parts, _, budget):
-        spent.append(
-            (np.repeat([float(s) for _, s in parts], [n for n, _ in parts]), float(budget))
-        )
+        scales = np.repeat([float(s) for _, s in parts], [n for n, _ in parts])
+        spent.append((scales, float(budget)))
         seen.append(np.array(values))
         return values.astype(float)
 
     for name in ("discrete_cube", "discrete_zonotope"):
         monkeypatch.setattr(k_norm, name, sampler)
     monkeypatch.setattr(rounded_gaussian, "gaussian_mechanism", gaussian)
-    privacy = Privacy(
-        1.0, unit="user", adjacency="add-remove", delta=1e-5 if noise == "gaussian" else 0.0
-    )
+    privacy = dataclasses.replace(promised(noise), adjacency="add-remove")
     options = {"focus": 0.5, "shrink": "none"}
     joining = [*itertools.product(range(-1, 3), repeat=3)]
     found = {}

@@ -71,7 +71,5 @@ def test_a_uniform_number_with_only_zeros_so_far_draws_on_until_its_logarithm_ha
 
 def test_both_signs_of_laplace_noise_come_from_the_first_bit():
     with precision(100):
-        negative, positive = (
-            float(Laplace(Fraction(3), Bits(bit + "01")).ball(64)) for bit in "10"
-        )
+        negative, positive = (float(Laplace(Fraction(3), Bits(b + "01")).ball(64)) for b in "10")
     assert negative == -positive < 0

@@ -16,9 +16,8 @@ ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
 
 
 def discordant(a, b):
-    return sum(
-        (a[i] - a[j]) * (b[i] - b[j]) < 0 for i, j in itertools.combinations(range(len(a)), 2)
-    )
+    pairs = itertools.combinations(range(len(a)), 2)
+    return sum((a[i] - a[j]) * (b[i] - b[j]) < 0 for i, j in pairs)
 
 
 def law(center, epsilon):

@@ -36,9 +36,7 @@ FIRST = [one for one in EACH if one.values[1] == promises_of(one.values[0])[0]]
 
 def each(*more):
     """All of them; the quick tier has Laplace noise, and others of which no other case has the kind."""
-    by_facets = (
-        f"{name}-k-norm" for name in ("dp_borda-add*", "dp_foot*", "dp_scores-add*", "*, flip*")
-    )
+    by_facets = (f"{name}-k-norm" for name in ("dp_borda-a*", "dp_f*", "dp_scores-a*", "*, flip*"))
     cases = soon(EACH, "*-laplace", *by_facets, *more)
     return pytest.mark.parametrize(("case", "template", "noise"), cases)
 
@@ -52,17 +50,8 @@ DRAWN = [one for one in EACH if one in FIRST or not drawn_alike(*one.values)]
 
 
 # Simulated and exact; tests/privacy and tests/exact draw from each body alone.
-LAWS = [
-    pytest.param(*one.values, exact, id=f"{one.id}-{exact}")
-    for one in DRAWN
-    for exact in (False, True)
-]
-SOON = (
-    "dp_footrule-*-False",
-    "*footrule-*-k-norm-True",
-    "*plurality-replace-*-False",
-    "noisy_ties*-False",
-)
+LAWS = [pytest.param(*one.values, x, id=f"{one.id}-{x}") for one in DRAWN for x in (False, True)]
+SOON = ("dp_footrule-*-False", "*rule-*-k-norm-True", "*plurality-rep*-False", "noisy_ties*-False")
 
 
 def promised(epsilon, template, noise, **more):

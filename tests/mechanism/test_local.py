@@ -71,9 +71,7 @@ def answers_law(ranks, epsilon, missing):
 
 
 def orders_law(size):
-    return lambda ranks, epsilon, missing: local_pairs.sub_ranking_law(
-        ranks, size, epsilon, missing
-    )
+    return lambda ranks, *told: local_pairs.sub_ranking_law(ranks, size, *told)
 
 
 def told(messages):
@@ -101,9 +99,7 @@ class Case:
     truth: Callable[[Any, str], np.ndarray]
     law: Callable[..., dict[Any, float]] | None = None
     read: Callable[[Any], np.ndarray] = np.asarray
-    vectors: Callable[[Any, float], np.ndarray] = lambda messages, epsilon: np.asarray(
-        messages, float
-    )
+    vectors: Callable[[Any, float], np.ndarray] = lambda messages, _: np.asarray(messages, float)
     exact: Callable[..., Any] | None = None
     rules: dict[str, Any] = dataclasses.field(default_factory=dict)
     delta: float = 0.0

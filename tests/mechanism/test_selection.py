@@ -48,9 +48,7 @@ RECORDS = {
     "canonical": (pairwise.canonical_top_k, sets),
 }
 each = pytest.mark.parametrize(("record", "law"), RECORDS.values(), ids=RECORDS)
-every_record = pytest.mark.parametrize(
-    "record", [record for record, _ in RECORDS.values()], ids=RECORDS
-)
+every_record = pytest.mark.parametrize("record", [one for one, _ in RECORDS.values()], ids=RECORDS)
 
 
 def lead_of(record, asked, k, moves):
@@ -176,9 +174,8 @@ def test_one_unit_of_comparisons_moves_totals_as_its_scale_says(adjacency, unit,
     for record, _ in RECORDS.values():
         for k in (1, 2):
             asked = promise(0.7, unit, adjacency, limit)
-            assert float(record.scale(asked, k)) == pytest.approx(
-                float(record.scale(asked, k, moves))
-            )
+            wanted = float(record.scale(asked, k, moves))
+            assert float(record.scale(asked, k)) == pytest.approx(wanted)
 
 
 MOVES = [

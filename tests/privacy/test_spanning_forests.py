@@ -19,9 +19,7 @@ from tests.reference import geometry as naive
 
 ALARM = 1e-6  # at the fixed keys below
 DRAWS = 6_000
-PROGRAM = jax.jit(
-    lambda function, keys, lengths: jax.vmap(function, (0, None))(keys, lengths), static_argnums=0
-)
+PROGRAM = jax.jit(lambda one, keys, sizes: jax.vmap(one, (0, None))(keys, sizes), static_argnums=0)
 
 
 def drawn(function, key, lengths):
@@ -42,9 +40,7 @@ def check_forests(function, lengths, key):
     )  # fmt: skip
     items = len(lengths)
     pairs = [pair for pair in itertools.combinations(range(items), 2) if lengths[pair]]
-    forests = [
-        tuple(pairs[index] for index in chosen) for chosen in naive.spanning_forests(pairs, items)
-    ]
+    forests = [tuple(pairs[n] for n in one) for one in naive.spanning_forests(pairs, items)]
     odds = np.array([np.prod([lengths[pair] for pair in forest]) for forest in forests])
     assert set(seen) <= set(forests)
     observed = np.array([seen[forest] for forest in forests])
@@ -89,9 +85,8 @@ def test_pairs_of_many_items_occur_as_often_as_resistances_say(kind, key):
     chance = lengths * (size[:, None] + size - 2 * inverse)
     assert chance.sum() / 2 == pytest.approx(items - 1)
     wanted = DRAWS * chance
-    assert np.all(
-        np.abs(seen + seen.T - wanted) <= 6 * np.sqrt(wanted * (1 - chance).clip(1e-6)) + 1
-    )
+    most = 6 * np.sqrt(wanted * (1 - chance).clip(1e-6)) + 1
+    assert np.all(np.abs(seen + seen.T - wanted) <= most)
 
 
 def test_sizes_scales_and_batches(key):

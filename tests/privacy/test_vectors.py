@@ -156,10 +156,7 @@ def _exact_loss(dimension, cap):
 
 @pytest.mark.parametrize(
     ("dimension", "dtype"),
-    [
-        *((2, np.float32), (150, np.float64)),
-        *(thorough(*one) for one in ((5000, np.float32), (2, np.float64))),
-    ],
+    [(2, np.float32), (150, np.float64), thorough(5000, np.float32), thorough(2, np.float64)],
 )
 def test_the_loss_of_privunit_never_exceeds_epsilon(dimension, dtype):
     """From ε = 1e-9 to 1e9; close below it where k and γ are not at their ends."""

@@ -18,19 +18,11 @@ ROWS = [get(name) for name in names()]
 FIRST = {row.function: row for row in reversed(ROWS)}.values()
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 # Fits take long to trace, and tests/mechanism tells their guarantees too; so does noise by facets to compile.
-SOON = [
-    row
-    for row in FIRST
-    if row.name not in {"perturbed-davidson", "perturbed-covariates", "perturbed-choices"}
-]
+LATE = {"perturbed-davidson", "perturbed-covariates", "perturbed-choices"}
+SOON = [row for row in FIRST if row.name not in LATE]
 first_rows = pytest.mark.parametrize("row", thorough_but(ROWS, *SOON), ids=lambda row: row.name)
-RUN = [
-    "noisy-counts",
-    "noisy-counts-users-published",
-    "noisy-design",
-    "dp-borda-laplace",
-    "continual-totals",
-]
+TWINS = [row for row in ROWS if row.twin]
+RUN = map(get, ("noisy-counts", "noisy-design", "dp-borda-laplace", "continual-totals"))
 
 
 @first_rows
@@ -72,9 +64,7 @@ def test_dtype_follows_the_data(row: Audited) -> None:
         assert single == double == jnp.int32
 
 
-@pytest.mark.parametrize(
-    "row", thorough_but([row for row in ROWS if row.twin], *map(get, RUN)), ids=lambda row: row.name
-)
+@pytest.mark.parametrize("row", thorough_but(TWINS, *RUN), ids=lambda row: row.name)
 def test_without_noise_the_numbers_are_those_of_the_naive_twin(
     row: Audited, key: jax.Array
 ) -> None:

@@ -24,7 +24,7 @@ FIRST = {row.function: row.name for row in reversed(ROWS)}.values()
 SOON = [row for row in ROWS if row.name in {*FIRST, *MORE} - BESIDE or not row.sound]
 every_row = pytest.mark.parametrize("row", thorough_but(ROWS, *SOON), ids=lambda row: row.name)
 FINITE = [row for row in ROWS if row.finite]
-# Drawn by tests/mechanism/test_selection.py and test_local.py, and by others there.
+# Drawn by tests/mechanism and tests/aggregation, but for the users' samples, which the same program draws.
 SEEN = {
     "canonical-top-k", "permute-and-flip-top-k", "one-shot-top-k", "peeling-top-k",
     "dp-kwiksort-ranking", "sub-ranking-weights", "local-weights-rr", "hay-kwiksort", "mallows-sample-users",

@@ -77,9 +77,8 @@ def test_randomized_response_attains_the_bound(values, epsilon):
     chances /= chances.sum(axis=1, keepdims=True)
     prior = np.full(values, 1 / values)
     assert success(chances, prior) == pytest.approx(guess_bound(epsilon, prior), rel=1e-12)
-    assert guess_bound(epsilon, prior) == pytest.approx(
-        np.exp(epsilon) / (np.exp(epsilon) + values - 1)
-    )
+    odds = np.exp(epsilon)
+    assert guess_bound(epsilon, prior) == pytest.approx(odds / (odds + values - 1))
 
 
 def test_the_best_guess_is_that_of_bayes():

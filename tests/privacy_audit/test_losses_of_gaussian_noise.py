@@ -76,9 +76,8 @@ def test_smallest_epsilon_between_two_normal_laws():
         )
         for delta in (1e-6, 0.01):
             exact = laws.gaussian_epsilon(np.array([2 * shift]), 2.0, delta)[0]
-            assert float(reference.gaussian_delta(1 / shift, 1.0, exact)) == pytest.approx(
-                delta, rel=1e-9
-            )
+            found = float(reference.gaussian_delta(1 / shift, 1.0, exact))
+            assert found == pytest.approx(delta, rel=1e-9)
             found = laws.least_epsilon(one[None], other[None], delta)[0]
             assert found == pytest.approx(exact, rel=1e-4)
     assert laws.least_epsilon(one[None], one[None], 0.01)[0] == 0.0
