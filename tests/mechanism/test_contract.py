@@ -37,7 +37,7 @@ FIRST = [one for one in EACH if one.values[1] == promises_of(one.values[0])[0]]
 def each(*more):
     """All of them; the quick tier has Laplace noise, and others of which no other case has the kind."""
     by_facets = (f"{name}-k-norm" for name in ("dp_borda-a*", "dp_f*", "dp_scores-a*", "*, flip*"))
-    cases = soon(EACH, "*-laplace", *by_facets, *more)
+    cases = soon(EACH, "*-laplace", "*one item-add*-gaussian", *by_facets, *more)
     return pytest.mark.parametrize(("case", "template", "noise"), cases)
 
 

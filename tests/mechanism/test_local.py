@@ -174,7 +174,6 @@ def _soon(*names):
 
 # Laws of finite messages are tested whole, and what is read from them as aggregates.
 vectors = _soon("ldp_borda", "local_weights")
-assigned = _soon("ldp_borda", "shuffled_pair_weights")
 # One rule where none is missing, as the other takes long to compile.
 RANKED = [(ranks, "unknown") for ranks in ([2, 0, 1], [0, 0, 1], [-1, 0, -1])]
 RANKED.append(([-1, 0, -1], "last"))
@@ -239,7 +238,7 @@ def test_reports_are_unbiased_and_as_far_off_as_stated(case, key):
             np.testing.assert_allclose(reports.var(0) / 4, scale**2, rtol=0.05)
 
 
-@assigned
+@_soon("ldp_borda", "local_weights_rr", "shuffled_pair_weights")
 @pytest.mark.parametrize("missing", [thorough("last"), "unknown"])
 def test_the_aggregate_is_unbiased(case, missing, key, monkeypatch):
     """4,000 simulations of 24 users in blocks: means within 5.5 standard errors, errors as the scale says."""
@@ -268,7 +267,7 @@ def test_the_aggregate_is_unbiased(case, missing, key, monkeypatch):
         assert np.abs(both - (1 - np.eye(ITEMS))).max() < 1e-6
 
 
-@assigned
+@_soon("ldp_borda", "shuffled_pair_weights")
 def test_without_noise_users_tell_what_they_hold(case, key):
     promise = case.promise(jnp.inf)
     given = [(np.tile([2, 0, 1], (300, 1)), "last")]

@@ -94,7 +94,8 @@ def exact_slope(answers, beta):
 
 def exact_minimizer(answers, tilt, gamma, scores, digits=50):
     """The minimizer with many digits by Newton's method, halving long steps; its first ``scores`` entries centered."""
-    with mpmath.workdps(3 * digits):  # the last fall of the loss, of 2 digits times as many, is told from rounding
+    # The last fall of the loss has twice as many digits behind the point, and must not end in rounding.
+    with mpmath.workdps(3 * digits):
         gamma, size = mpmath.mpf(gamma), len(tilt)
 
         def at(beta):
