@@ -23,7 +23,7 @@ TIED, GAPS = (0, 1, 0, 2), (1, -1, 0, -1)
 
 @pytest.mark.parametrize(
     ("ranks", "asked", "size", "missing", "epsilon"),
-    [(TIED, 4, 2, "last", 2.5), (GAPS, 3, 3, "unknown", 2.5)],
+    [thorough(TIED, 4, 2, "last", 2.5), (GAPS, 3, 3, "unknown", 2.5)],
 )
 def test_orders_are_told_by_their_law(ranks, asked, size, missing, epsilon, key):
     """20,000 users with one ranking, all asked for one pair; those beside it are any."""
