@@ -61,7 +61,7 @@ def test_privunit_has_the_stated_law(dimension, epsilon, key):
     assert np.abs(off.mean(0)).max() < 5 * np.sqrt((off**2).mean(0).max() / len(off))
 
 
-@pytest.mark.parametrize("zero_sum", [thorough(False), True])
+@pytest.mark.parametrize("zero_sum", [False, True])
 def test_duchi_reports_from_the_right_half_as_often_as_stated(zero_sum, key):
     """200,000 reports of a vector on the sphere: e^ε to 1 within 5 standard errors; e^(1.05ε), 9 off, is rejected."""
     vector = np.array([1.0, -1.0, 0.0]) / math.sqrt(2)
