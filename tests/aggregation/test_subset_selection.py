@@ -105,7 +105,7 @@ def test_the_error_is_near_the_least_of_any_mechanism(items, epsilon):
         assert square == pytest.approx(naive.one_pair_square(items, epsilon))
 
 
-@pytest.mark.parametrize("items", thorough_but([3, 4, 7, 10], 4, 10))
+@pytest.mark.parametrize("items", thorough_but([3, 4, 7, 10], 4))
 def test_the_error_is_below_that_of_privunit(items):
     radius = np.linalg.norm(naive.centered(items))
     for epsilon in (0.5, 1.0, 2.0, 3.0, 4.0, 5.0):
