@@ -108,7 +108,7 @@ def ledger(privrank, votes, tmp_path):
 
 
 def released(votes, ledger):
-    words = "--epsilon 1 --max-per-user 2 --items seen --ledger"
+    words = "--epsilon 1 --max-per-user 2 --items seen --method counts --ledger"
     return "rank", votes, *words.split(), ledger
 
 

@@ -121,6 +121,7 @@ LATE = {
     "debiased_rr, weighted=True", "scores_from_sums", "fit_score_sums", "pairwise.uncertainty standard_errors",
     "report_norm, privunit, 2", "perturbed_mle.scale, laplace, gaussian", "mallows.majorities sure_majority",
     "mallows.majorities synthetic_margin_bounds", "published_kwiksort", "noisy_sums_and_ties",
+    "perturbed_mle.scale, logistic, gaussian", "report_norm, privunit, 9",
     "select_link", "errors_under_private_design", "confidence_intervals", "parametric_bootstrap", "train_on_labels",
     "privunit_vectors", "ldp_borda_privunit", "local_weights_privunit", "ldp_borda_subsets", "sub_ranking_weights",
     "local_weights", "local_weights_rr", "perturbed_choices", "perturbed_davidson", "private_weights", "published_mle",

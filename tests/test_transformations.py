@@ -21,6 +21,8 @@ from privrank_jax.simulate import Study, grid, run
 from tests.example_calls import call_made, call_of, examples, with_key
 from tests.quick import thorough
 
+ALIKE = "users-with-one-questionnaire"
+OF_STEPS = ("ldp_kwiksort", "local_by_queries", "private_by_queries")  # audits run their steps
 # Functions of these run on the host.
 ON_THE_HOST = ("data", "experiments", "jobs", "plotting", "privacy_audit", "release", "simulate")
 
@@ -50,12 +52,6 @@ class Call:
         )
         return self.function(*bound.args, **bound.kwargs)
 
-    def kind(self) -> str:
-        """What a program of it depends on."""
-        shapes = [np.shape(value) for value in self.values]
-        static = [leaf for leaf in self.leaves if not is_traceable(leaf)]
-        return f"{self.tree} {shapes} {static}"
-
 
 def is_promise(value: Any) -> bool:
     return isinstance(value, Privacy)
@@ -81,20 +77,10 @@ def is_traceable(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array) or real or type(leaf) is float
 
 
-@functools.cache
-def audited() -> dict[str, Call]:
-    """Calls of private functions that rows of the registry of audits make, one of each kind."""
-    functions = {name.split()[1]: function for name, function in examples().items()}
-    found = {}
-    for row in map(privacy_audit.get, privacy_audit.names()):
-        function, key = functions[row.function], jax.random.key(1)
-        bound = call_made(
-            function, lambda row=row, key=key: row.release(key, row.neighbors[0], row.promise)
-        )
-        if bound is not None:  # the audit of some runs their steps
-            call = Call(function, bound)
-            found.setdefault(f"{row.function} {call.kind()}", (row.name, call))
-    return {"users-with-one-questionnaire": asked_alike(), **dict(found.values())}
+def audited() -> list[str]:
+    """Rows of the registry of audits that call their function, and a call whose users change less together."""
+    rows = map(privacy_audit.get, privacy_audit.names())
+    return [ALIKE, *(row.name for row in rows if row.function not in OF_STEPS)]
 
 
 def asked_alike() -> Call:
@@ -107,7 +93,16 @@ def asked_alike() -> Call:
 
 
 def called(name: str) -> Call:
-    return Call(examples()[name], call_of(name)) if name in examples() else audited()[name]
+    """The call that an example makes, or a row of the registry."""
+    if name in examples():
+        return Call(examples()[name], call_of(name))
+    if name == ALIKE:
+        return asked_alike()
+    row, key = privacy_audit.get(name), jax.random.key(1)
+    function = next(one for path, one in examples().items() if path.split()[1] == row.function)
+    bound = call_made(function, lambda: row.release(key, row.neighbors[0], row.promise))
+    assert bound is not None
+    return Call(function, bound)
 
 
 def content(leaf: Any) -> np.ndarray:
@@ -122,14 +117,14 @@ LATE = {
     "sub-ranking-weights", "shuffled-pair-weights", "perturbed-choices", "perturbed-davidson", "perturbed-covariates",
     "perturbed-mle-published", "dp-footrule", "dp-borda", "noise-all", "dp-kwiksort-published", "hay-kwiksort",
     "canonical-top-k", "permute-and-flip-top-k", "continual-totals", "noisy-choices", "covariate-ties", "dp-scores",
-    "local-weights-rr",
+    "local-weights-rr", "private-weights", "ldp-borda-subsets", "covariate-sums",
 }  # fmt: skip
 
 
 def rows() -> list[Any]:
     """A row of each mechanism; in the thorough tier all of them, and all functions that may run in a program."""
-    first = {call.function: name for name, call in reversed(audited().items())}
-    early = {*first.values(), "users-with-one-questionnaire"} - LATE
+    rows = map(privacy_audit.get, reversed(audited()[1:]))
+    early = {*{row.function: row.name for row in rows}.values(), ALIKE} - LATE
     pure = [name for name in examples() if name.split(".")[0] not in ON_THE_HOST]
     late = map(thorough, [*audited(), *pure])
     return [*sorted(early), *(one for one in late if one.values[0] not in early)]

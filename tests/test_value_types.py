@@ -25,6 +25,7 @@ from privrank_jax.pairwise.intervals import QuasiVariances
 from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy import Guarantee, Privacy
 from privrank_jax.privacy.bodies import Independent, Law, Noise
+from tests.quick import thorough
 
 ITEMS, BATCH = 3, 4
 # Objectives are made inside of a program, of one problem or along a trailing axis; and an outcome has
@@ -138,9 +139,13 @@ MORE = {
 }
 ROWS = [(row, name) for row, make in (MADE | MORE).items() for name in derived(type(make(0)))]
 ROWS.remove(("Noise", "excess"))  # of K-norm noise
+SLOW = ("Sets", "linked"), ("CovariateDesign", "linked")
 
 
-@pytest.mark.parametrize(("row", "name"), ROWS)
+@pytest.mark.parametrize(
+    ("row", "name"),
+    [thorough(*one) if one in SLOW else one for one in ROWS],
+)
 def test_of_a_batch_it_is_what_each_problem_gives(row, name):
     """Words and what is static are the same for all; what takes the host to compute says that it is for one problem."""
     single = [(MADE | MORE)[row](i) for i in range(BATCH)]
