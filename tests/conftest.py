@@ -63,7 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Of few tests, each of which takes as long as a file: begun first, so that no worker is left with them in the end.
-LONGEST = tuple(f"tests/test_{name}.py" for name in ("notebooks", "site", "packages"))
+LONGEST = tuple(f"tests/test_{name}.py" for name in ("types", "notebooks", "site", "packages"))
 # These drop all compiled programs, which takes seconds where there are thousands, and the next tests trace theirs anew.
 FORGETFUL = ("tests/test_backend.py", "tests/mallows/test_sampling.py")
 

@@ -1,6 +1,6 @@
 """The notebook runs from top to bottom and shows what is stored in it.
 
-``PRIVRANK_STORE_OUTPUTS=1 python -m pytest tests/test_notebooks.py`` stores what it shows now.
+``PRIVRANK_STORE_OUTPUTS=1 python -m pytest -m slow tests/test_notebooks.py`` stores what it shows now.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ LARGEST = 60_000  # bytes of a picture: all of them stay in the history of the r
 NAMES = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_shows_what_is_stored(path, request):
     stored = nbformat.read(path, as_version=4)

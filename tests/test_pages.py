@@ -53,7 +53,7 @@ def test_a_command_prints_what_its_page_says(page, command, output, monkeypatch,
         pytest.fail(checker.output_difference(example, result.stdout, flags))
 
 
-LONG = "methods.md", "papers.md"  # their blocks run all mechanisms
+LONG = "labels.md", "methods.md", "papers.md"  # they train models, and run all mechanisms
 PROGRAM = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 

@@ -117,7 +117,7 @@ LATE = {
     "sub-ranking-weights", "shuffled-pair-weights", "perturbed-choices", "perturbed-davidson", "perturbed-covariates",
     "perturbed-mle-published", "dp-footrule", "dp-borda", "noise-all", "dp-kwiksort-published", "hay-kwiksort",
     "canonical-top-k", "permute-and-flip-top-k", "continual-totals", "noisy-choices", "covariate-ties", "dp-scores",
-    "local-weights-rr", "private-weights", "ldp-borda-subsets", "covariate-sums",
+    "local-weights-rr", "private-weights", "ldp-borda-subsets", "covariate-sums", "dp-kwiksort",
 }  # fmt: skip
 
 
