@@ -92,7 +92,7 @@ def plan(
     Raises:
         ValueError: options that are out of range or don't go together, or a target that can't be reached.
 
-    >>> found = plan(items=10, epsilon=1, target=0.1)
+    >>> found = plan(items=5, epsilon=1, target=0.1)
     >>> found.facts["users_needed"] > 10 * found.facts["users_needed_without_privacy"] / 3
     True
     """

@@ -104,6 +104,7 @@ def test_private_scores_come_with_the_tie_parameter(games):
     assert fit(games, ties="davidson").facts["gamma"] == 0
 
 
+@pytest.mark.slow
 def test_where_nothing_is_tied_a_ridge_keeps_the_fit_finite(write):
     found = fit(write("u,a,b", "v,b,c", "w,c,a"), ties="davidson")
     assert found.facts["separated"]

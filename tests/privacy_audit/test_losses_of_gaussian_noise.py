@@ -86,7 +86,10 @@ def test_smallest_epsilon_between_two_normal_laws():
 
 @pytest.mark.parametrize(
     ("row", "adjacency"),
-    [("perturbed-mle-gaussian", "flip"), ("perturbed-mle-gaussian-add-remove", "add-remove")],
+    [
+        ("perturbed-mle-gaussian", "flip"),
+        thorough("perturbed-mle-gaussian-add-remove", "add-remove"),
+    ],
 )
 def test_five_percent_less_noise_breaks_the_delta(row, adjacency):
     """Under replacement no neighbors are known that need all the noise: gradients that add up share one item."""

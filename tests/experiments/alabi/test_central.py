@@ -15,7 +15,7 @@ from privrank_jax.aggregation.dp_sorting import hay_kwiksort
 from privrank_jax.experiments.alabi import central, common, crowds
 from privrank_jax.experiments.study import P
 from tests.experiments.alabi.shared import KEY
-from tests.quick import quick_jit, thorough
+from tests.quick import quick_jit
 
 
 def names_of(methods):
@@ -28,7 +28,8 @@ def test_the_exponential_mechanism_is_computed_for_few_items_only():
     assert {name for pair in central.PAIRS for name in pair} <= few
 
 
-@pytest.mark.parametrize(("queries", "run"), [thorough(8, jax.jit), (None, quick_jit)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("queries", "run"), [(8, jax.jit), (None, quick_jit)])
 def test_sorts_are_those_of_the_library_with_the_same_keys(queries, run, monkeypatch):
     """Fallbacks included: with few queries sorts exceed their budget, and the search finds the fallback's ranking."""
     for name in ("kwiksort_plan", "hay_plan"):

@@ -32,6 +32,7 @@ def test_answers_are_laid_out_by_pairs():
         cars.answers_of(small_table(users=[0, 0, 0]))
 
 
+@pytest.mark.slow
 def test_cars_have_the_printed_ranking_and_missing_answers(data_folder):
     """Table 1: the ranks of cars 1 to 10 by all three methods."""
     survey = cars.load(p_of("xu-table2"))
