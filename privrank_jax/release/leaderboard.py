@@ -21,9 +21,8 @@ data are equal, and unequal ones add up. So each step has a *witness*, a keyed h
 behind it and of a note. It is kept in the state, in a file of that name and ``.published`` beside it, and in a ledger
 if one is used.
 
-A step is published only if its witness is that of each memory which has one: an older state goes on
-from any of the three. A state with steps and no file beside it is refused, and so is a new state beside the steps of
-another one.
+A step is published only if its witness is that of each memory which has one: an older state goes on from any of the
+three. A state with steps and no file beside it is refused, and so is a new state beside the steps of another one.
 
 Nobody can notice if all of them were put back to the same day, or if two copies of a state are run on different data
 with no ledger that both share. Then the guarantee covers only what one of them published.

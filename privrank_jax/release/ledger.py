@@ -9,11 +9,10 @@ for a rule that stops before the sums exceed the budget (basic composition as a 
 A ledger that keeps a part of its δ as *slack* adds up Rényi divergences too, which come to less
 (:mod:`privrank_jax.release.ledger_filter`).
 
-A release counts at its own ε if its promise covers that of the ledger
-(:meth:`~privrank_jax.privacy.Privacy.covers`): replacing a unit includes changing its answers, and all of a user
-includes one rank, or one comparison whose user stays the same. The release may take no more as public than the ledger
-does, must hold for users with as many comparisons, and must define a user in the same way. Any other release is
-refused, not converted.
+A release counts at its own ε if its promise covers that of the ledger (:meth:`~privrank_jax.privacy.Privacy.covers`):
+replacing a unit includes changing its answers, and all of a user includes one rank, or one comparison whose user stays
+the same. The release may take no more as public than the ledger does, must hold for users with as many comparisons, and
+must define a user in the same way. Any other release is refused, not converted.
 
 **Spending** is on disk when :meth:`Ledger.spend` returns, and the result is shown after that: a process killed at any
 point may lose a result that was paid for, but shows none that was not (:mod:`privrank_jax.release.store`). Data are

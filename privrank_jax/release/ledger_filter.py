@@ -31,8 +31,7 @@ The proof does not allow to take the best of several orders at the end.
 
     e^{(α-1)r} = e^{(α-1)ε} (1 + q^{aw} + (1-q) q^w (1 - q^{(a-1)w})/(1 - q^w))/(1 + q),
 
-by its losses there; those of several numbers add up. The order is that which allows most
-releases of little loss each.
+by its losses there; those of several numbers add up. The order is that which allows most releases of little loss each.
 
 Nothing here imports JAX or NumPy.
 """
