@@ -248,8 +248,9 @@ def test_rows_are_of_methods_for_so_many_items_and_users():
     pure = user(1.0)
     few = names(aggregation.proven_errors(6, 5, pure, trust="local"))
     assert LOCAL - few == {
-        ("borda", "one-pair"), ("kwiksort", "randomized-response"),
-    }  # fmt: skip
+        ("borda", "one-pair"),
+        ("kwiksort", "randomized-response"),
+    }
     large = names(aggregation.proven_errors(21, 500, pure))
     assert large == names(aggregation.proven_errors(6, 500, pure)) - {("exponential", "none")}
 

@@ -66,9 +66,14 @@ COMMANDS = {
 
 @pytest.mark.parametrize(
     ("command", "form", "parquet"),
-    [("aggregate", "orders", False), ("aggregate", "long", True), ("privatize", "places", False),
-     ("privatize", "long", True), ("rank", "topics", False)],
-)  # fmt: skip
+    [
+        ("aggregate", "orders", False),
+        ("aggregate", "long", True),
+        ("privatize", "places", False),
+        ("privatize", "long", True),
+        ("rank", "topics", False),
+    ],
+)
 def test_an_item_that_one_user_wrote_is_not_published(
     privrank, write, tmp_path, command, form, parquet
 ):

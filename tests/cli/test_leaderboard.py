@@ -100,11 +100,15 @@ def test_a_row_that_comes_too_late_or_goes_blocks_no_step(run, tmp_path, rows, w
 
 @pytest.mark.parametrize(
     ("changed", "words"),
-    [({"state": None}, "--state"), ({"more": (*SCORES, "--count", "n")}, "--count"),
-     ({"more": (*SCORES, "--user", "none")}, "--user"),
-     ({"budget": ("--epsilon", 1, "--noise", "gaussian")}, "--delta"),
-     ({"source": "coffee"}, "--time"), ({"command": "rank"}, "--every")],
-)  # fmt: skip
+    [
+        ({"state": None}, "--state"),
+        ({"more": (*SCORES, "--count", "n")}, "--count"),
+        ({"more": (*SCORES, "--user", "none")}, "--user"),
+        ({"budget": ("--epsilon", 1, "--noise", "gaussian")}, "--delta"),
+        ({"source": "coffee"}, "--time"),
+        ({"command": "rank"}, "--every"),
+    ],
+)
 def test_refusals(run, tmp_path, changed, words):
     refused(run(*ROWS, **changed), words)
     assert not (tmp_path / "board.state").exists()

@@ -136,20 +136,25 @@ def test_making_and_showing(privrank, budget, rankings):
 
 @pytest.mark.parametrize(
     ("command", "words"),
-    [("ledger made --data votes.csv --budget 1", "never replaced"),
-     ("ledger made --budget 1", "give both"), ("ledger made --unit user", "give both"),
-     ("ledger new", "no ledger"), ("ledger new --data no.csv --budget 1", "neither a"),
-     ("ledger new --data votes.csv --budget lots", "--budget must"),
-     ("ledger new --data votes.csv --budget 1 --slack 1e-6", "slack 1e-6"),
-     ("ledger new --data votes.csv --budget 1 --adjacency x", "adjacency must"),
-     ("ledger new --data prefs.jsonl --budget 2", "--unit comparison"),
-     ("aggregate votes.csv --epsilon 1 --ledger new", "no ledger"),
-     ("aggregate votes.csv --epsilon 1 --series years", "--ledger FILE"),
-     ("ledger made --delta 1", "delta must"), ("ledger made --delta some", "--delta must"),
-     ("ledger made --delta 1e-6 --data votes.csv --budget 1", "--budget-delta"),
-     ("ledger made --count other", "--series NAME"),
-     ("ledger made --series years --count other", "not of")],
-)  # fmt: skip
+    [
+        ("ledger made --data votes.csv --budget 1", "never replaced"),
+        ("ledger made --budget 1", "give both"),
+        ("ledger made --unit user", "give both"),
+        ("ledger new", "no ledger"),
+        ("ledger new --data no.csv --budget 1", "neither a"),
+        ("ledger new --data votes.csv --budget lots", "--budget must"),
+        ("ledger new --data votes.csv --budget 1 --slack 1e-6", "slack 1e-6"),
+        ("ledger new --data votes.csv --budget 1 --adjacency x", "adjacency must"),
+        ("ledger new --data prefs.jsonl --budget 2", "--unit comparison"),
+        ("aggregate votes.csv --epsilon 1 --ledger new", "no ledger"),
+        ("aggregate votes.csv --epsilon 1 --series years", "--ledger FILE"),
+        ("ledger made --delta 1", "delta must"),
+        ("ledger made --delta some", "--delta must"),
+        ("ledger made --delta 1e-6 --data votes.csv --budget 1", "--budget-delta"),
+        ("ledger made --count other", "--series NAME"),
+        ("ledger made --series years --count other", "not of"),
+    ],
+)
 def test_refusals(privrank, budget, rankings, monkeypatch, command, words):
     monkeypatch.chdir(rankings.parent)
     (rankings.parent / "prefs.jsonl").write_text(PREFERENCES % "")

@@ -214,10 +214,15 @@ def test_separators_by_the_header(tmp_path, text, sign):
 
 @pytest.mark.parametrize(
     ("content", "name"),
-    [(GOOD.replace("\n", "\r\n"), "windows.csv"), (GOOD.replace("\n", "\r"), "old_mac.csv"),
-     (GOOD.replace(",", "\t"), "tabs.tsv"), (GOOD.replace("Oslo", '"Oslo"'), "quoted.CSV"),
-     (GOOD.rstrip("\n"), "no_last_newline.csv"), (GOOD.replace("\n", "\n\n"), "empty_lines.csv")],
-)  # fmt: skip
+    [
+        (GOOD.replace("\n", "\r\n"), "windows.csv"),
+        (GOOD.replace("\n", "\r"), "old_mac.csv"),
+        (GOOD.replace(",", "\t"), "tabs.tsv"),
+        (GOOD.replace("Oslo", '"Oslo"'), "quoted.CSV"),
+        (GOOD.rstrip("\n"), "no_last_newline.csv"),
+        (GOOD.replace("\n", "\n\n"), "empty_lines.csv"),
+    ],
+)
 def test_harmless_variants_read_alike(tmp_path, content, name):
     plain = rows_of(pr.read(written(tmp_path, GOOD)))
     assert rows_of(pr.read(written(tmp_path, content, name))) == plain

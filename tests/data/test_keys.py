@@ -181,9 +181,14 @@ def test_no_key_of_one_user_changes_what_others_said(tmp_path, shape):
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("item", "Item"), ("model_a", "model-a"), ("x", "x "), ("\u00e9", "e\u0301"),
-     ("x", "x\u200b")],
-)  # fmt: skip
+    [
+        ("item", "Item"),
+        ("model_a", "model-a"),
+        ("x", "x "),
+        ("\u00e9", "e\u0301"),
+        ("x", "x\u200b"),
+    ],
+)
 def test_keys_that_are_alike_are_refused(tmp_path, one, other):
     rows = [
         {"user": "u", "winner": "oslo", "loser": "rome", one: 1},

@@ -79,14 +79,21 @@ def test_places_leave_no_ties_and_may_be_skipped():
 
 @pytest.mark.parametrize(
     ("said", "text", "groups"),
-    [(None, "A>B=C", [["A"], ["B", "C"]]), ("≻", " A  B ≻ c ", [["A  B"], ["c"]]),
-     (">", "A;B>C", [["A;B"], ["C"]]),
-     (";", "Pay; E=mc2 ;Food;", [["Pay"], ["E=mc2"], ["Food"]]), ("semicolon", "A", [["A"]]),
-     ("|", "A|B", [["A"], ["B"]]), ("comma", "A, B,", [["A"], ["B"]]),
-     ("newline", "Light, blue\r\n\r\nRed\n", [["Light, blue"], ["Red"]]),
-     ("blank", " a  b\tc ", [["a"], ["b"], ["c"]]), (" ", "a b", [["a"], ["b"]]),
-     ("\n", "a\nb c", [["a"], ["b c"]]), ("->", "a -> b", [["a"], ["b"]])],
-)  # fmt: skip
+    [
+        (None, "A>B=C", [["A"], ["B", "C"]]),
+        ("≻", " A  B ≻ c ", [["A  B"], ["c"]]),
+        (">", "A;B>C", [["A;B"], ["C"]]),
+        (";", "Pay; E=mc2 ;Food;", [["Pay"], ["E=mc2"], ["Food"]]),
+        ("semicolon", "A", [["A"]]),
+        ("|", "A|B", [["A"], ["B"]]),
+        ("comma", "A, B,", [["A"], ["B"]]),
+        ("newline", "Light, blue\r\n\r\nRed\n", [["Light, blue"], ["Red"]]),
+        ("blank", " a  b\tc ", [["a"], ["b"], ["c"]]),
+        (" ", "a b", [["a"], ["b"]]),
+        ("\n", "a\nb c", [["a"], ["b c"]]),
+        ("->", "a -> b", [["a"], ["b"]]),
+    ],
+)
 def test_texts_of_orders(said, text, groups):
     assert groups_of(text, sign_of(said)) == groups
     names = sorted({name for group in groups for name in group})
@@ -110,10 +117,16 @@ def test_what_separates_no_items_and_what_is_no_order():
 
 @pytest.mark.parametrize(
     ("cells", "said", "right"),
-    [(["A;B", "B;A"], None, ";"), (["A>B", "A;B"], None, ">"),
-     (["Washington, DC", "Paris, France"], None, None), (["New York", "Rome"], None, None),
-     (["A>B", "C"], None, None), (["A\nB", "B\nA"], None, "newline"), (["A|B", "B|A"], ";", "|")],
-)  # fmt: skip
+    [
+        (["A;B", "B;A"], None, ";"),
+        (["A>B", "A;B"], None, ">"),
+        (["Washington, DC", "Paris, France"], None, None),
+        (["New York", "Rome"], None, None),
+        (["A>B", "C"], None, None),
+        (["A\nB", "B\nA"], None, "newline"),
+        (["A|B", "B|A"], ";", "|"),
+    ],
+)
 def test_nothing_is_detected_between_items(cells, said, right):
     with pytest.raises(DataError, match=r"column 'order': .* is no order.*order_separator="):
         Rankings.read({"order": cells}, order_separator=said)
@@ -321,12 +334,17 @@ def test_the_table_renumbers_and_cannot_be_written_to():
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"ranks": [[0.0, 1.0]]}, "whole numbers"), ({"ranks": [0, 1]}, "whole numbers"),
-     ({"ranks": np.zeros((0, 2), int)}, "whole numbers"),
-     ({"item_names": ("a", "b", "c")}, "whole numbers"), ({"item_names": ("a", "a")}, "twice"),
-     ({"user_names": ("u", "v")}, "whole numbers"), ({"missing": "first"}, "`missing`"),
-     ({"ranks": [[0]], "item_names": ("a",)}, "at least two items")],
-)  # fmt: skip
+    [
+        ({"ranks": [[0.0, 1.0]]}, "whole numbers"),
+        ({"ranks": [0, 1]}, "whole numbers"),
+        ({"ranks": np.zeros((0, 2), int)}, "whole numbers"),
+        ({"item_names": ("a", "b", "c")}, "whole numbers"),
+        ({"item_names": ("a", "a")}, "twice"),
+        ({"user_names": ("u", "v")}, "whole numbers"),
+        ({"missing": "first"}, "`missing`"),
+        ({"ranks": [[0]], "item_names": ("a",)}, "at least two items"),
+    ],
+)
 def test_tables_that_do_not_fit_together(change, message):
     with pytest.raises(DataError, match=message):
         Rankings(**{"ranks": [[0, 1]], "item_names": ("a", "b"), **change})

@@ -18,7 +18,13 @@ from privrank_jax.exact.balls import Uniform
 from privrank_jax.exact.entropy import Source
 
 ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
-BEST = [([7, 4, 4, 1, 0], 3), ([5, 5, 5, 2], 2), ([3, 2, 1, 0, -4, -4], 1), ([6, 2, 1], 3), ([0], 1)]  # fmt: skip
+BEST = [
+    ([7, 4, 4, 1, 0], 3),
+    ([5, 5, 5, 2], 2),
+    ([3, 2, 1, 0, -4, -4], 1),
+    ([6, 2, 1], 3),
+    ([0], 1),
+]
 
 
 @pytest.mark.parametrize(("best", "k"), BEST)

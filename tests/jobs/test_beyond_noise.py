@@ -61,9 +61,14 @@ def normal(drawn, draws):
 
 @pytest.mark.parametrize(
     ("method", "noise", "epsilon"),
-    [("weights", "k-norm", 1.0), ("noise-all", "k-norm", 9.0), ("weights", "gaussian", 1.0),
-     ("weights", "gaussian", 0.2), ("noise-all", "laplace", 1.0)],
-)  # fmt: skip
+    [
+        ("weights", "k-norm", 1.0),
+        ("noise-all", "k-norm", 9.0),
+        ("weights", "gaussian", 1.0),
+        ("weights", "gaussian", 0.2),
+        ("noise-all", "laplace", 1.0),
+    ],
+)
 def test_all_weights_lie_within_as_often_as_said(method, noise, epsilon):
     """A false majority is told with 5 % at most; and with 3 % or more, but for grids and for unequal variances."""
     request, draws = asked(method, noise), 3000

@@ -15,13 +15,21 @@ def found(votes, method, **options):
 
 @pytest.mark.parametrize(
     ("method", "options"),
-    [("counts", {}), ("counts", {"adjacency": "flip"}),
-     ("counts", {"noise": "gaussian", "delta": 1e-6}), ("scores", {"adjacency": "flip"}),
-     ("scores", {}), ("scores", {"adjacency": "add-remove"}),
-     thorough("scores", {"noise": "gaussian", "delta": 1e-6}),
-     thorough("scores", {"link": "laplace"}), ("one-shot", {"top_k": 1}),
-     ("canonical", {"top_k": 2}), thorough("top-k", {"top_k": 1}), ("top-k", {"top_k": 2})],
-)  # fmt: skip
+    [
+        ("counts", {}),
+        ("counts", {"adjacency": "flip"}),
+        ("counts", {"noise": "gaussian", "delta": 1e-6}),
+        ("scores", {"adjacency": "flip"}),
+        ("scores", {}),
+        ("scores", {"adjacency": "add-remove"}),
+        thorough("scores", {"noise": "gaussian", "delta": 1e-6}),
+        thorough("scores", {"link": "laplace"}),
+        ("one-shot", {"top_k": 1}),
+        ("canonical", {"top_k": 2}),
+        thorough("top-k", {"top_k": 1}),
+        ("top-k", {"top_k": 2}),
+    ],
+)
 def test_with_next_to_no_noise_the_order_is_that_of_the_votes(votes, method, options):
     result = found(votes, method, **options)
     # a beats b and b beats c by 6 to 3, but b is compared twice as often.

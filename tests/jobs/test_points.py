@@ -71,10 +71,15 @@ def test_a_ballot_with_too_many_items_counts_as_blank(approvals):
 
 @pytest.mark.parametrize(
     ("adjacency", "noise", "delta", "limit", "simulated"),
-    [("replace", "k-norm", 0.0, None, False), ("replace", "laplace", 0.0, 1, True),
-     ("replace", "gaussian", 1e-4, None, True), ("add-remove", "k-norm", 0.0, None, True),
-     ("add-remove", "laplace", 0.0, 1, False), ("add-remove", "gaussian", 1e-4, None, False)],
-)  # fmt: skip
+    [
+        ("replace", "k-norm", 0.0, None, False),
+        ("replace", "laplace", 0.0, 1, True),
+        ("replace", "gaussian", 1e-4, None, True),
+        ("add-remove", "k-norm", 0.0, None, True),
+        ("add-remove", "laplace", 0.0, 1, False),
+        ("add-remove", "gaussian", 1e-4, None, False),
+    ],
+)
 def test_intervals_hold_all_scores_as_often_as_said(
     approvals, adjacency, noise, delta, limit, simulated, key
 ):

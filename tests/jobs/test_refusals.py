@@ -62,13 +62,18 @@ def test_of_a_ranking_of_comparisons(asked, word):
 
 @pytest.mark.parametrize(
     ("options", "adjacency", "mechanism"),
-    [({"method": "counts"}, "replace", "noisy-counts"),
-     ({"method": "counts"}, "add-remove", "noisy-counts"), ({}, "replace", "perturbed-mle"),
-     ({}, "add-remove", "perturbed-mle"), ({"link": "laplace"}, "flip", "perturbed-mle"),
-     ({}, "flip", "noisy-counts"), ({"method": "one-shot"}, "replace", "one-shot-top-k"),
-     ({"method": "canonical"}, "replace", "canonical-top-k"),
-     ({"method": "top-k"}, "replace", "canonical-top-k")],
-)  # fmt: skip
+    [
+        ({"method": "counts"}, "replace", "noisy-counts"),
+        ({"method": "counts"}, "add-remove", "noisy-counts"),
+        ({}, "replace", "perturbed-mle"),
+        ({}, "add-remove", "perturbed-mle"),
+        ({"link": "laplace"}, "flip", "perturbed-mle"),
+        ({}, "flip", "noisy-counts"),
+        ({"method": "one-shot"}, "replace", "one-shot-top-k"),
+        ({"method": "canonical"}, "replace", "canonical-top-k"),
+        ({"method": "top-k"}, "replace", "canonical-top-k"),
+    ],
+)
 def test_each_method_has_a_mechanism_that_keeps_the_promise(options, adjacency, mechanism):
     assert Asked(**options).mechanism(user(adjacency)) == mechanism
 

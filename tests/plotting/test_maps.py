@@ -134,10 +134,15 @@ ROW = {"epsilon": 1.0, "users": np.int64(10), "mean": 0.1}
 
 @pytest.mark.parametrize(
     ("given", "options", "word"),
-    [([ROW], {"better": "small"}, "better"), ([ROW | {"epsilon": 0.0}], {}, "logarithmic"),
-     ([ROW | {"epsilon": math.inf}], {}, "no place"), ([ROW | {"mean": math.nan}], {}, "finite"),
-     ([ROW], {"panel": "town"}, "'town'"), (rows(), {}, "two rows")],
-)  # fmt: skip
+    [
+        ([ROW], {"better": "small"}, "better"),
+        ([ROW | {"epsilon": 0.0}], {}, "logarithmic"),
+        ([ROW | {"epsilon": math.inf}], {}, "no place"),
+        ([ROW | {"mean": math.nan}], {}, "finite"),
+        ([ROW], {"panel": "town"}, "'town'"),
+        (rows(), {}, "two rows"),
+    ],
+)
 def test_what_has_no_map_is_refused(given, options, word):
     with pytest.raises(ValueError, match=word):
         plotting.utility_map(given, "epsilon", "users", **options)
