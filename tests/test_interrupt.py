@@ -9,11 +9,10 @@ import subprocess
 import sys
 import time
 
-import jax
 import pytest
 
 from privrank_jax.release.ledger import Ledger
-from tests.quick import thorough
+from tests.quick import thorough, with_cache
 
 # A test run in the background ignores Ctrl-C, and so would what it starts.
 HEED = "import os, signal, sys, time; signal.signal(signal.SIGINT, signal.default_int_handler)"
@@ -40,17 +39,15 @@ os.write(2, b"ready\\n")
 main()
 """
 )
-CACHE = "compilation_cache_dir", "persistent_cache_min_compile_time_secs"
 EVER = 1e6  # seconds for a section that is not waited for
 
 
 def driven(*arguments, patch="", grace=1.0, stdout=subprocess.PIPE):
     """The command; without a grace just as its entry point starts it."""
     entry = DRIVER.format(patch=patch, grace=grace) if grace else ENTRY
-    cache = {f"JAX_{name}".upper(): str(jax.config.values[f"jax_{name}"]) for name in CACHE}
     return subprocess.Popen(
         [sys.executable, "-c", entry, *map(str, arguments)],
-        env=os.environ | cache,
+        env=with_cache(),
         stdin=subprocess.DEVNULL,
         stdout=stdout,
         stderr=subprocess.PIPE,

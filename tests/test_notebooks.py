@@ -10,31 +10,29 @@ import copy
 import io
 import os
 
-import jax
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
 from tests.notebook_outputs import differences, pictures, visible
+from tests.quick import with_cache
 from tests.sources import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 LARGEST = 60_000  # bytes of a picture: all of them stay in the history of the repository
-NAMES = ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_shows_what_is_stored(path, request):
     stored = nbformat.read(path, as_version=4)
-    executed, told = copy.deepcopy(stored), {n.upper(): str(jax.config.values[n]) for n in NAMES}
-    told["PRIVRANK_DATA"] = ""
+    executed, told = copy.deepcopy(stored), with_cache() | {"PRIVRANK_DATA": ""}
     if any('read("sushi")' in cell.source for cell in stored.cells):
         told["PRIVRANK_DATA"] = str(request.getfixturevalue("data_folder"))
     client = NotebookClient(
         executed, timeout=None, kernel_name="python3", coalesce_streams=True, record_timing=False
     )
-    client.execute(env={**os.environ, **told})
+    client.execute(env=told)
     if os.environ.get("PRIVRANK_STORE_OUTPUTS"):
         store(executed, path)
     else:
