@@ -114,7 +114,11 @@ def world(items, comparisons, seed=0, dtype=np.float64):
 
 @pytest.mark.parametrize(
     ("items", "comparisons", "dtype", "gamma"),
-    [thorough(1000, 100_000, np.float64, 0.0), (2000, 100_000, np.float32, 1.0)],
+    [
+        (2000, 100_000, np.float32, 1.0),
+        thorough(1000, 100_000, np.float64, 0.0),
+        thorough(5000, 500_000, np.float32, 1.0),
+    ],
 )
 def test_large_fits_converge_in_few_steps_to_where_win_totals_match(
     items, comparisons, dtype, gamma
