@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.simulate import worlds
-from tests.quick import thorough
+from tests.quick import thorough_but
 from tests.reference import borda as reference_borda
 
 hard_ranking = jax.jit(worlds.hard_ranking, static_argnums=1)
@@ -26,7 +26,9 @@ def _signs(half):
     return np.array(list(itertools.product((-1, 1), repeat=half)))
 
 
-@pytest.mark.parametrize(("half", "middle"), [(1, 3), (2, 2), *map(thorough, (1, 3), (0, 4))])
+@pytest.mark.parametrize(
+    ("half", "middle"), thorough_but([(1, 0), (1, 3), (2, 2), (3, 4)], (1, 3), (2, 2))
+)
 def test_signs_are_hidden_and_found(half, middle):
     signs, order = _signs(half), np.arange(2 * half + middle)
     ranks = np.asarray(hard_ranking(signs, middle))
@@ -36,7 +38,9 @@ def test_signs_are_hidden_and_found(half, middle):
     assert np.all(ranks[:, half : half + middle] == order[half : half + middle])
 
 
-@pytest.mark.parametrize(("half", "middle"), [(1, 2), (2, 3), *map(thorough, (1, 2, 3), (5, 2, 1))])
+@pytest.mark.parametrize(
+    ("half", "middle"), thorough_but([(1, 2), (1, 5), (2, 2), (2, 3), (3, 1)], (1, 2), (2, 3))
+)
 def test_observation_15_for_every_ranking(half, middle):
     """All σ, all x: the form with t + 1 holds; one wrong sign costs t + d at least, as the others stand between."""
     ranks = np.argsort(reference_borda.orders(2 * half + middle), axis=1)
@@ -61,7 +65,9 @@ def test_observation_15_needs_the_convention_of_the_text():
     assert _distance(formula, formula) < float(lower)
 
 
-@pytest.mark.parametrize(("half", "middle"), [(1, 0), (2, 3), *map(thorough, (1, 3, 4), (4, 5, 2))])
+@pytest.mark.parametrize(
+    ("half", "middle"), thorough_but([(1, 0), (1, 4), (2, 3), (3, 5), (4, 2)], (1, 0), (2, 3))
+)
 def test_observation_16_with_twice_the_middle(half, middle):
     """All x, y: the amended bound holds; it counts the middle exactly, so what is left are outer pairs."""
     signs = _signs(half)
